@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from datasets.mapped.mapped_bars import BAR_ASSUMPTION
 from datasets.mapped.mapped_columns import Column, chunk_of_columns, headerless_parts
-from datasets.mapped.mapped_file import ColumnName, Mapping, PriceColumns, TimeMapping, read_mapping
+from datasets.mapped.mapped_file import ColumnName, Mapping, QuoteColumns, TimeMapping, read_mapping
 from datasets.mapped.mapped_levels import level_columns
 from datasets.mapped.mapped_numbers import number_columns, our_numbers
 from datasets.mapped.mapped_order import oldest_first
@@ -138,17 +139,30 @@ def _price_columns(file: _MappedFile, cells: pa.Table) -> dict[str, Column]:
     if mapping.levels is not None:
         return level_columns(cells, mapping.levels)
     if mapping.quote is not None:
-        return {name: cells[column] for name, column in mapping.quote.model_dump().items()}
+        return _quote_columns(mapping.quote, cells)
     prices = mapping.print or mapping.bar
     if prices is None:
         raise ValueError("a mapping has one kind of prices")
-    return print_columns(cells[prices.price], _amounts(cells, prices), half_spread_of(file.path, file.options))
+    return print_columns(
+        cells[prices.price],
+        _amounts(cells, prices.amount, prices.constant_amount),
+        half_spread_of(file.path, file.options),
+    )
 
 
-def _amounts(cells: pa.Table, prices: PriceColumns) -> Column:
-    if prices.amount is not None:
-        return cells[prices.amount]
-    return "" if prices.constant_amount is None else text_of(prices.constant_amount)
+def _quote_columns(quote: QuoteColumns, cells: pa.Table) -> dict[str, Column]:
+    return {
+        "bid": cells[quote.bid],
+        "bid_amount": _amounts(cells, quote.bid_amount, quote.constant_amount),
+        "ask": cells[quote.ask],
+        "ask_amount": _amounts(cells, quote.ask_amount, quote.constant_amount),
+    }
+
+
+def _amounts(cells: pa.Table, column: str | None, constant: Decimal | None) -> Column:
+    if column is not None:
+        return cells[column]
+    return "" if constant is None else text_of(constant)
 
 
 def _market_columns(file: _MappedFile, part: FilePart) -> dict[str, Column]:

@@ -69,12 +69,29 @@ class ColumnName(_Strict):
 
 
 class SideColumns(_Strict):
-    """Names of columns; of levels each with `{level}` in it."""
+    """Names of columns, each with `{level}` in it."""
 
     bid: Name
     bid_amount: Name
     ask: Name
     ask_amount: Name
+
+
+class QuoteColumns(_Strict):
+    """Names of columns; one amount for all where the file has none, as of rates."""
+
+    bid: Name
+    ask: Name
+    bid_amount: Name | None = None
+    ask_amount: Name | None = None
+    constant_amount: BoundedDecimal | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _both_amounts(self) -> "QuoteColumns":
+        named = [name for name in (self.bid_amount, self.ask_amount) if name is not None]
+        if len(named) != (2 if self.constant_amount is None else 0):
+            raise ValueError("name bid_amount and ask_amount, or constant_amount where the file has none")
+        return self
 
 
 class LevelColumns(SideColumns):
@@ -124,7 +141,7 @@ class Mapping(_Strict):
     symbol: Name | ColumnName | None = None
     sequence: Name | None = None
     """A column of numbers that grow from row to row."""
-    quote: SideColumns | None = None
+    quote: QuoteColumns | None = None
     levels: LevelColumns | None = None
     print: PriceColumns | None = None
     bar: PriceColumns | None = None

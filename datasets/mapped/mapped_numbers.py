@@ -24,7 +24,7 @@ def number_columns(mapping: Mapping) -> tuple[list[str], list[str]]:
             amounts += [one.amount] if one.amount else []
     if mapping.quote is not None:
         prices += [mapping.quote.bid, mapping.quote.ask]
-        amounts += [mapping.quote.bid_amount, mapping.quote.ask_amount]
+        amounts += filter(None, (mapping.quote.bid_amount, mapping.quote.ask_amount))
     if mapping.levels is not None:
         names = names_of_levels(mapping.levels)
         prices, amounts = [*prices, *names[::2]], [*amounts, *names[1::2]]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from datasets.rows.arrow_columns import plain_numbers, without_exponents
 from datasets.rows.csv_columns import whole_numbers
-from datasets.rows.quote_rows import reject
+from datasets.rows.quote_rows import reject, whole_number
 from market.time_units import MICROSECONDS
 
 Unit = Literal["s", "ms", "us", "ns"]
@@ -125,9 +125,10 @@ class Moments:
 
     def microseconds(self, text: str, line: int) -> int | None:
         """None for no number. Raises ImportRejectedError."""
-        text = text.strip().removeprefix("+")
-        if not (text.isascii() and text.isdigit()):
+        number = whole_number(text)
+        if number is None:
             return None
+        text = str(number)
         self.digits = self.digits or len(text)
         if len(text) not in (13, 16, 19):
             reject(self.path, line, f"its time {text} is in no unit since 1970 that is known (ms, us or ns)")

@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from datasets.rows.quote_rows import LARGEST
+
 Need = Literal["exchange", "symbol", "half_spread_bps", "mapping"]
 
 _READ: list["pa.Field[Any]"] = [
@@ -37,7 +39,6 @@ itself finds one. The rows are checked later by `market.prices.quotes.rejection_
 CHUNK_ROWS = 65_536
 OTHER_MARKET = "other_market"
 """The fault of a row of another market than the one that the user named, in a file that has several."""
-_MOST = 2**63 - 1
 
 
 class RejectedRow(NamedTuple):
@@ -130,6 +131,6 @@ def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size:
 def _held(row: ReadRow) -> ReadRow:
     """A number that no column holds makes its row unreadable."""
     numbers = row.received_time, row.exchange_time, row.sequence
-    if all(number is None or -_MOST <= number <= _MOST for number in numbers):
+    if all(number is None or -LARGEST <= number <= LARGEST for number in numbers):
         return row
     return row._replace(received_time=None, exchange_time=None, sequence=0, fault="unreadable")

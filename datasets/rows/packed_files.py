@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, cast
 
@@ -29,7 +30,7 @@ _MARKS = (
 )
 XZ_MEMORY = 256_000_000
 """Bytes. `xz -9` takes 65 million; a file may ask for four gigabytes, whatever its size."""
-_XZ_BLOCK = 65_536
+_READ_BYTES = 65_536
 _DAMAGED = (zlib.error, zipfile.BadZipFile, lzma.LZMAError)
 
 
@@ -88,27 +89,34 @@ def _zst(file: IO[bytes]) -> IO[bytes]:
     return io.BufferedReader(cast("io.RawIOBase", stream))
 
 
-class _Xz(io.RawIOBase):
-    """`lzma.LZMAFile` with a bound of memory, which it lacks: one stream after the other."""
+class _Streams(io.RawIOBase):
+    """Compressed streams one after the other, as several writers at once make them.
 
-    def __init__(self, file: IO[bytes]) -> None:
+    The modules' own files pass over what follows a stream and is none, so that a file damaged there would lose its rest
+    without an error; and that of xz has no bound of memory.
+    """
+
+    def __init__(
+        self, file: IO[bytes], new_stream: "Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]"
+    ) -> None:
         self._file = file
-        self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY)
+        self._new_stream = new_stream
+        self._stream = new_stream()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # the stub's Buffer has no length
-        """Raises LZMAError, EOFError."""
+        """Raises LZMAError, OSError, EOFError."""
         while True:
             if self._stream.eof:
                 # between two streams there may be zeros
-                rest = (self._stream.unused_data or self._file.read(_XZ_BLOCK)).lstrip(b"\0")
-                if not rest and not (rest := self._file.read(_XZ_BLOCK).lstrip(b"\0")):
+                rest = (self._stream.unused_data or self._file.read(_READ_BYTES)).lstrip(b"\0")
+                if not rest and not (rest := self._file.read(_READ_BYTES).lstrip(b"\0")):
                     return 0
-                self._stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY)
+                self._stream = self._new_stream()
             else:
-                rest = self._file.read(_XZ_BLOCK) if self._stream.needs_input else b""
+                rest = self._file.read(_READ_BYTES) if self._stream.needs_input else b""
                 if not rest and self._stream.needs_input:
                     raise EOFError("it ends within a stream")
             data = self._stream.decompress(rest, len(buffer))
@@ -126,8 +134,8 @@ _MAGIC = {
 }
 _UNPACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     "gzip": lambda file: io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=file))),
-    "bz2": lambda file: io.BufferedReader(cast("io.RawIOBase", bz2.BZ2File(file))),
-    "xz": lambda file: io.BufferedReader(_Xz(file)),
+    "bz2": lambda file: io.BufferedReader(_Streams(file, bz2.BZ2Decompressor)),
+    "xz": lambda file: io.BufferedReader(_Streams(file, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, XZ_MEMORY))),
     "zst": _zst,
 }
 

@@ -12,6 +12,7 @@ from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote, rejection_of
 
 MAX_DIGITS = 18
+LARGEST = 2**63 - 1
 Rejections = Counter[str]
 """Reason → number of rows left out: those of `market.prices.quotes.rejection_of`, `unreadable` and `repeated`."""
 
@@ -65,9 +66,15 @@ class QuoteRows:
 
 
 def whole_number(text: str) -> int | None:
-    """None for what is no plain number of up to 18 digits, which is all that a column of the log holds."""
+    """None for what is no whole number from 0 on that a column of the log holds; 1725000000.0 and 1.725e12 are one."""
     text = text.strip().removeprefix("+")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
+    if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
+        return int(text)
+    try:
+        number = decimal_of(text)
+    except ValueError:
+        return None
+    return int(number) if 0 <= number <= LARGEST and number % 1 == 0 else None
 
 
 def level_of(price: str, amount: str) -> Level:

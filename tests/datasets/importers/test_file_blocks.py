@@ -104,6 +104,10 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "unknown packing": (packed_strangely, "is a zip file that cannot be unpacked (That compression method"),
     "damaged lzma": (damaged_lzma, "is a zip file that cannot be unpacked (Corrupt"),
     "bz2 cut off": (written(bz2.compress(LINES)[:-5]), "is not a valid bz2 file; it is damaged or was cut off ("),
+    "bz2 damaged between two streams": (
+        written(bz2.compress(LINES) + b"?" + bz2.compress(LINES)[1:]),
+        "is not a valid bz2 file; it is damaged or was cut off (Invalid data stream)",
+    ),
     "bz2 damaged": (written(b"BZh91AY" + b"?" * 99), "is not a valid bz2 file; it is damaged or was cut off ("),
     "xz cut off": (written(lzma.compress(LINES)[:-50]), "is not a valid xz file; it is damaged or was cut off ("),
     "xz damaged": (written(lzma.compress(LINES) + b"?" * 99), "is not a valid xz file; it is damaged or was cut off ("),

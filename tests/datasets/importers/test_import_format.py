@@ -52,7 +52,19 @@ def test_a_number_that_no_column_holds_makes_its_row_unreadable(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("0", 0), ("12", 12), ("9" * 19, None), ("\u00b2", None), ("-1", None), ("", None), ("1.0", None)],
+    [
+        ("0", 0),
+        ("12", 12),
+        ("9" * 19, None),
+        ("\u00b2", None),
+        ("-1", None),
+        ("", None),
+        ("1.0", 1),
+        ("1.5", None),
+        ("1.725e12", 1_725_000_000_000),
+        ("9" * 18, 10**18 - 1),
+        ("1e300", None),
+    ],
 )
 def test_whole_numbers(text: str, number: int | None) -> None:
     assert whole_number(text) == number

@@ -125,6 +125,22 @@ def test_a_mapping_says_how_a_file_is_written(tmp_path: Path, name: str) -> None
     ) == (form.rows)
 
 
+def test_quotes_without_amounts_have_one_for_all(tmp_path: Path) -> None:
+    path, mapping = tmp_path / "rates.csv", tmp_path / "rates.toml"
+    path.write_text("EUR/USD,20240830 06:40:00.123,1.1,1.2\n")
+    text = 'exchange="fxcm"\nsymbol={column="1"}\nheader=false\n[time]\ncolumn="2"\nunit="text"\n'
+    text += '[quote]\nbid="3"\nask="4"\n'
+    mapping.write_text(f"{text}constant_amount=1000")
+    (row,) = read_as("csv", path, FileOptions(mapping=mapping), fx=("EUR/USD",)).usable
+    assert row["received_time"] == NOON + 123_000
+    assert [row[name] for name in ("bid", "bid_amount", "ask", "ask_amount")] == ["1.1", "1000", "1.2", "1000"]
+    for more in ("", 'bid_amount="1"', 'bid_amount="1"\nask_amount="1"\nconstant_amount=1'):
+        mapping.write_text(f"{text}{more}")
+        assert "name bid_amount and ask_amount, or constant_amount" in rejection(
+            "csv", path, FileOptions(mapping=mapping)
+        )
+
+
 def test_a_thousands_point_is_not_guessed_away(tmp_path: Path) -> None:
     text = "at;b;bq;a;aq\n1725000001;1.000,5;1;1.001,5;1\n"
     path, options = written(tmp_path, text, 'unit = "s"', 'decimal = ","\ndelimiter = ";"')
