@@ -26,7 +26,7 @@ from launch.regions.region_networks import regions_fault
 from launch.regions.user_network import user_network_fault
 from launch.sessions.paper import check_paper, named_markets
 from launch.setup.data_dir import CERTIFICATES, RUN_FILE, is_private, read_session, session_runs
-from launch.setup.environment import PINS
+from launch.setup.environment import PINS, pinned_packages
 from launch.setup.jar_pins import JAR_SETS
 from launch.setup.jars import jar_faults
 from launch.setup.login_files import FOLDER as LOGINS
@@ -145,7 +145,7 @@ def packages_finding(pins: Path, installed: Callable[[str], str | None]) -> Chec
     ok."""
     if not pins.exists():
         return CheckResult("ok", "packages", "no lock file to compare with")
-    wanted = [Requirement(line) for line in pins.read_text().splitlines() if line.strip()]
+    wanted = [Requirement(one) for one in pinned_packages(pins.read_text())]
     needed = [requirement for requirement in wanted if requirement.marker is None or requirement.marker.evaluate()]
     absent = [each.name for each in needed if installed(each.name) is None]
     if absent:

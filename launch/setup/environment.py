@@ -35,12 +35,20 @@ def make_environment(folder: Path, echo: Echo) -> None:
         return
     echo(f"[1/4] Python {platform.python_version()} and Java found")
     _create(folder, echo)
-    echo(f"[3/4] installing {len(PINS.read_text().splitlines())} pinned packages (a minute or two) ...")
-    _install(folder, "-r", str(PINS))
+    echo(f"[3/4] installing {len(pinned_packages(PINS.read_text()))} pinned packages (a minute or two) ...")
+    # what is downloaded must have one of the lock's checksums
+    _install(folder, "--require-hashes", "-r", str(PINS))
     _install(folder, "--no-deps", "-e", str(PROJECT))
     echo("[4/4] caching byte code (ccxt alone would cost 10 s at every start) ...")
     _compile(folder)
     stamp.write_text(_fingerprint(folder))
+
+
+def pinned_packages(lock: str) -> list[str]:
+    """The requirements of a lock file, without their checksums: `name==version`, with a marker where there is one."""
+    lines = lock.replace("\\\n", " ").splitlines()
+    whole = (line.partition(" --hash=")[0].strip() for line in lines)
+    return [one for one in whole if one and not one.startswith("#")]
 
 
 def _fingerprint(folder: Path) -> str:

@@ -64,7 +64,10 @@ def test_the_worst_finding_decides_the_exit_code(states: list[State], code: int)
 )
 def test_packages(tmp_path: Path, installed: dict[str, str], state: State, words: str) -> None:
     pins = tmp_path / "requirements.lock"
-    pins.write_text("alpha==1.0\nbeta==2.0rc1\n\ngamma==3.0; sys_platform == 'plan9'\n")
+    pins.write_text(
+        "# made so\nalpha==1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:ab\nbeta==2.0rc1 --hash=sha256:ba\n\n"
+        "gamma==3.0 ; sys_platform == 'plan9' \\\n    --hash=sha256:ca\n"
+    )
     finding = packages_finding(pins, installed.get)
     assert finding.state == state
     assert words in finding.text

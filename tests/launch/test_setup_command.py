@@ -8,7 +8,7 @@ from cep.errors import CepStoppedError
 from launch.cli.setup_command import prepare, without_archive
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import is_private
-from launch.setup.environment import make_environment
+from launch.setup.environment import PINS, make_environment, pinned_packages
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,18 @@ def test_an_environment_that_is_a_link_is_not_emptied(tmp_path: Path) -> None:
     with pytest.raises(CannotStartError, match="remove the link"):
         make_environment(linked, lambda _: None)
     assert (elsewhere / "kept").read_text() == "of another project"
+
+
+def test_pins_are_read_without_their_checksums() -> None:
+    lock = (
+        "# made so\nalpha==1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:ab\n\nbeta==2.0 --hash=sha256:ba\n"
+        "gamma==3 ; sys_platform == 'linux' \\\n    --hash=sha256:ca\ndelta==4\n"
+    )
+    assert pinned_packages(lock) == ["alpha==1.0", "beta==2.0", "gamma==3 ; sys_platform == 'linux'", "delta==4"]
+
+
+def test_every_pinned_package_has_checksums() -> None:
+    lock = PINS.read_text().replace("\\\n", " ")
+    pins = [line for line in lock.splitlines() if line and not line.startswith("#")]
+    assert len(pins) == len(pinned_packages(PINS.read_text()))
+    assert [line for line in pins if " --hash=sha256:" not in line or "==" not in line] == []
