@@ -75,3 +75,32 @@ def test_a_file_whose_newest_rows_come_first_says_what_to_do(
     assert "sort the file by time first, or map its columns with newest_first = true." in said
     mapping.write_text(text.format("newest_first=true"))
     assert imported(capsys, *words)[0] == 0
+
+
+def markets_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert run(["sets", "show", "mine"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return [line.removeprefix("market: ") for line in lines if line.startswith("market: ")]
+
+
+def test_symbols_without_a_separator_are_split_where_they_should_be(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("d2_bitstamp_grtusd.csv", "d2_bitstamp_usdtusd.csv", "d2_kraken_grt.csv")
+    assert imported(capsys, "tardis-quotes", *map(case_or_skip, names))[0] == 0
+    assert markets_of(capsys) == [
+        "bitstamp GRT/USD, spot, compared as GRT in USD",
+        "kraken GRT/USD, spot, compared as GRT in USD",
+        "bitstamp USDT/USD, rate, compared as USDT in USD",
+    ]
+
+
+def test_one_code_on_two_exchanges_is_two_coins(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("d3_kraken_luna.csv", "d3_binance_luna.csv", "d3_binance_lunc.csv", "d3_upbit_krw_btc.csv")
+    assert imported(capsys, "tardis-quotes", *map(case_or_skip, names), "--alike", "USDT=USD")[0] == 0
+    assert markets_of(capsys) == [
+        "binance LUNA/USDT, spot, compared as LUNA in USD",
+        "binance LUNC/USDT, spot, compared as LUNC in USD",
+        "kraken LUNC/USD, spot, compared as LUNC in USD",
+        "upbit BTC/KRW, spot, compared as BTC in KRW",
+    ]
