@@ -101,6 +101,9 @@ class NotingAccount:
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         return await self._account.look_up(order, others)
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        await self._account.cancel(order, exchange_order_id)
+
     async def open_orders(self) -> list[OpenOrder]:
         return await self._account.open_orders()
 

@@ -37,6 +37,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
 from market.trade.leg_planning import HALTED, advancing, markets_by_symbol
+from market.trade.report_checks import ReportRules
 from session.clock import Clock, SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
 from store.store_port import TradeStore
@@ -92,7 +93,8 @@ class BotLoop:
         self.health = ExchangeHealthWatch(self.exchange, store, cache, pace.wall_clock)
         self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
         self.server_clock = ServerClock(pace.steady_clock)
-        hooks = self.health.record_failure, cache.send_block, self.server_clock
+        self.rules = ReportRules(self._markets, lambda: cache.settings.taker_fees)
+        hooks = self.health.record_failure, cache.send_block, self.server_clock, self.rules, cache.final_within
         self.trader = LegExecutor(store, account, by, pace.unknown_after, pace.steady_clock, *hooks)
         self._advance, self._by = advancing(markets), by
         self._posted = PostedOrders(pace.steady_clock)

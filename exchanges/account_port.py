@@ -33,6 +33,13 @@ class TradingAccount(Protocol):
         """
         ...
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        """Ask the exchange to cancel what is left of an acknowledged order; only a look-up says what became of it.
+
+        Raises ExchangeUnavailableError, at some exchanges also if the order has ended; AccountRejectedError.
+        """
+        ...
+
     async def open_orders(self) -> list[OpenOrder]:
         """All open orders on the account's markets, whoever placed them.
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 from exchanges.error_mapping import UNEXPECTED
 from exchanges.errors import ExchangeError
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
-from market.money import Amount, decimal_of, total
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
+from market.money import Amount, Price, decimal_of, total
 from market.time_units import MICROSECONDS
 
 FILLS_MARGIN = 60 * MICROSECONDS
@@ -52,6 +52,10 @@ class OrderApi(Protocol):
         """Find the order without its exchange order id; None where there is none. Raises OutcomeUnknownError."""
         ...
 
+    async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
+        """Ask the exchange to cancel what is left of the order. Raises what it answers, also if the order has ended."""
+        ...
+
     async def balances(self) -> dict[str, Decimal]: ...
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]: ...
@@ -76,11 +80,35 @@ def row_of(answer: object) -> Mapping[str, Any]:
 
 
 def text_in(row: Mapping[str, Any], name: str) -> str:
-    """Raises AnswerNotUnderstoodError where it is missing."""
+    """A text, or a number as one. Raises AnswerNotUnderstoodError if it is missing or anything else."""
     value = row.get(name)
     if value is None or value == "":
         raise AnswerNotUnderstoodError(f"{name} is missing in {str(row)[:200]}")
+    return text_from(value, name)
+
+
+def text_from(value: object, name: str) -> str:
+    """Raises AnswerNotUnderstoodError for what is neither a text nor a number: an empty object is no id."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise AnswerNotUnderstoodError(f"{name} is neither a text nor a number: {str(value)[:200]}")
     return str(value)
+
+
+def optional_text_in(row: Mapping[str, Any], name: str) -> str | None:
+    """None if it is missing. Raises AnswerNotUnderstoodError."""
+    return None if row.get(name) in (None, "") else text_in(row, name)
+
+
+def price_in(row: Mapping[str, Any], name: str) -> Price | None:
+    """None if it is missing. Raises AnswerNotUnderstoodError."""
+    return None if row.get(name) in (None, "") else Price(number_in(row, name))
+
+
+def symbol_in(row: Mapping[str, Any], name: str, market: Market, names: Collection[str]) -> str:
+    """Our symbol of `market` if the answer has one of its `names`, otherwise what the answer has. Raises
+    AnswerNotUnderstoodError."""
+    text = text_in(row, name)
+    return market.symbol if text in names else text
 
 
 def number_in(row: Mapping[str, Any], name: str) -> Decimal:
@@ -139,9 +167,15 @@ def micros_of(text: str) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def report_of(exchange_order_id: str, has_ended: bool, filled: Decimal, fills: Sequence[Fill]) -> OrderReport:
+def report_of(
+    exchange_order_id: str,
+    has_ended: bool,
+    filled: Decimal,
+    fills: Sequence[Fill],
+    stated: StatedOrder | None = None,
+) -> OrderReport:
     """Final only once all fills that the exchange counts are there; they may appear after the order's end."""
     # an exchange may list a fill twice
     once = tuple({fill.fill_id: fill for fill in fills}.values())
     complete = total(fill.amount for fill in once) == filled
-    return OrderReport(exchange_order_id, has_ended and complete, Amount(filled), once)
+    return OrderReport(exchange_order_id, has_ended and complete, Amount(filled), once, stated=stated)

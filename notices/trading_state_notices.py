@@ -18,6 +18,8 @@ _FAILURES = {
     "outcome_unknown": "orders of unknown outcome",
     "look_up_unanswered": "unanswered look-ups",
     "account_rejected": "rejections of the account",
+    "order_not_final": "orders that did not end",
+    "implausible_report": "reports that contradict their order",
 }
 
 

@@ -93,12 +93,14 @@ REASONS: Mapping[str, str] = {
     "liquidity_used": "Liquidity of the quote already used",
     # why an arbitrage ended as it did
     "ambiguous_order": "Ambiguous order",
+    "implausible_report": "Report contradicts its order",
     "below_minimum": "Below the exchange's minimum",
     "late_fill": "Late fill",
     "market_missing": "Market not in this session",
     "expired": "Expired before a decision",
     "nothing_filled": "No order filled",
     "not_posted": "Unwinding order was never sent",
+    "order_resolved": "Outcome of an order became known",
     "order_lost": "Order lost by the exchange",
     "reversed": "Single leg reversed",
     "single_leg_left": "Single leg could not be unwound",
@@ -112,6 +114,7 @@ REASONS: Mapping[str, str] = {
     "order_rejected": "Order rejected by the exchange",
     "outcome_unknown": "Order outcome unknown",
     "look_up_unanswered": "Order lookup not answered",
+    "order_not_final": "Order acknowledged, not final",
     "account_rejected": "Account rejected by the exchange",
 }
 

@@ -66,6 +66,9 @@ class SimulatedAccount:
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         return self._ledger.report_of(order.client_order_id)
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        """Nothing is left of an order: each is matched once."""
+
     async def balances(self) -> dict[str, Decimal]:
         return self._ledger.balances
 

@@ -165,6 +165,10 @@ class StateCache:
             return "the exchange rejects the account"
         return None if self.holds_lease() else "another process may have taken over the lease"
 
+    def final_within(self) -> float:
+        """Seconds within which an acknowledged order has to become final."""
+        return self.settings.order_final_ms / 1_000
+
     def can_send(self) -> bool:
         """Whether an unwinding order could be sent now."""
         return self.send_block() is None and self.has_room()

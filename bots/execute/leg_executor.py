@@ -4,7 +4,15 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS, OrderLookup, RecordFailure, leg_ids, order_of
+from bots.execute.order_lookup import (
+    UNKNOWN_AFTER_SECONDS,
+    OrderLookup,
+    RecordFailure,
+    ignore_failure,
+    leg_ids,
+    order_of,
+    usual_seconds,
+)
 from bots.server_clock import ServerClock
 from exchanges.account_port import TradingAccount
 from exchanges.errors import (
@@ -14,11 +22,11 @@ from exchanges.errors import (
     OutcomeUnknownError,
 )
 from exchanges.requests.order_permits import Permit
-from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount
 from market.trade.arbitrages import Leg
 from market.trade.leases import Actor
+from market.trade.report_checks import ReportRules
 from market.trade.reservations import SEND_WITHIN
 from session.clock import steady_now
 from store.store_port import TradeStore
@@ -29,10 +37,6 @@ NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(
 
 SendBlock = Callable[[], str | None]
 """Returns why no order may be sent right now; None where it may."""
-
-
-def _ignore_failure(_kind: FailureKind, _client_order_id: str) -> None:
-    """Default without a health watch."""
 
 
 def _never_blocked() -> str | None:
@@ -51,10 +55,13 @@ class LegExecutor:
     """Seconds for which an order must be unknown to the exchange before it counts as not sent."""
     steady_clock: Callable[[], int] = steady_now
     """Keeps running while the process is suspended."""
-    record_failure: RecordFailure = _ignore_failure
+    record_failure: RecordFailure = ignore_failure
     send_block: SendBlock = _never_blocked
     """Checked in the last step before an order is posted."""
     server_clock: ServerClock = field(default_factory=ServerClock)
+    rules: ReportRules = field(default_factory=ReportRules)
+    """What the exchange's reports are checked by."""
+    final_within: Callable[[], float] = usual_seconds
     lookup: OrderLookup = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +72,8 @@ class LegExecutor:
             self.record_failure,
             self.unknown_after,
             self.steady_clock,
+            self.rules,
+            self.final_within,
         )
 
     async def execute(self, arbitrage_id: str, leg: Leg) -> None:

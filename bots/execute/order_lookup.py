@@ -2,20 +2,22 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 
 from bots.execute.order_confirmation import doubt_not_sent, known_orders
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import LimitOrder, OrderReport
-from market.money import ZERO, Amount
+from market.money import ZERO, Amount, text_of, total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import Actor
 from market.trade.leg_planning import UNCONFIRMED
 from market.trade.order_results import result_of
+from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 from store.store_port import TradeStore
@@ -29,8 +31,24 @@ CONFIRM_SECONDS = 30.0
 """How long a doubt about an unknown order may last on an exchange without client order ids: longer than the exchange
 takes to book pending changes."""
 
+FINAL_SECONDS = 10.0
+"""The same without settings (`order_final_ms`)."""
+CANCELLED_SECONDS = 5.0
+"""How long a cancelled order, or one whose fills are incomplete, may still become final."""
+NOT_FINAL = "order_not_final"
+"""Reason of a residual arbitrage: its order was acknowledged and cancelled, and the exchange still calls it open."""
+
 RecordFailure = Callable[[FailureKind, str], None]
 """Called with the kind of failure and the client order id."""
+
+
+def ignore_failure(_kind: FailureKind, _client_order_id: str) -> None:
+    """Default without a health watch."""
+
+
+def usual_seconds() -> float:
+    """Default without settings."""
+    return FINAL_SECONDS
 
 
 @dataclass(slots=True)
@@ -41,6 +59,11 @@ class _Search:
     missing_since: int | None = None
     """Time of the first of the current run of such answers, microseconds."""
     doubted_since: int | None = None
+    open_since: int | None = None
+    """When it was first reported, but not as final."""
+    cancelled_at: int | None = None
+    filled: Decimal = ZERO
+    """The most that was reported as filled."""
 
     def missing_for(self, asked_at: int, now: int) -> float:
         """Seconds from the first such answer to the request of the current one; 0.0 at the first."""
@@ -54,8 +77,14 @@ class _Search:
             self.doubted_since = now
         return (now - self.doubted_since) / MICROSECONDS
 
+    def open_for(self, now: int) -> float:
+        """Seconds since it was first reported as not final; 0.0 then."""
+        if self.open_since is None:
+            self.open_since = now
+        return (now - self.open_since) / MICROSECONDS
+
     def reset(self) -> None:
-        """Start over: the order was found, or a look-up failed."""
+        """Start over: the order was found, or a look-up failed. How long it has been open goes on."""
         self.missing_since = self.doubted_since = None
 
 
@@ -71,6 +100,9 @@ class OrderLookup:
     """Seconds for which an order must be unknown to the exchange before it counts as not sent."""
     steady_clock: Callable[[], int] = steady_now
     """Keeps running while the process is suspended."""
+    rules: ReportRules = field(default_factory=ReportRules)
+    final_within: Callable[[], float] = usual_seconds
+    """Seconds within which an acknowledged order has to become final; then it is cancelled."""
 
     async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
         """Follow a sent leg: look its order up until nothing more can fill, or the exchange has not known it for too
@@ -88,7 +120,7 @@ class OrderLookup:
                     is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
                 else:
                     search.reset()
-                    is_over = await self._is_reported(arbitrage_id, leg, report)
+                    is_over = await self._is_reported(arbitrage_id, leg, report, search)
                 if is_over:
                     return
             except ExchangeUnavailableError as error:
@@ -100,13 +132,38 @@ class OrderLookup:
                 return
             await SystemClock().sleep(next(waits))
 
-    async def _is_reported(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
-        """Report a found order; True if it is final."""
+    async def _is_reported(self, arbitrage_id: str, leg: Leg, report: OrderReport, search: _Search) -> bool:
+        """Report a found order; True if it is final, or has not become final for too long."""
         if report.is_final:
-            await self.report(arbitrage_id, leg, report)
-        else:
-            await self.acknowledge(arbitrage_id, leg, report)
-        return report.is_final
+            await self.report(arbitrage_id, leg, report, search.filled)
+            return True
+        search.filled = max(search.filled, report.filled)
+        await self.acknowledge(arbitrage_id, leg, report)
+        now = self.steady_clock()
+        if search.open_for(now) < self.final_within():
+            return False
+        if search.cancelled_at is None:
+            search.cancelled_at = now
+            await self._cancel(arbitrage_id, leg, report)
+            return False
+        is_hopeless = now - search.cancelled_at >= CANCELLED_SECONDS * MICROSECONDS
+        if is_hopeless:
+            listed = total(fill.amount for fill in report.fills)
+            amounts = f"{text_of(report.filled)} is filled, fills of {text_of(listed)} are listed"
+            reason = NOT_FINAL if listed == report.filled else IMPLAUSIBLE
+            self.record_failure("order_not_final", leg.client_order_id)
+            await self._give_up(arbitrage_id, leg, reason, f"it does not become final: {amounts}")
+        return is_hopeless
+
+    async def _cancel(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:
+        """Cancel what is left of an order that should have ended at once; the next look-up says what became of it."""
+        log.error("order acknowledged, but not final: it is cancelled", extra=leg_ids(arbitrage_id, leg))
+        self.record_failure("order_not_final", leg.client_order_id)
+        try:
+            await self.account.cancel(order_of(leg), report.exchange_order_id)
+        except ExchangeUnavailableError as error:
+            # so it answers also if the order has ended and only its fills are missing
+            log.warning("order not cancelled: %s", error, extra=leg_ids(arbitrage_id, leg))
 
     async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
         """End a leg whose order was unknown for long enough: as not sent, or as residual where the order was once
@@ -155,9 +212,18 @@ class OrderLookup:
         known = OrderReport(report.exchange_order_id, is_final=False, filled=Amount(ZERO), fills=())
         await self.store.report_order(result_of(arbitrage_id, leg, known), self.by)
 
-    async def report(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
-        """The exchange's final report; None: the order was not sent. Raises StoreUnavailableError, FencedOutError."""
-        await self.store.report_order(result_of(arbitrage_id, leg, report), self.by)
+    async def report(self, arbitrage_id: str, leg: Leg, report: OrderReport | None, seen: Decimal = ZERO) -> None:
+        """The exchange's final report, if it can be true of the order; None: the order was not sent. `seen`: what was
+        filled before. Raises StoreUnavailableError, FencedOutError."""
+        doubt = None if report is None else self.rules.doubt(leg, report, seen)
+        if report is None or doubt is None:
+            await self.store.report_order(result_of(arbitrage_id, leg, report), self.by)
+            return
+        self.record_failure(IMPLAUSIBLE, leg.client_order_id)
+        if doubt.subject not in ("order_id", "client_id"):
+            # reconciliation knows its fills by it
+            await self.acknowledge(arbitrage_id, leg, report)
+        await self._give_up(arbitrage_id, leg, IMPLAUSIBLE, doubt.text)
 
 
 def order_of(leg: Leg) -> LimitOrder:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bots.execute.due_actions import has_leg_at
-from bots.execute.order_lookup import order_of
+from bots.execute.order_lookup import RecordFailure, ignore_failure, order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.accounting.differences import HANDLING, Difference, RowCorrection, StoredDifference, confirmed
@@ -28,6 +28,7 @@ from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import HALTED, UNCONFIRMED
 from market.trade.order_results import OrderResult
+from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock, wall_now
 from store.store_port import TradeStore
@@ -66,6 +67,8 @@ class Reconciliation:
     """This machine's clock, microseconds: used in requests to exchanges; the store's may differ."""
     on_report: Callable[[], None] = _nothing
     """Called after a late fill or order was reported."""
+    rules: ReportRules = field(default_factory=ReportRules)
+    record_failure: RecordFailure = ignore_failure
     _previous: frozenset[str] = field(default_factory=frozenset)
     """Difference ids of the previous round; lost on a restart, which costs one more round."""
 
@@ -81,6 +84,10 @@ class Reconciliation:
         ours = await self._fetch_book_state(theirs, before)
         await self._mark_balances(balance_marks(ours, theirs), theirs.asked_at)
         found = differences(ours, theirs)
+        for search in theirs.searches:
+            if search.leg.unresolved == IMPLAUSIBLE and not _is_booked(search, found):
+                # the exchange stays paused until it is known what is true
+                self.record_failure(IMPLAUSIBLE, search.leg.client_order_id)
         acted_on = [one for one in confirmed(found, self._previous) if await self._handle(one, theirs.asked_at)]
         self._previous = frozenset(one.difference_id for one in found)
         if not any(one.kind in FILL_KINDS and one not in acted_on for one in found):
@@ -117,6 +124,7 @@ class Reconciliation:
             resumable=await self._halted_arbitrages(),
             has_client_ids=self.has_client_ids,
             unconfirmed=_unconfirmed(arbitrages, exchange),
+            rules=self.rules,
         )
 
     async def _mark_balances(self, marks: list[RowCorrection], asked_at: int) -> None:
@@ -207,6 +215,12 @@ class Reconciliation:
         elif remedy is not None:
             return await self.store.resume(remedy.arbitrage_id, self.advance, by)
         return True
+
+
+def _is_booked(search: OrderSearch, found: list[Difference]) -> bool:
+    remedies = (one.remedy for one in found)
+    orders = {one.client_order_id for one in remedies if isinstance(one, OrderResult)}
+    return search.leg.client_order_id in orders
 
 
 def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:

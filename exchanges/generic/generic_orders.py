@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import ccxt
 
@@ -17,6 +17,7 @@ from exchanges.order_port import (
     Result,
     number_in,
     on_exchange_clock,
+    optional_text_in,
     report_of,
     row_of,
     rows_of,
@@ -26,7 +27,7 @@ from exchanges.order_port import (
 )
 from market.instruments.fees import fee_currency
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
 from market.money import ZERO, Amount, Price, decimal_of, floor_to_step, total
 from session.clock import SystemClock
 
@@ -39,6 +40,7 @@ _TRIES_FOR_A_NONCE = 10
 _NEXT_NONCE_SECONDS = 0.002
 
 Rows = list[Mapping[str, Any]]
+_Default = TypeVar("_Default")
 
 
 class SharedMarkets:
@@ -81,7 +83,7 @@ class GenericOrderApi:
         if row is not None and row.get("status") not in _ENDED and not self._quirks.is_immediate:
             # what cannot be cancelled has ended meanwhile
             with suppress(ccxt.InvalidOrder):
-                await self._call(self._client.cancel_order, exchange_order_id, market.symbol)
+                await self.cancel(order, market, exchange_order_id)
             row = await self._order_row(market, exchange_order_id, {})
         return None if row is None else await self._report_of(row, order, market)
 
@@ -107,6 +109,9 @@ class GenericOrderApi:
             return None
         # a list may know an order before the exchange finds it by its id
         return await self.report(order, market, ids[0]) or report_of(ids[0], False, ZERO, [])
+
+    async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
+        await self._call(self._client.cancel_order, exchange_order_id, market.symbol)
 
     async def balances(self) -> dict[str, Decimal]:
         totals = row_of((await self._row("fetch_balance")).get("total"))
@@ -140,11 +145,12 @@ class GenericOrderApi:
         exchange_order_id = text_in(row, "id")
         # where the order has a fill twice, ccxt has counted it twice
         stated = None if _has_twice(row.get("trades") or ()) else _stated(row, "filled")
-        fills = [] if stated == ZERO else await self._fills_of(row, order, market, exchange_order_id)
+        rows = [] if stated == ZERO else await self._fills_of(row, order, market, exchange_order_id)
+        fills = [self._fill(one, _side_of(one, order.side), market) for one in rows]
         filled = total(fill.amount for fill in fills) if stated is None else stated
-        return report_of(exchange_order_id, row.get("status") in _ENDED, filled, fills)
+        return report_of(exchange_order_id, row.get("status") in _ENDED, filled, fills, _stated_order(row, rows))
 
-    async def _fills_of(self, row: Mapping[str, Any], order: LimitOrder, market: Market, name: str) -> list[Fill]:
+    async def _fills_of(self, row: Mapping[str, Any], order: LimitOrder, market: Market, name: str) -> Rows:
         """From the order itself where that has them, with their ids; otherwise from the account's fills."""
         trades: Rows = [one for one in row.get("trades") or () if one.get("id") and one.get("amount")]
         if not trades and self._client.has.get("fetchOrderTrades") is True:
@@ -156,8 +162,7 @@ class GenericOrderApi:
                 for one in await self._all_since("fetch_my_trades", market, since // _MICROS_OF_MS)
                 if one.get("order") == name
             ]
-        once = {text_in(one, "id"): one for one in trades}
-        return [self._fill(one, order.side, market) for one in once.values()]
+        return list({text_in(one, "id"): one for one in trades}.values())
 
     async def _orders_since(self, market: Market, since_ms: int) -> Rows:
         """Open orders first: one that ends in between is then found among the ended."""
@@ -201,7 +206,7 @@ class GenericOrderApi:
         return Fill(
             fill_id=text_in(row, "id"),
             exchange=market.exchange,
-            symbol=market.symbol,
+            symbol=optional_text_in(row, "symbol") or market.symbol,
             side=side,
             price=price,
             amount=amount,
@@ -244,6 +249,19 @@ class GenericOrderApi:
                         raise
                 await SystemClock().sleep(_NEXT_NONCE_SECONDS)
             raise AssertionError("the last try returns or raises")
+
+
+def _stated_order(row: Mapping[str, Any], fills: Rows) -> StatedOrder:
+    """What ccxt reads at every exchange that has it: amounts and prices of orders are often rounded or left out."""
+    return StatedOrder(
+        symbol=optional_text_in(row, "symbol"),
+        side=_side_of(row, None),
+        orders_of_fills=frozenset(text_in(one, "order") for one in fills if one.get("order")),
+    )
+
+
+def _side_of(row: Mapping[str, Any], default: _Default) -> Side | _Default:
+    return default if row.get("side") is None else side_in(row, "side")
 
 
 def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:

@@ -18,10 +18,11 @@ from exchanges.order_port import (
     row_of,
     rows_of,
     side_in,
+    symbol_in,
     text_in,
 )
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
 from market.money import Amount, Price, text_of
 
 RECEIVE_WITHIN_MS = 5_000
@@ -57,6 +58,9 @@ class BinanceOrderApi:
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         return await self._report(order, market, {"origClientOrderId": order.client_order_id})
 
+    async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
+        await self._client.privateDeleteOrder({"symbol": binance_symbol(market), "orderId": exchange_order_id})
+
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(row_of(await self._client.privateGetAccount()).get("balances"))
         return {text_in(row, "asset"): number_in(row, "free") + number_in(row, "locked") for row in rows}
@@ -90,22 +94,23 @@ class BinanceOrderApi:
         try:
             if "orderId" in key:
                 row, fills = await asyncio.gather(
-                    self._client.privateGetOrder(symbol | key), self._fills(order, market, key["orderId"])
+                    self._client.privateGetOrder(symbol | key), self._fills(market, key["orderId"])
                 )
             else:
                 row = await self._client.privateGetOrder(symbol | key)
-                fills = await self._fills(order, market, text_in(row_of(row), "orderId"))
+                fills = await self._fills(market, text_in(row_of(row), "orderId"))
         except ccxt.BaseError as error:
             if is_not_found(error):
                 return None
             raise
         found = row_of(row)
         has_ended = text_in(found, "status") in _ENDED
-        return report_of(text_in(found, "orderId"), has_ended, number_in(found, "executedQty"), fills)
+        stated, once = _stated(found, market, fills), [one.fill for one in fills]
+        return report_of(text_in(found, "orderId"), has_ended, number_in(found, "executedQty"), once, stated)
 
-    async def _fills(self, order: LimitOrder, market: Market, exchange_order_id: str) -> list[Fill]:
+    async def _fills(self, market: Market, exchange_order_id: str) -> list[AccountFill]:
         query = {"symbol": binance_symbol(market), "orderId": exchange_order_id, "limit": str(_PAGE)}
-        return [_fill(row, order.side, market) for row in rows_of(await self._client.privateGetMyTrades(query))]
+        return [_account_fill(row, market) for row in rows_of(await self._client.privateGetMyTrades(query))]
 
 
 def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
@@ -130,11 +135,22 @@ def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
     return AccountFill(_fill(row, "buy" if is_buyer else "sell", market), text_in(row, "orderId"))
 
 
+def _stated(row: Mapping[str, Any], market: Market, fills: Sequence[AccountFill]) -> StatedOrder:
+    return StatedOrder(
+        client_order_id=text_in(row, "clientOrderId"),
+        symbol=symbol_in(row, "symbol", market, [binance_symbol(market)]),
+        side=side_in(row, "side"),
+        amount=Amount(number_in(row, "origQty")),
+        price=Price(number_in(row, "price")),
+        orders_of_fills=frozenset(one.exchange_order_id for one in fills),
+    )
+
+
 def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
     return Fill(
         fill_id=text_in(row, "id"),
         exchange=market.exchange,
-        symbol=market.symbol,
+        symbol=symbol_in(row, "symbol", market, [binance_symbol(market)]),
         side=side,
         price=Price(number_in(row, "price")),
         amount=Amount(number_in(row, "qty")),

@@ -13,14 +13,16 @@ from exchanges.order_port import (
     micros_of,
     number_in,
     on_exchange_clock,
+    price_in,
     report_of,
     row_of,
     rows_of,
     side_in,
+    symbol_in,
     text_in,
 )
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, StatedOrder
 from market.money import Amount, Price, floor_to_step
 
 _WHOLE_YEN = Decimal(1)
@@ -54,11 +56,12 @@ class BitflyerOrderApi:
         orders, executions = await asyncio.gather(
             self._client.privateGetGetchildorders(query), self._client.privateGetGetexecutions(query)
         )
-        fills = [_fill(row, order.side, market) for row in reversed(rows_of(executions))]
+        fills = [_account_fill(row, market) for row in reversed(rows_of(executions))]
         for row in rows_of(orders):
             if text_in(row, "child_order_acceptance_id") == exchange_order_id:
                 has_ended = text_in(row, "child_order_state") != "ACTIVE"
-                return report_of(exchange_order_id, has_ended, number_in(row, "executed_size"), fills)
+                once, stated = [one.fill for one in fills], _stated(row, market, fills)
+                return report_of(exchange_order_id, has_ended, number_in(row, "executed_size"), once, stated)
         return None
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
@@ -76,6 +79,11 @@ class BitflyerOrderApi:
                 f"{len(found)} orders on bitflyer match {order.client_order_id}: {', '.join(found)}"
             )
         return await self.report(order, market, found[0]) if found else None
+
+    async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
+        query = {"product_code": bitflyer_product(market), "child_order_acceptance_id": exchange_order_id}
+        # the answer to it is empty
+        await self._client.privatePostCancelchildorder(query)
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(await self._client.privateGetGetbalance())
@@ -95,11 +103,7 @@ class BitflyerOrderApi:
         for market in markets:
             query = {"product_code": bitflyer_product(market)}
             rows = await self._rows(self._client.privateGetGetexecutions, query, "exec_date", began)
-            found += [
-                AccountFill(_fill(row, side_in(row, "side"), market), text_in(row, "child_order_acceptance_id"))
-                for row in rows
-                if micros_of(text_in(row, "exec_date")) >= began
-            ]
+            found += [_account_fill(row, market) for row in rows if micros_of(text_in(row, "exec_date")) >= began]
         return found
 
     async def _rows(self, ask: Ask, query: dict[str, str], date: str, since: int) -> list[Mapping[str, Any]]:
@@ -137,13 +141,29 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
     )
 
 
-def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
+def _stated(row: Mapping[str, Any], market: Market, fills: Sequence[AccountFill]) -> StatedOrder:
+    return StatedOrder(
+        symbol=symbol_in(row, "product_code", market, [bitflyer_product(market)]),
+        side=side_in(row, "side"),
+        amount=Amount(number_in(row, "size")),
+        price=Price(number_in(row, "price")),
+        average=price_in(row, "average_price"),
+        orders_of_fills=frozenset(one.exchange_order_id for one in fills),
+    )
+
+
+def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
+    return AccountFill(_fill(row, market), text_in(row, "child_order_acceptance_id"))
+
+
+def _fill(row: Mapping[str, Any], market: Market) -> Fill:
+    """Executions do not name their market."""
     price, amount = number_in(row, "price"), number_in(row, "size")
     return Fill(
         fill_id=text_in(row, "id"),
         exchange=market.exchange,
         symbol=market.symbol,
-        side=side,
+        side=side_in(row, "side"),
         price=Price(price),
         amount=Amount(amount),
         # Executions do not report the cost; yen are booked as whole numbers, rounded down.

@@ -8,15 +8,27 @@ import ccxt
 
 from exchanges.error_mapping import is_not_found
 from exchanges.exchange_symbols import bitstamp_pair
-from exchanges.order_port import Pages, micros_of, number_in, on_exchange_clock, report_of, row_of, rows_of, text_in
+from exchanges.order_port import (
+    AnswerNotUnderstoodError,
+    Pages,
+    micros_of,
+    number_in,
+    on_exchange_clock,
+    optional_text_in,
+    report_of,
+    row_of,
+    rows_of,
+    symbol_in,
+    text_in,
+)
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
 from market.money import Amount, Price, text_of, total
 from market.time_units import MICROSECONDS
 
 _ENDED = ("Finished", "Canceled", "Expired")
 _PAGE = 1_000
-_BUYS = "0"
+_SIDES: Mapping[str, Side] = {"0": "buy", "1": "sell"}
 _TRADE = "2"
 """Transaction type of trades; others are deposits, withdrawals and transfers."""
 
@@ -43,6 +55,9 @@ class BitstampOrderApi:
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         return await self._status(order, market, {"client_order_id": order.client_order_id})
+
+    async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
+        await self._client.privatePostCancelOrder({"id": exchange_order_id})
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(await self._client.privatePostAccountBalances())
@@ -89,7 +104,8 @@ class BitstampOrderApi:
         filled = order.amount - number_in(row, "amount_remaining")
         if "amount_remaining" not in row:
             filled = total(fill.amount for fill in fills)
-        return report_of(text_in(row, "id"), text_in(row, "status") in _ENDED, filled, fills)
+        has_ended = text_in(row, "status") in _ENDED
+        return report_of(text_in(row, "id"), has_ended, filled, fills, _stated(row, market))
 
 
 def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
@@ -98,11 +114,28 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
         symbol=market.symbol,
         exchange_order_id=text_in(row, "id"),
         client_order_id=text_in(row, "client_order_id") if row.get("client_order_id") else None,
-        side="buy" if text_in(row, "type") == _BUYS else "sell",
+        side=_side(text_in(row, "type")),
         amount=Amount(number_in(row, "amount_at_create" if "amount_at_create" in row else "amount")),
         price=Price(number_in(row, "price")),
         placed_at=micros_of(text_in(row, "datetime")),
     )
+
+
+def _stated(row: Mapping[str, Any], market: Market) -> StatedOrder:
+    """Its market has been listed as BTC/USD; a field that an answer lacks is not compared."""
+    kind = optional_text_in(row, "type")
+    return StatedOrder(
+        client_order_id=optional_text_in(row, "client_order_id"),
+        symbol=symbol_in(row, "market", market, [market.symbol, bitstamp_pair(market)]) if row.get("market") else None,
+        side=None if kind is None else _side(kind),
+    )
+
+
+def _side(kind: str) -> Side:
+    """Raises AnswerNotUnderstoodError."""
+    if kind in _SIDES:
+        return _SIDES[kind]
+    raise AnswerNotUnderstoodError(f"{kind[:50]} is no type of an order")
 
 
 def _booked(row: Mapping[str, Any], market: Market) -> Fill:

@@ -130,6 +130,13 @@ class CcxtAccount:
         with requests_for("follow"):
             return await self._read(lambda: self._reads.api.find(order, market, others))
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        market = self._market(order)
+        if market is None:
+            raise ExchangeUnavailableError(self._not_traded(order))
+        with requests_for("follow"):
+            await self._read(lambda: self._reads.api.cancel(order, market, exchange_order_id))
+
     async def balances(self) -> dict[str, Decimal]:
         return await self._read(self._reads.api.balances)
 

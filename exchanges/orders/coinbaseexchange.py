@@ -15,14 +15,17 @@ from exchanges.order_port import (
     micros_of,
     number_in,
     on_exchange_clock,
+    optional_text_in,
+    price_in,
     report_of,
     row_of,
     rows_of,
     side_in,
+    symbol_in,
     text_in,
 )
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, StatedOrder
 from market.money import Amount, Price, text_of
 
 _ENDED = ("done", "rejected")
@@ -51,14 +54,14 @@ class CoinbaseExchangeOrderApi:
         try:
             row, fills = await asyncio.gather(
                 self._client.privateGetOrdersId({"id": exchange_order_id}),
-                self._fills(order, market, exchange_order_id),
+                self._fills(market, exchange_order_id),
             )
         except ccxt.BaseError as error:
             # The exchange may drop an IOC order without fills at once.
             if is_not_found(error):
                 return None
             raise
-        return _report(row_of(row), fills)
+        return _report(row_of(row), market, fills)
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         try:
@@ -68,7 +71,13 @@ class CoinbaseExchangeOrderApi:
                 return None
             raise
         row = row_of(answer)
-        return _report(row, await self._fills(order, market, text_in(row, "id")))
+        return _report(row, market, await self._fills(market, text_in(row, "id")))
+
+    async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
+        # the product makes it cheaper for the exchange: its docs, Cancel an order
+        await self._client.privateDeleteOrdersId(
+            {"id": exchange_order_id, "product_id": coinbaseexchange_product(market)}
+        )
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(await self._client.privateGetAccounts())
@@ -109,14 +118,23 @@ class CoinbaseExchangeOrderApi:
                 rows = rows_of(await self._client.privateGetFills(query)) if len(rows) == _PAGE else []
         return found
 
-    async def _fills(self, order: LimitOrder, market: Market, exchange_order_id: str) -> list[Fill]:
+    async def _fills(self, market: Market, exchange_order_id: str) -> list[AccountFill]:
         answer = await self._client.privateGetFills({"order_id": exchange_order_id, "limit": str(_PAGE)})
-        return [_fill(row, order.side, market) for row in reversed(rows_of(answer))]
+        return [_account_fill(row, market) for row in reversed(rows_of(answer))]
 
 
-def _report(row: Mapping[str, Any], fills: list[Fill]) -> OrderReport:
+def _report(row: Mapping[str, Any], market: Market, fills: list[AccountFill]) -> OrderReport:
     has_ended = text_in(row, "status") in _ENDED
-    return report_of(text_in(row, "id"), has_ended, number_in(row, "filled_size"), fills)
+    stated = StatedOrder(
+        client_order_id=optional_text_in(row, "client_oid"),
+        symbol=symbol_in(row, "product_id", market, [coinbaseexchange_product(market)]),
+        side=side_in(row, "side"),
+        amount=Amount(number_in(row, "size")),
+        price=price_in(row, "price"),
+        orders_of_fills=frozenset(one.exchange_order_id for one in fills),
+    )
+    once = [one.fill for one in fills]
+    return report_of(text_in(row, "id"), has_ended, number_in(row, "filled_size"), once, stated)
 
 
 def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
@@ -135,18 +153,18 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
 
 
 def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
-    return AccountFill(_fill(row, side_in(row, "side"), market), text_in(row, "order_id"))
+    return AccountFill(_fill(row, market), text_in(row, "order_id"))
 
 
-def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
+def _fill(row: Mapping[str, Any], market: Market) -> Fill:
     price, amount = number_in(row, "price"), number_in(row, "size")
     # Booked to the last digit; reported only where the quote currency is the dollar.
     cost = number_in(row, "usd_volume") if market.quote_currency == "USD" and "usd_volume" in row else price * amount
     return Fill(
         fill_id=text_in(row, "trade_id"),
         exchange=market.exchange,
-        symbol=market.symbol,
-        side=side,
+        symbol=symbol_in(row, "product_id", market, [coinbaseexchange_product(market)]),
+        side=side_in(row, "side"),
         price=Price(price),
         amount=Amount(amount),
         cost=cost,

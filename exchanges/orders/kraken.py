@@ -15,13 +15,17 @@ from exchanges.order_port import (
     AnswerNotUnderstoodError,
     Pages,
     number_in,
+    optional_text_in,
+    price_in,
     report_of,
     row_of,
     side_in,
+    symbol_in,
+    text_from,
     text_in,
 )
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, StatedOrder
 from market.money import Amount, Price, text_of
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
@@ -67,7 +71,7 @@ class KrakenOrderApi:
         names = result.get("txid")
         if not isinstance(names, list) or len(names) != 1:
             raise AnswerNotUnderstoodError(f"expected one txid, got {str(result)[:200]}")
-        return str(names[0])
+        return text_from(names[0], "txid")
 
     def _deadline(self) -> dict[str, str]:
         """By the exchange's clock; none before that was measured."""
@@ -96,6 +100,9 @@ class KrakenOrderApi:
                 if row_of(row).get("cl_ord_id") == order.client_order_id:
                     return await self._report(order, market, str(exchange_order_id), row_of(row))
         return None
+
+    async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
+        await self._call(self._client.privatePostCancelOrder, {"txid": exchange_order_id})
 
     async def balances(self) -> dict[str, Decimal]:
         rows = await self._call(self._client.privatePostBalanceEx, {})
@@ -132,21 +139,23 @@ class KrakenOrderApi:
             for name, row in rows.items():
                 market = by_pair.get(text_in(row, "pair"))
                 if market is not None:
-                    fill = _fill(name, row, side_in(row, "type"), market)
-                    found.append(AccountFill(fill, text_in(row, "ordertxid")))
+                    found.append(AccountFill(_fill(name, row, market), text_in(row, "ordertxid")))
             if len(rows) < _TRADES_A_PAGE:
                 return found
             pages.add_page(rows)
             offset += len(rows)
 
     async def _report(self, order: LimitOrder, market: Market, name: str, row: Mapping[str, Any]) -> OrderReport:
-        trades = [str(trade) for trade in row.get("trades") or ()]
-        fills: list[Fill] = []
+        trades = [text_from(trade, "a trade") for trade in row.get("trades") or ()]
+        fills: list[AccountFill] = []
         for start in range(0, len(trades), _TRADES_A_QUERY):
             query = {"txid": ",".join(trades[start : start + _TRADES_A_QUERY])}
             rows = await self._call(self._client.privatePostQueryTrades, query)
-            fills += [_fill(str(trade), row_of(rows[trade]), order.side, market) for trade in rows]
-        return report_of(name, text_in(row, "status") in _ENDED, number_in(row, "vol_exec"), fills)
+            for trade in rows:
+                fill = row_of(rows[trade])
+                fills.append(AccountFill(_fill(str(trade), fill, market), text_in(fill, "ordertxid")))
+        has_ended, once = text_in(row, "status") in _ENDED, [one.fill for one in fills]
+        return report_of(name, has_ended, number_in(row, "vol_exec"), once, _stated(row, market, fills))
 
     async def _call(self, method: Method, parameters: dict[str, str]) -> Mapping[str, Any]:
         """Another process may share the key, so that a nonce is too low; the request was not executed, so a retry is
@@ -179,12 +188,25 @@ def _open_order(name: str, row: Mapping[str, Any], market: Market) -> OpenOrder:
     )
 
 
-def _fill(fill_id: str, row: Mapping[str, Any], side: Side, market: Market) -> Fill:
+def _stated(row: Mapping[str, Any], market: Market, fills: Sequence[AccountFill]) -> StatedOrder:
+    terms = row_of(row.get("descr"))
+    return StatedOrder(
+        client_order_id=optional_text_in(row, "cl_ord_id"),
+        symbol=symbol_in(terms, "pair", market, _pairs(market)),
+        side=side_in(terms, "type"),
+        amount=Amount(number_in(row, "vol")),
+        price=price_in(terms, "price"),
+        average=price_in(row, "price"),
+        orders_of_fills=frozenset(one.exchange_order_id for one in fills),
+    )
+
+
+def _fill(fill_id: str, row: Mapping[str, Any], market: Market) -> Fill:
     return Fill(
         fill_id=fill_id,
         exchange=market.exchange,
-        symbol=market.symbol,
-        side=side,
+        symbol=symbol_in(row, "pair", market, _pairs(market)),
+        side=side_in(row, "type"),
         price=Price(number_in(row, "price")),
         amount=Amount(number_in(row, "vol")),
         cost=number_in(row, "cost"),

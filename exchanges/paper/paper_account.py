@@ -100,6 +100,10 @@ class PaperAccount:
         await self._synced()
         return self._ledger.report_of(order.client_order_id)
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        """Its orders end at once: there is nothing to cancel. Raises ExchangeUnavailableError."""
+        await self._synced()
+
     async def balances(self) -> dict[str, Decimal]:
         """Raises ExchangeUnavailableError."""
         await self._synced()

@@ -3,10 +3,27 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Literal
 
 from launch.chaos.audit_records import AuditedAccount, Violation
 from launch.chaos.chaos_schedule import Injection
 from store.queries.store_snapshot import StoreSnapshot
+
+ChaosResult = Literal["no violations", "violations", "no result"]
+
+LEAST_ORDERS = 10
+LEAST_ORDER_FAULTS = 3
+"""A run with fewer orders, or with fewer faults that hit one, proves nothing."""
+ORDER_FAULTS = (
+    "lost_acknowledgement",
+    "disconnect_during_order",
+    "rejected_order",
+    "partial_fill_then_nothing",
+    "duplicate_fill_report",
+    "lie",
+    "kill bot at order",
+)
+"""Kinds that take effect with an order only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +50,36 @@ class ChaosRun:
     restarts: Mapping[str, int] = field(default_factory=dict)
     settings_by_rest: int = 0
 
+    @property
+    def orders(self) -> int:
+        """Those that the exchanges accepted."""
+        return sum(len(account.orders) for account in self.audit.accounts)
+
+    @property
+    def order_faults(self) -> int:
+        """How many faults hit an order."""
+        return sum(self.faults.get(kind, 0) for kind in ORDER_FAULTS)
+
+    @property
+    def result(self) -> ChaosResult:
+        """What the run says of the system."""
+        if self.audit.violations:
+            return "violations"
+        is_enough = self.orders >= LEAST_ORDERS and self.order_faults >= LEAST_ORDER_FAULTS
+        return "no violations" if is_enough else "no result"
+
 
 def chaos_document(run: ChaosRun) -> dict[str, object]:
-    """The document of `--json`; `violations` is empty if the audit passed."""
+    """The document of `--json`; `result` says whether it means anything that there are no violations."""
     audit = run.audit
     arbitrages = audit.snapshot.arbitrages
     return {
         "seed": run.seed,
         "seconds": run.seconds,
+        "result": run.result,
+        "order_faults": run.order_faults,
         "faults": dict(sorted(run.faults.items())),
-        "orders": sum(len(account.orders) for account in audit.accounts),
+        "orders": run.orders,
         "orders_rejected": sum(len(account.rejected) for account in audit.accounts),
         "fills": sum(len(account.fills) for account in audit.accounts),
         "arbitrages": dict(sorted(Counter(str(arbitrage.state) for arbitrage in arbitrages).items())),
@@ -64,6 +101,10 @@ def chaos_lines(run: ChaosRun) -> list[str]:
     if run.audit.late_while_stopped:
         lines.append(f"{run.audit.late_while_stopped} orders came late from a bot that was stopped: no violations")
     violations = run.audit.violations
+    if run.result == "no result":
+        few = f"{run.orders} orders and {run.order_faults} faults that hit an order"
+        least = f"at least {LEAST_ORDERS} and {LEAST_ORDER_FAULTS} are needed"
+        return [*lines, f"NO RESULT: {few} prove nothing; {least}, so run it longer or on a machine that is less busy."]
     if not violations:
         return [*lines, "no violations: ledger reconciled with the exchanges' records, to the last digit"]
     details = [

@@ -6,7 +6,7 @@ A chaos run has its own data folder, emptied at each start; a user's paper sessi
 import json
 import shutil
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from launch.chaos.audit_lateness import late_while_stopped
 from launch.chaos.audit_records import Stopped, Violation
 from launch.chaos.books_audit import account_of, evidence_of, violations_of
-from launch.chaos.chaos_report import AuditReport, ChaosRun, chaos_document, chaos_lines
+from launch.chaos.chaos_report import AuditReport, ChaosResult, ChaosRun, chaos_document, chaos_lines
 from launch.chaos.chaos_schedule import Injection, schedule_of
 from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
@@ -51,6 +51,9 @@ this covers bitFlyer's window of five minutes, which a run can fill, and the two
 
 PEACE_SECONDS = 10.0
 """Longer than any request to an exchange can still be in flight."""
+
+EXIT_CODES: Mapping[ChaosResult, int] = {"no violations": 0, "violations": 1, "no result": 3}
+"""2: it could not start."""
 
 SETTINGS: dict[str, object] = {
     # many arbitrages, profitable or not, and limits that only a wrong ledger would reach
@@ -103,7 +106,8 @@ def chaos_home(home: Path) -> Path:
 
 
 async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
-    """Start, inject faults, clear them, audit; `home` is locked by the caller. Exit code 0 only without violations.
+    """Start, inject faults, clear them, audit; `home` is locked by the caller. Returns the exit
+    code: 0 only without violations, in a run that traded.
 
     Raises CannotStartError, and LaunchError if MongoDB or the exchanges cannot be read in the end.
     """
@@ -153,7 +157,7 @@ def report(run: ChaosRun, options: ChaosOptions, echo: Echo) -> int:
         write_atomically(options.json, json.dumps(chaos_document(run), indent=2).encode())
     for line in chaos_lines(run):
         echo(line)
-    return 1 if run.audit.violations else 0
+    return EXIT_CODES[run.result]
 
 
 def empty_home(home: Path) -> None:

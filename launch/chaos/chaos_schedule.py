@@ -11,6 +11,7 @@ from typing import Literal
 
 from launch.chaos.region_faults import ClockFault, LinkFault, RegionKill
 from simulators.faults.faults import Fault, FaultKind
+from simulators.faults.lies import LIES, lies_of
 
 KillTarget = Literal["python", "jvm"]
 KILL_TARGETS: tuple[KillTarget, ...] = ("python", "jvm")
@@ -94,7 +95,8 @@ class InjectedFault:
     def description(self) -> str:
         how_long = f"{self.fault.count} times" if self.fault.seconds is None else f"{self.fault.seconds} s"
         skew = "" if self.fault.skew_seconds is None else f" of {self.fault.skew_seconds} s"
-        return f"{self.fault.exchange}: {self.fault.kind}{skew}, {how_long}"
+        lie = "" if self.fault.lie is None else f" ({self.fault.lie})"
+        return f"{self.fault.exchange}: {self.fault.kind}{skew}{lie}, {how_long}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +162,15 @@ SMALL_SKEW_EVERY = 20.0
 STORE_STEP_EVERY = 45.0
 """All exchanges' clocks are off by the same skew. Only root can set mongod's clock; for comparisons between times of
 the store and times of an exchange, this equals a step of mongod's clock the other way."""
+LIE_EVERY = 6.0
+"""One exchange says for a while what is not true of orders; each kind once before any comes again."""
 CHANGE_EVERY = 10.0
 
 _LASTING: tuple[FaultKind, ...] = ("latency", "maintenance", "silent_stream", "clock_skew")
 _LATENCY_MILLISECONDS = (200, 15_000)
 """From a slow response to one that comes long after the bot's timeout."""
+_LIE_SECONDS = (1.0, 3.0)
+"""Longer than the reads of one order, so that they agree in the lie."""
 _SKEW_SECONDS = 120.0
 _SMALL_SKEW_SECONDS = (0.1, 0.95)
 _SMALL_SKEW_LASTS = (8.0, 18.0)
@@ -198,6 +204,7 @@ def schedule_of(seed: int, seconds: float, exchanges: Sequence[str], bots: Seque
         *_exchange_faults(seed, seconds, exchanges),
         *_faults_on_each_exchange(seed, seconds, exchanges),
         *_store_steps(seed, seconds, exchanges),
+        *_lies(seed, seconds, exchanges),
         *_setting_changes(seed, seconds),
     ]
     return tuple(sorted(injections, key=lambda one: (one.at, one.description)))
@@ -263,6 +270,17 @@ def _store_steps(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterato
         skew, lasts = _either_way(random, _STORE_STEP_SECONDS), drawn_between(random, _STORE_STEP_LASTS)
         for exchange in exchanges:
             yield InjectedFault(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
+
+
+def _lies(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
+    liars = {lie: [name for name in exchanges if lie in lies_of(name)] for lie in LIES}
+    known = [lie for lie, names in liars.items() if names]
+    random, left = seeded(seed, "lies"), list[str]()
+    for at in moments(random, LIE_EVERY, seconds) if known else ():
+        if not left:
+            left = random.sample(known, len(known))
+        lie, lasts = left.pop(), drawn_between(random, _LIE_SECONDS)
+        yield InjectedFault(at, Fault(random.choice(liars[lie]), "lie", seconds=lasts, lie=lie))
 
 
 def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:

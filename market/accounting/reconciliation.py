@@ -1,14 +1,15 @@
 """Compares our books with an exchange: returns every difference except those of orders that may be in flight. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from market.accounting.differences import HANDLING, Difference, Resumption, RowCorrection
-from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side, changes_of
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
 from market.trade.order_results import result_of
+from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from market.trade.reservation_state import BalanceRow, fill_key
 
 LARGEST_ROUNDING = Decimal("0.00000001")
@@ -58,6 +59,7 @@ class BookState:
     unconfirmed: tuple[BookedLeg, ...] = ()
     """Legs of residual arbitrages whose orders the exchange does not know although its balances suggest them."""
     has_client_ids: bool = True
+    rules: ReportRules = field(default_factory=ReportRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,49 @@ def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Differen
         elif report is not None and report.is_final and not _is_anothers(report.exchange_order_id, leg, ours):
             there = f"order {report.exchange_order_id}, filled {text_of(report.filled)}"
             booking = result_of(search.arbitrage_id, leg, report)
-            found.append(Difference("order_found", ours.exchange, subject, denied, there, booking))
+            doubt = _doubt_about_search(search, ours, theirs)
+            if doubt is None:
+                found.append(Difference("order_found", ours.exchange, subject, denied, there, booking))
+            elif doubt:
+                found.append(Difference("report_implausible", ours.exchange, subject, "not booked", doubt))
     return found
+
+
+def _doubt_about_search(search: OrderSearch, ours: BookState, theirs: ExchangeState) -> str | None:
+    """Why the report of a search is not booked; None if it is. Empty while the balances cannot be compared.
+
+    A report that contradicts its order, and any of a leg that had such a one before, is believed only if the exchange's
+    balances moved by exactly what it says.
+    """
+    leg, report = search.leg, search.report
+    if report is None or (leg.unresolved != IMPLAUSIBLE and ours.rules.doubt(leg, report) is None):
+        return None
+    doubt = ours.rules.doubt_beside_balances(leg, report)
+    if doubt is not None:
+        return doubt.text
+    if ours.rows is None or theirs.balances is None:
+        return ""
+    moved = _moved(ours, theirs)
+    rows = {row.currency: row for row in ours.rows}
+    for currency in sorted({leg.base, leg.quote_currency, *(fill.fee_currency for fill in report.fills)}):
+        row = rows.get(currency) or BalanceRow(ours.exchange, currency, ZERO, ZERO)
+        here, there = row.free + row.held + moved.get(currency, ZERO), theirs.balances.get(currency, ZERO)
+        # what was unexplained before is so still, unless it was this
+        if there - here not in (ZERO, row.unexplained):
+            amounts = f"{text_of(here)} {currency} by it, {text_of(there)} at the exchange"
+            return f"order {report.exchange_order_id}, filled {text_of(report.filled)}: {amounts}"
+    return None
+
+
+def _moved(ours: BookState, theirs: ExchangeState) -> dict[str, Decimal]:
+    """Currency → what the orders that were searched for and found moved, as far as it is not booked."""
+    booked, moved = _booked(ours), dict[str, Decimal]()
+    for search in theirs.searches:
+        for fill in () if search.report is None else search.report.fills:
+            if fill_key(fill) not in booked:
+                for currency, change in changes_of(fill, search.leg.base, search.leg.quote_currency):
+                    moved[currency] = moved.get(currency, ZERO) + change
+    return moved
 
 
 def _unconfirmed(ours: BookState) -> list[Difference]:
@@ -152,22 +195,27 @@ def _late_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
         is_new = fill_key(one.fill) not in booked and one.exchange_order_id not in sought
         if owner is not None and owner.leg.is_final and is_new:
             missing.setdefault(one.exchange_order_id, []).append(one)
-    found = []
+    searched, found = {search.leg.client_order_id for search in theirs.searches}, []
     for order_id, late in missing.items():
         owner = owners.of(order_id, late[0].client_order_id)
-        if owner is not None:
-            found.append(_late(ours.exchange, order_id, owner, [one.fill for one in late]))
+        if owner is not None and not (owner.leg.unresolved == IMPLAUSIBLE and owner.leg.client_order_id in searched):
+            found.append(_late(ours, order_id, owner, [one.fill for one in late]))
     return found
 
 
-def _late(exchange: str, order_id: str, owner: BookedLeg, missing: list[Fill]) -> Difference:
+def _late(ours: BookState, order_id: str, owner: BookedLeg, missing: list[Fill]) -> Difference:
+    """Not booked if they contradict their order, or if an earlier report did."""
     leg = owner.leg
     # with those that are booked: of them nothing is booked again
     fills = (*leg.fills, *missing)
     report = OrderReport(order_id, True, Amount(total(fill.amount for fill in fills)), fills)
     here = f"{owner.arbitrage_id}:{leg.role} is {leg.state} with {text_of(leg.filled)} filled"
     there = "; ".join(_fill_text(fill) for fill in missing)
-    return Difference("fill_late", exchange, order_id, here, there, result_of(owner.arbitrage_id, leg, report))
+    doubt = ours.rules.doubt(leg, report)
+    if doubt is not None or leg.unresolved == IMPLAUSIBLE:
+        why = "an earlier report contradicts its order" if doubt is None else doubt.text
+        return Difference("report_implausible", ours.exchange, order_id, here, f"{there} ({why})")
+    return Difference("fill_late", ours.exchange, order_id, here, there, result_of(owner.arbitrage_id, leg, report))
 
 
 def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
@@ -234,7 +282,7 @@ def _compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[Bal
     """Our row and their total, by currency; none where anything is open, or what is being booked explains them."""
     if ours.rows is None or theirs.balances is None:
         return []
-    if any(search.may_move_money for search in theirs.searches) or _late_fills(ours, theirs):
+    if any(search.may_move_money for search in theirs.searches) or any(one.remedy for one in _late_fills(ours, theirs)):
         return []
     rows = {row.currency: row for row in ours.rows}
     return [

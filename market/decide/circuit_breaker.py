@@ -5,7 +5,14 @@ from typing import Literal
 
 from market.decide.settings import Settings
 
-FailureKind = Literal["order_rejected", "outcome_unknown", "look_up_unanswered", "account_rejected"]
+FailureKind = Literal[
+    "order_rejected",
+    "outcome_unknown",
+    "look_up_unanswered",
+    "account_rejected",
+    "order_not_final",
+    "implausible_report",
+]
 
 MAX_FAILURES = 1_000
 """Failures kept per exchange; no setting needs more."""
@@ -45,8 +52,8 @@ def with_failure(health: Health, failure: Failure, settings: Settings, now: int)
     """The health after one more failure at `now`; unchanged if the failure is known.
 
     Failures keep counting after a pause until their window is over, so an exchange that still fails is paused again by
-    its first failure. A failure during a pause extends it. A rejected account pauses at once, and counts once for as
-    long as it stays rejected.
+    its first failure. A failure during a pause extends it. A report that contradicts its order pauses at once, and so
+    does a rejected account, which counts once for as long as it stays rejected.
     """
     if any(known.failure_id == failure.failure_id for known in health.failures):
         return health
@@ -54,6 +61,8 @@ def with_failure(health: Health, failure: Failure, settings: Settings, now: int)
         if health.is_paused(now):
             return _paused(health, REJECTED_PAUSE_MS, now)
         health = _paused(health, REJECTED_PAUSE_MS if settings.breaker_failures else 0, now)
+    if failure.kind == "implausible_report" and settings.breaker_failures:
+        health = _paused(health, settings.breaker_pause_ms, now)
     recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MAX_FAILURES:]
     counted = replace(health, failures=recent)
     if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:

@@ -85,6 +85,8 @@ class Settings(BaseModel):
     breaker_pause_ms: int = Field(default=30_000, ge=1, le=86_400_000)
     reconcile_ms: int = Field(default=15_000, ge=1_000, le=3_600_000)
     """Between two comparisons of the books with what the exchange says."""
+    order_final_ms: int = Field(default=10_000, ge=1_000, le=3_600_000)
+    """An acknowledged order that is not final by then is cancelled: ours end at once."""
     cool_down_ms: int = Field(default=1_000, ge=0, le=3_600_000)
     """Between two reservations of one pair of exchanges, by the server's clock."""
     max_slippage_bps: Bps = 5.0

@@ -93,6 +93,22 @@ class AccountFill:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedOrder:
+    """What an exchange's answer says the order is, to be compared with what was sent; None if it does not say it."""
+
+    client_order_id: str | None = None
+    symbol: str | None = None
+    """Ours if it is the market's name at the exchange, otherwise as the answer has it."""
+    side: Side | None = None
+    amount: Amount | None = None
+    price: Price | None = None
+    average: Price | None = None
+    """Average price of what has filled, as the exchange computed it."""
+    orders_of_fills: frozenset[str] = frozenset()
+    """The exchange order ids that its fills name."""
+
+
+@dataclass(frozen=True, slots=True)
 class OrderReport:
     """What an exchange knows of one order; `is_final` once nothing more can fill."""
 
@@ -106,3 +122,5 @@ class OrderReport:
     """Why it never left."""
     posted_at: int | None = None
     """When this process posted it, by the store's clock, microseconds; None where it only looked it up."""
+    stated: StatedOrder | None = None
+    """Only until it is checked (`market.trade.report_checks`); never stored."""

@@ -152,11 +152,19 @@ def _with_ended_leg(
     closed = _with_leg(arbitrage, _closed(leg, report, fills, rows.now))
     after = _with_fills(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
     if arbitrage.state not in OPEN_STATES:
-        if not fills:
+        if not fills and not _is_resolved(arbitrage, leg):
             return replace(after, arbitrage=closed)
         # the end was decided without these fills: the residual base has to be unwound
-        after, closed = after.reopened(), _reopened(closed, "late_fill", rows.now)
+        after, closed = after.reopened(), _reopened(closed, "late_fill" if fills else "order_resolved", rows.now)
     return replace(after, arbitrage=_with_times(closed, rows.now))
+
+
+def _is_resolved(arbitrage: Arbitrage, leg: Leg) -> bool:
+    """Whether the arbitrage ended because nobody knew what became of `leg`, which is known now: it filled nothing, so
+    what the other leg filled is left."""
+    known = arbitrage.leg(leg.role)
+    was = None if known is None else known.unresolved
+    return was is not None and leg.unresolved is None and (arbitrage.state, arbitrage.reason) == ("residual", was)
 
 
 def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
@@ -172,7 +180,8 @@ def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> 
 
 
 def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
-    order_id = leg.exchange_order_id or (report.exchange_order_id if report is not None else None) or None
+    # not the one of the acknowledgement, which may have been wrong
+    order_id = (report.exchange_order_id if report is not None else None) or leg.exchange_order_id
     times = {"done": now} | leg.times
     if report is not None and report.posted_at is not None:
         times = {"sent": report.posted_at} | times

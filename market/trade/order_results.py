@@ -1,6 +1,6 @@
 """What became of the order of one leg, reported once by the bot of its exchange and booked once by the decider."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from pydantic import TypeAdapter
@@ -35,9 +35,9 @@ class OrderResult:
 
 
 def result_of(arbitrage_id: str, leg: Leg, report: OrderReport | None, unresolved: str | None = None) -> OrderResult:
-    """What became of the order of `leg`."""
+    """What became of the order of `leg`; the caller has checked the report."""
     names = arbitrage_id, leg.base, leg.role, leg.exchange, leg.client_order_id
-    return OrderResult(*names, report, unresolved)
+    return OrderResult(*names, None if report is None else replace(report, stated=None), unresolved)
 
 
 _RESULT = TypeAdapter(OrderResult)

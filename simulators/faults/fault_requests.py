@@ -29,6 +29,7 @@ _DESCRIPTIONS: Mapping[FaultKind, str] = {
     "duplicate_fill_report": "the account's stream reports a fill twice, or a list of fills has its newest twice",
     "rejected_order": "an order is rejected without a reason",
     "partial_fill_then_nothing": "a part of the order fills; the rest neither fills nor is cancelled until then",
+    "lie": "an answer about an order says what is not true, one field or all that belong together; nothing is done",
     "disconnect_during_order": "all connections break while an order is being posted; it may have arrived",
 }
 _DIFFERENT_DESCRIPTIONS: Mapping[tuple[FaultKind, str], str] = {

@@ -28,6 +28,7 @@ _BY_COUNT: tuple[FaultKind, ...] = (
     "rejected_order",
     "partial_fill_then_nothing",
     "disconnect_during_order",
+    "lie",
 )
 """Kinds that a seeded schedule injects by count; the others have a duration."""
 _MOST_TIMES = 3

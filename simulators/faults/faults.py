@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from market.time_units import MICROSECONDS
 from session.clock import Clock
+from simulators.faults.lies import LIES
 
 FaultKind = Literal[
     "latency",
@@ -29,6 +30,7 @@ FaultKind = Literal[
     "rejected_order",
     "partial_fill_then_nothing",
     "disconnect_during_order",
+    "lie",
 ]
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
@@ -63,6 +65,7 @@ _OPTIONS: dict[str, tuple[FaultKind, ...]] = {
     "taken": ("disconnect_during_order",),
     "share": ("partial_fill_then_nothing",),
     "hold_seconds": ("partial_fill_then_nothing",),
+    "lie": ("lie",),
 }
 """The kinds that have an option; all others reject it."""
 _LONGEST_SECONDS = 86_400
@@ -109,6 +112,8 @@ class Fault:
     """Maximum share of the order's amount that fills at once; default a half."""
     hold_seconds: float | None = None
     """How long the rest is stuck; default until the fault is over, or 10 s where that is not known."""
+    lie: str | None = None
+    """Which of `simulators.faults.lies.LIES` it is; by default a seeded random choice of the exchange's."""
 
     def check(self, symbols: Symbols) -> None:
         """Raises FaultRejectedError where it is invalid."""
@@ -123,9 +128,7 @@ class Fault:
         listed = symbols[self.exchange]
         if self.symbol is not None and self.symbol not in listed:
             raise FaultRejectedError(f"{self.exchange} does not list {self.symbol}, only {', '.join(listed)}.")
-        for name, kinds in _OPTIONS.items():
-            if getattr(self, name) is not None and self.kind not in kinds:
-                raise FaultRejectedError(f"{self.kind} takes no {name}; that is for {', '.join(kinds)}.")
+        self._check_options()
         self._check_ranges()
 
     def applies_to(self, symbol: str | None, channel: str | None) -> bool:
@@ -133,6 +136,13 @@ class Fault:
         if self.symbol is not None and self.symbol != symbol:
             return False
         return self.channel is None or (channel is not None and channel.startswith(self.channel))
+
+    def _check_options(self) -> None:
+        for name, kinds in _OPTIONS.items():
+            if getattr(self, name) is not None and self.kind not in kinds:
+                raise FaultRejectedError(f"{self.kind} takes no {name}; that is for {', '.join(kinds)}.")
+        if self.lie is not None and self.lie not in LIES:
+            raise FaultRejectedError(f"There is no lie {self.lie!r}; there are {', '.join(LIES)}.")
 
     def _check_ranges(self) -> None:
         ranges: tuple[tuple[str, float | None, float, float], ...] = (

@@ -12,6 +12,7 @@ from market.time_units import MICROSECONDS
 from session.clock import Clock
 from simulators.faults.fault_orders import ORDER_CALL, DisconnectedError, OrderCall
 from simulators.faults.faults import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
+from simulators.faults.lies import is_lied, lies_of
 from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.web.exchange_gateway import REJECTION, Gateway
 
@@ -102,7 +103,7 @@ class FaultGuard:
             return self._disconnected(request)
         if call.order is not None and await self._is_lost(call.order.symbol):
             _cut(request)
-        return self._repeated(path, response)
+        return self._lied(request.method, path, self._repeated(path, response))
 
     def _latency(self, path: str) -> float:
         """Seconds."""
@@ -142,6 +143,18 @@ class FaultGuard:
         self.gateway.subscribers.cut()
         _cut(request)
         return web.Response()
+
+    def _lied(self, method: str, path: str, response: web.StreamResponse) -> web.StreamResponse:
+        """An answer about an order that is not true, if one is wanted; an answer that has no such field uses none
+        up."""
+        active = self.faults.newest("lie")
+        if active is None or not isinstance(response, web.Response) or response.status != 200:
+            return response
+        answer = orjson.loads(response.text or "null")
+        lie = active.fault.lie or self.faults.random.choice(lies_of(self.faults.exchange))
+        if is_lied(self.faults.exchange, lie, method, path, answer) and self.faults.inject("lie") is not None:
+            response.body = orjson.dumps(answer)
+        return response
 
     def _repeated(self, path: str, response: web.StreamResponse) -> web.StreamResponse:
         """A list of fills that shows its newest twice, where that is wanted."""

@@ -61,6 +61,9 @@ class Exchange:
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         raise AssertionError("every report is final")
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        raise AssertionError("every report is final")
+
     async def open_orders(self) -> list[OpenOrder]:
         return []
 

@@ -158,6 +158,9 @@ class FlakyAccount:
             raise ExchangeUnavailableError("no answer")
         return await self.paper.look_up(order, others)
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        await self.paper.cancel(order, exchange_order_id)
+
     async def balances(self) -> dict[str, Decimal]:
         await self._mishaps.pause()
         self._check_ban()

@@ -66,6 +66,9 @@ class Exchange:
         self.taken = others
         return self.looks(order)
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        raise AssertionError("reconciliation cancels nothing")
+
     async def balances(self) -> dict[str, Decimal]:
         return await self._reported("balances", lambda: dict(self.owned))
 

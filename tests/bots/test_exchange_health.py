@@ -116,6 +116,9 @@ class TroubledAccount:
             raise self._looking.pop()
         return OrderReport("exchange-1", is_final=True, filled=Amount(Decimal(0)), fills=())
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        raise AssertionError("every report is final")
+
     async def balances(self) -> dict[str, Decimal]:
         raise self._placing
 

@@ -8,6 +8,7 @@ import pytest
 
 from bots.decide.order_decision import decide
 from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
+from bots.execute.order_lookup import NOT_FINAL
 from bots.server_clock import RESOLUTION, ServerClock
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
@@ -19,6 +20,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED, Actor, decision_right
 from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
+from market.trade.report_checks import IMPLAUSIBLE
 from market.trade.reservations import SEND_WITHIN
 from store.memory.memory_store import MemoryTradeStore
 from store.store_port import Reservation
@@ -38,7 +40,8 @@ SETTINGS = settings_of(max_notional=600, enabled_exchanges=EXCHANGES, taker_fees
 
 def report(order: LimitOrder, amount: str, is_final: bool = True) -> OrderReport:
     number = Decimal(amount)
-    fills = (fill_of(USD_MARKET, order.side, number, order.price),) if number else ()
+    market = replace(USD_MARKET, exchange=order.exchange)
+    fills = (fill_of(market, order.side, number, order.price),) if number else ()
     return OrderReport("exchange-1", is_final, Amount(number), fills)
 
 
@@ -67,6 +70,8 @@ class ScriptedAccount:
     owned: dict[str, Decimal] = field(default_factory=dict)
     others: list[Collection[str]] = field(default_factory=list)
     """Told with each look-up."""
+    cancelled: list[str] = field(default_factory=list)
+    """Exchange order ids."""
     takes: int = 3_000_000
     """Microseconds that a look-up takes."""
     held_up: int = 0
@@ -88,6 +93,9 @@ class ScriptedAccount:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        self.cancelled.append(exchange_order_id)
 
     async def balances(self) -> dict[str, Decimal]:
         return self.owned
@@ -465,3 +473,70 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
     account.placing, account.looks = unknown, [lambda order: replace(report(order, "0.05"), exchange_order_id="2")]
     await trader.execute("opportunity-2", await leg_of(store, "buy", "opportunity-2"))
     assert account.others == [frozenset({"exchange-1"})]
+
+
+async def ended(*looks: Callable[[LimitOrder], Answer]) -> tuple[Arbitrage, ScriptedAccount]:
+    """The arbitrage whose buy leg is answered so, and whose sell leg filled as it should."""
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, open_still, list(looks))
+    await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
+    sold = await leg_of(store, "sell")
+    fill = fill_of(EUR_MARKET, "sell", sold.amount, sold.limit_price)
+    final = OrderReport("exchange-2", True, sold.amount, (fill,))
+    await finish_leg(store, IDENTITY, "sell", final, advancing(MARKETS), UNFENCED)
+    arbitrage = await store.arbitrage(IDENTITY)
+    assert arbitrage is not None
+    return arbitrage, account
+
+
+def missing_fills(order: LimitOrder) -> Answer:
+    return replace(report(order, "0.05", is_final=False), fills=())
+
+
+@pytest.mark.parametrize(
+    ("looks", "cancelled", "state", "reason"),
+    [
+        # it ends by itself in time, or once it is cancelled
+        ([open_still, found], 0, "done", None),
+        ([*([open_still] * 5), found], 1, "done", None),
+        # neither: nobody waits for ever, and nothing is sent in its place
+        ([open_still], 1, "not_sent", NOT_FINAL),
+        # fills that do not sum to what it says is filled
+        ([missing_fills, found], 0, "done", None),
+        ([missing_fills], 1, "not_sent", IMPLAUSIBLE),
+        # what was filled before is not filled any more
+        ([missing_fills, lambda order: report(order, "0.01")], 0, "not_sent", IMPLAUSIBLE),
+        # twice the amount, everywhere
+        ([lambda order: report(order, str(2 * order.amount))], 0, "not_sent", IMPLAUSIBLE),
+    ],
+)
+async def test_an_acknowledged_order_ends_in_time(
+    looks: list[Callable[[LimitOrder], Answer]], cancelled: int, state: str, reason: str | None
+) -> None:
+    arbitrage, account = await ended(*looks)
+    leg = arbitrage.leg("buy")
+    assert leg is not None
+    assert account.cancelled == ["exchange-1"] * cancelled
+    assert (leg.state, leg.unresolved, leg.held) == (state, reason, ZERO)
+    assert len(account.posts) == 1
+    if reason is not None:
+        assert (arbitrage.state, arbitrage.reason) == ("residual", reason)
+        assert [one.role for one in arbitrage.legs] == ["buy", "sell"]
+        # reconciliation searches for it, and knows its fills by its id
+        assert leg.exchange_order_id == "exchange-1"
+        assert "unconfirmed" in leg.times
+
+
+async def test_an_order_that_filled_nothing_after_all_leaves_the_other_leg_to_be_unwound() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, open_still, [open_still])
+    await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
+    sold = await leg_of(store, "sell")
+    final = OrderReport("exchange-2", True, sold.amount, (fill_of(EUR_MARKET, "sell", sold.amount, sold.limit_price),))
+    await finish_leg(store, IDENTITY, "sell", final, advancing(MARKETS), UNFENCED)
+    nothing_filled = OrderReport("exchange-1", True, Amount(ZERO), ())
+    after = await finish_leg(store, IDENTITY, "buy", nothing_filled, advancing(MARKETS), UNFENCED)
+    assert (after.state, after.reason) == ("single_leg", "order_resolved")
+    assert [(leg.role, leg.side, leg.amount) for leg in after.legs][2:] == [("flatten", "buy", sold.amount)]

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.errors import OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
+from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price, ceil_to_step
+from market.trade.arbitrages import Leg
+from market.trade.leg_planning import markets_by_symbol
+from market.trade.report_checks import ReportRules
 from simulators.faults.faults import Fault
+from simulators.faults.lies import lies_of
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 SKEWS = (-0.9, -0.4, 0.4, 0.9, -20.0)
@@ -107,3 +112,61 @@ async def test_an_order_known_to_be_another_is_not_taken_for_this_one(desk: Desk
     assert await desk.account.look_up(order, others=[other.exchange_order_id]) is None
     own = await desk.account.place(order)
     assert await desk.account.look_up(order, others=[other.exchange_order_id]) == own
+
+
+def leg_of(order: LimitOrder, market: Market) -> Leg:
+    return Leg(
+        role=order.side,
+        exchange=order.exchange,
+        symbol=order.symbol,
+        base=market.base,
+        quote_currency=market.quote_currency,
+        side=order.side,
+        amount=order.amount,
+        limit_price=order.price,
+        client_order_id=order.client_order_id,
+        state="granted",
+        times={"granted": order.intended_at},
+    )
+
+
+async def test_what_is_left_of_an_order_is_cancelled(desk: Desk) -> None:
+    name = desk.market.exchange
+    price, amount = desk.outside.best(desk.market, "sell")
+    order = order_on(desk.market, "buy", amount, price)
+    desk.outside.faults.switch_on(Fault(name, "partial_fill_then_nothing", seconds=3600))
+    stuck = await desk.account.place(order)
+    assert not stuck.is_final
+    await desk.account.cancel(order, stuck.exchange_order_id)
+    ended = await desk.account.look_up(order)
+    assert ended is not None
+    assert ended.is_final
+    assert 0 < ended.filled < order.amount
+    # once it has ended some exchanges say so, and nothing changes
+    with suppress(ExchangeUnavailableError):
+        await desk.account.cancel(order, stuck.exchange_order_id)
+    assert await desk.account.look_up(order) == ended
+
+
+async def test_no_lie_passes_for_the_truth(desk: Desk) -> None:
+    """Whatever its answers say of an order that has filled: it is denied, cannot be read, is
+    not final, is doubted, or is true."""
+    name, rules = desk.market.exchange, ReportRules(markets_by_symbol((desk.market,)))
+    for number, lie in enumerate(lies_of(name)):
+        desk.outside.round()
+        side: Side = "sell" if number % 2 else "buy"
+        price, _ = desk.outside.best(desk.market, "buy" if side == "sell" else "sell")
+        order = order_on(desk.market, side, least(desk.market, price), price)
+        await desk.account.place(order)
+        truth = await desk.account.look_up(order)
+        assert truth is not None
+        assert truth.is_final
+        assert rules.doubt(leg_of(order, desk.market), truth) is None
+        desk.outside.faults.switch_on(Fault(name, "lie", seconds=3600, lie=lie))
+        with suppress(ExchangeUnavailableError):
+            told = await desk.account.look_up(order)
+            leg = replace(leg_of(order, desk.market), exchange_order_id=truth.exchange_order_id)
+            doubt = None if told is None else rules.doubt(leg, told)
+            is_true = told is None or replace(told, stated=None) == replace(truth, stated=None)
+            assert doubt or is_true or (told is not None and not told.is_final), lie
+        desk.outside.faults.clear()

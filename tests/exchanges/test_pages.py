@@ -36,7 +36,15 @@ def always(answer: object) -> tuple[list[int], Callable[..., Awaitable[object]]]
     return calls, reply
 
 
-COINBASE = {"side": "buy", "price": "1", "size": "1", "fee": "0", "order_id": "o", "created_at": NOW}
+COINBASE = {
+    "side": "buy",
+    "price": "1",
+    "size": "1",
+    "fee": "0",
+    "order_id": "o",
+    "created_at": NOW,
+    "product_id": "BTC-USD",
+}
 BITSTAMP = {"type": "2", "order_id": 1, "btc": "1", "eur": "-1", "btc_eur": "1", "fee": "0", "datetime": NOW}
 BITFLYER = {"side": "BUY", "price": 1, "size": 1, "commission": 0, "exec_date": NOW, "child_order_acceptance_id": "o"}
 KRAKEN = {
@@ -49,7 +57,16 @@ KRAKEN = {
     "time": 1,
     "ordertxid": "o",
 }
-BINANCE = {"isBuyer": True, "orderId": 1, "price": "1", "qty": "1", "quoteQty": "1", "commission": "0", "time": 1}
+BINANCE = {
+    "symbol": "BTCUSDT",
+    "isBuyer": True,
+    "orderId": 1,
+    "price": "1",
+    "qty": "1",
+    "quoteQty": "1",
+    "commission": "0",
+    "time": 1,
+}
 
 
 def answers() -> dict[str, tuple[list[int], OrderApi]]:

@@ -59,6 +59,9 @@ class Blind:
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         return None
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        await self.account.cancel(order, exchange_order_id)
+
     async def open_orders(self) -> list[OpenOrder]:
         return await self.account.open_orders()
 

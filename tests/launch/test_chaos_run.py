@@ -235,12 +235,14 @@ async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> 
         assert (violation.kind, "publisher" in violation.detail) == ("not_recovered", True)
 
 
-def run_with(*violations: Violation) -> ChaosRun:
+def run_with(*violations: Violation, times: int = 5, order_faults: int = 3) -> ChaosRun:
+    """`times` the two orders of a clean world."""
     world = clean_world()
     schedule: tuple[Injection, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
     snapshot = replace(world.snapshot, leases={"kraken": 3})
-    finding = AuditReport(tuple(world.accounts.values()), snapshot, violations, late_while_stopped=7)
-    return ChaosRun(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
+    faults = {"kill bot": 2, "lie": order_faults}
+    finding = AuditReport(tuple(world.accounts.values()) * times, snapshot, violations, late_while_stopped=7)
+    return ChaosRun(4, 30.0, schedule, faults, finding, {"bot-kraken": 2}, 1)
 
 
 @pytest.mark.parametrize(
@@ -254,14 +256,38 @@ def test_the_exit_code_and_the_document_say_whether_anything_was_wrong(
     run = run_with(*violations)
     assert report(run, ChaosOptions(30.0, 4, file), said.append) == code
     document = json.loads(file.read_text())
-    assert (document["seed"], document["seconds"], document["faults"]) == (4, 30.0, {"kill bot": 2})
-    assert (document["orders"], document["fills"], document["arbitrages"]) == (2, 2, {"closed": 1})
+    assert (document["seed"], document["seconds"], document["faults"]) == (4, 30.0, {"kill bot": 2, "lie": 3})
+    assert (document["orders"], document["fills"], document["arbitrages"]) == (10, 10, {"closed": 1})
     assert document["late_while_stopped"] == 7
     assert "7 orders came late from a bot that was stopped: no violations" in said
     assert document["takeovers"] == {"kraken": 2}, "its first bot took over from nobody"
     assert [row["kind"] for row in document["violations"]] == [violation.kind for violation in violations]
     assert len(document["schedule"]) == len(run.schedule)
     assert any("posted_twice" in line for line in said) == bool(violations)
+
+
+@pytest.mark.parametrize(
+    ("violations", "times", "order_faults", "result", "code"),
+    [
+        ((), 5, 3, "no violations", 0),
+        ((), 4, 3, "no result", 3),
+        ((), 0, 0, "no result", 3),
+        ((), 5, 2, "no result", 3),
+        # what it found it found, however little it did
+        ((Violation("posted_twice", "buy leg on kraken: 2"),), 1, 0, "violations", 1),
+    ],
+)
+def test_a_run_that_hardly_traded_is_no_result(
+    tmp_path: Path, violations: tuple[Violation, ...], times: int, order_faults: int, result: str, code: int
+) -> None:
+    said: list[str] = []
+    file = tmp_path / "out.json"
+    run = run_with(*violations, times=times, order_faults=order_faults)
+    assert report(run, ChaosOptions(30.0, 4, file), said.append) == code
+    document = json.loads(file.read_text())
+    assert (document["result"], document["order_faults"]) == (result, order_faults)
+    assert any(line.startswith("NO RESULT") for line in said) == (result == "no result")
+    assert any("no violations: ledger" in line for line in said) == (code == 0)
 
 
 def test_its_folder_is_its_own_and_starts_empty(tmp_path: Path) -> None:

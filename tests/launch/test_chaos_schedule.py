@@ -7,6 +7,7 @@ from launch.chaos.chaos_schedule import (
     FAULT_EVERY,
     KILL_AT_ORDER_EVERY,
     KILL_TARGETS,
+    LIE_EVERY,
     LOST_ACKNOWLEDGEMENT_EVERY,
     PROCESS_ROLES,
     SMALL_SKEW_EVERY,
@@ -24,6 +25,7 @@ from launch.config.configuration import Configuration
 from launch.sessions.paper import paper_settings
 from market.decide.settings import Settings
 from market.trade.leases import LEASE_SECONDS
+from simulators.faults.lies import lies_of
 from simulators.simulator_server import listed_symbols
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
@@ -50,9 +52,12 @@ def test_three_minutes_have_everything(seed: int) -> None:
     assert {role_of(injection.process) for injection in injections if isinstance(injection, Pause)} == set(
         PROCESS_ROLES
     )
-    assert {injection.fault.kind for injection in injections if isinstance(injection, InjectedFault)} == set(
-        FAULT_EVERY
-    )
+    faults = [injection.fault for injection in injections if isinstance(injection, InjectedFault)]
+    assert {fault.kind for fault in faults} == {*FAULT_EVERY, "lie"}
+    lies = [fault for fault in faults if fault.kind == "lie"]
+    assert len(lies) == SECONDS // LIE_EVERY
+    assert len({fault.lie for fault in lies}) == len(lies), "each once before any comes again"
+    assert all(fault.lie in lies_of(fault.exchange) for fault in lies)
     assert {injection.exchange for injection in injections if isinstance(injection, KillAtOrder)} <= set(EXCHANGES)
     assert sum(isinstance(injection, KillAtOrder) for injection in injections) == SECONDS // KILL_AT_ORDER_EVERY
     changed = {

@@ -32,7 +32,8 @@ USD = BalanceRow("alpha", "USD", Decimal(900), Decimal(0))
 
 def leg(state: LegState = "done", order_id: str | None = "order-1", *fills: Fill, role: Side = "buy") -> Leg:
     times = {"reserved": 100, "granted": 110} | ({} if state in ("reserved", "granted") else {"done": 120})
-    ordered = order_leg(USD_MARKET, role, ONE, PRICE, fills)
+    # more than any of its fills
+    ordered = order_leg(USD_MARKET, role, 3 * ONE, PRICE, fills)
     return replace(ordered, state=state, exchange_order_id=order_id, times=times)
 
 

@@ -58,6 +58,9 @@ class WatchedAccount:
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         raise AssertionError("the order's end is known")
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        raise AssertionError("the order's end is known")
+
     async def balances(self) -> dict[str, Decimal]:
         return {}
 

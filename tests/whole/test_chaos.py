@@ -28,9 +28,10 @@ RARE = {
     "http_429",
     "http_5xx",
     "duplicate_fill_report",
+    "lie",
 }
-"""Faults that take effect only with a request, an order or a fill at that moment. A run on a slow machine, which made
-8 orders, may lack them; the soak test has them all."""
+"""Faults that take effect only with a request, an order or a fill at that moment. A run on a slow machine may lack
+them; the soak test has them all."""
 
 
 def chaos_document_of(folder: Path, seed: int, seconds: int = SECONDS) -> dict[str, Any]:
@@ -59,8 +60,8 @@ def test_injected_faults_of_every_kind_leave_the_ledger_right(tmp_path: Path) ->
     assert {f"pause {role}" for role in PROCESS_ROLES} <= faults.keys()
     assert set(FAULT_EVERY) - RARE <= faults.keys()
     assert "settings trading_state" in faults
-    # it traded, however slow the machine, and every lease was taken over at least once
-    assert document["orders"] > 0
+    assert document["result"] == "no violations"
+    # every lease was taken over at least once
     assert all(count > 0 for count in document["takeovers"].values())
     assert document["settings_by_rest"] > 0
 

@@ -98,6 +98,7 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
                 SettingField("single_leg_limit_bps", "Maximum price concession (bps)", "bps", 5.0),
                 SettingField("flatten_limit_bps", "Maximum concession after a late fill (bps)", "bps", 5.0),
                 SettingField("reconcile_ms", "Reconciliation interval (ms)", "ms", 1_000),
+                SettingField("order_final_ms", "Cancel an order not final after (ms)", "ms", 1_000),
             ),
         ),
         FieldGroup(

@@ -145,6 +145,12 @@ class AccountAtTheGate:
 
         return await self.gate.call("account.look_up", looked_up, _exchange_away)
 
+    async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
+        async def asked() -> None:
+            """An order of the model ends by itself."""
+
+        await self.gate.call("account.cancel", asked, _exchange_away)
+
     async def open_orders(self) -> list[OpenOrder]:
         async def listed() -> list[OpenOrder]:
             return self.model.open_orders()

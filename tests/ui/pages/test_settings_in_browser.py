@@ -40,6 +40,7 @@ TYPED = {
     "single_leg_limit_bps": "55",
     "flatten_limit_bps": "210",
     "reconcile_ms": "16000",
+    "order_final_ms": "11000",
     "ma_notional": "150",
     "ma_interval_ms": "5500",
     "taker_fees.alpha": "0.0011",

@@ -1,0 +1,362 @@
+"""What a lying exchange says of an order: a table of lies, and how each is written into an exchange's answers. Pure.
+
+A lie changes what is answered, never what is done: the books of the exchange stay true.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from market.money import decimal_of, text_of, total
+
+Part = Literal["ack", "order", "fill"]
+"""The answer to a new order, an order's state, one of its fills."""
+Tell = Callable[[object], object]
+Names = Mapping[str, str]
+"""What a field means → where it is in a row; parts of a path are separated by points."""
+
+
+Claim = tuple[Part, str, Tell]
+"""One field by part and meaning, and what is said instead of its true value."""
+Lie = tuple[Claim, ...]
+"""All of it is said together, in every row of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    part: Part
+    fields: dict[str, Any]
+    names: Names
+
+
+def _is(value: object) -> Tell:
+    return lambda _true: value
+
+
+def _times(factor: str) -> Tell:
+    """As text or as a number, whichever it was; what is no number stays."""
+
+    def tell(true: object) -> object:
+        try:
+            said = decimal_of(str(true)) * decimal_of(factor)
+        except ValueError:
+            return true
+        return text_of(said) if isinstance(true, str) else float(said)
+
+    return tell
+
+
+def _half(true: object) -> object:
+    """To the digits of what is true."""
+    try:
+        number = decimal_of(str(true))
+    except ValueError:
+        return true
+    said = (number / 2).quantize(number)
+    return text_of(said) if isinstance(true, str) else float(said)
+
+
+_OPPOSITES: Mapping[object, object] = {
+    "buy": "sell",
+    "sell": "buy",
+    "BUY": "SELL",
+    "SELL": "BUY",
+    "0": "1",
+    "1": "0",
+    True: False,
+    False: True,
+}
+
+
+def _opposite(true: object) -> object:
+    return _OPPOSITES.get(true, true)
+
+
+def _one(part: Part, field: str, tell: Tell) -> Lie:
+    return ((part, field, tell),)
+
+
+def _amounts(tell: Tell) -> Lie:
+    """Of everything that was filled, so that the parts agree."""
+    return ("order", "filled", tell), ("fill", "amount", tell), ("fill", "cost", tell)
+
+
+def _prices(factor: str) -> Lie:
+    tell = _times(factor)
+    return ("order", "average", tell), ("fill", "price", tell), ("fill", "cost", tell)
+
+
+_OTHER_ID = "7d9f5a3e-0000-4000-8000-000000000000"
+_HALF = _amounts(_half)
+
+LIES: Mapping[str, Lie] = MappingProxyType(
+    {
+        "ack id: an object": _one("ack", "id", _is({})),
+        "ack id: a list": _one("ack", "id", _is([])),
+        "ack id: nothing": _one("ack", "id", _is(None)),
+        "ack id: true": _one("ack", "id", _is(True)),
+        "ack id: another": _one("ack", "id", _is("0")),
+        "order id: an object": _one("order", "id", _is({})),
+        "order id: nothing": _one("order", "id", _is(None)),
+        "order id: another": _one("order", "id", _is("0")),
+        "client id: another": _one("order", "client_id", _is(_OTHER_ID)),
+        "order symbol: another": _one("order", "symbol", _is("XYZ-ABC")),
+        "order side: opposite": _one("order", "side", _opposite),
+        "order side: no side": _one("order", "side", _is("hold")),
+        "order amount: double": _one("order", "amount", _times("2")),
+        "order price: tenfold": _one("order", "price", _times("10")),
+        "order status: unknown word": _one("order", "status", _is("SETTLING")),
+        "filled: double": _one("order", "filled", _times("2")),
+        "filled: half": _one("order", "filled", _half),
+        "filled: negative": _one("order", "filled", _times("-1")),
+        "filled: too large to be a number": _one("order", "filled", _is("1e300")),
+        "filled: nothing": _one("order", "filled", _is(None)),
+        "average: tenfold": _one("order", "average", _times("10")),
+        "fill id: an object": _one("fill", "id", _is({})),
+        "fill order: another": _one("fill", "order", _is("0")),
+        "fill symbol: another": _one("fill", "symbol", _is("XYZ-ABC")),
+        "fill side: opposite": _one("fill", "side", _opposite),
+        "fill amount: double": _one("fill", "amount", _times("2")),
+        "fill amount: negative": _one("fill", "amount", _times("-1")),
+        "fill amount: zero": _one("fill", "amount", _times("0")),
+        "fill price: tenfold": _one("fill", "price", _times("10")),
+        "fill price: a tenth": _one("fill", "price", _times("0.1")),
+        "fill price: negative": _one("fill", "price", _times("-1")),
+        "fill price: zero": _one("fill", "price", _times("0")),
+        "fill cost: double": _one("fill", "cost", _times("2")),
+        "fill cost: negative": _one("fill", "cost", _times("-1")),
+        "fill fee: negative": _one("fill", "fee", _times("-1")),
+        "fill fee: a hundredfold": _one("fill", "fee", _times("100")),
+        "fill fee: nothing": _one("fill", "fee", _is(None)),
+        "fee currency: unknown": _one("fill", "fee_currency", _is("XYZ")),
+        "fee currency: an object": _one("fill", "fee_currency", _is({})),
+        "fill time: nothing": _one("fill", "time", _is(None)),
+        "all amounts: double": _amounts(_times("2")),
+        "all amounts: negative": _amounts(_times("-1")),
+        "all amounts: off the step": _amounts(_times("0.99999999973")),
+        "all prices: tenfold": _prices("10"),
+        "all prices: a tenth": _prices("0.1"),
+        "all sides: opposite": (("order", "side", _opposite), ("fill", "side", _opposite)),
+        "another order: by its client id": (("order", "client_id", _is(_OTHER_ID)), *_HALF),
+        "another order: by its market": (("order", "symbol", _is("XYZ-ABC")), *_HALF),
+        "another order: by its amount": (("order", "amount", _half), *_HALF),
+        "another order: by its fills": (("fill", "order", _is("0")), *_HALF),
+    }
+)
+"""By name; a kind has no effect at an exchange that does not answer such a field."""
+
+_FIELDS: Mapping[str, Mapping[Part, Names]] = {
+    "coinbaseexchange": {
+        "ack": {"id": "id"},
+        "order": {
+            "id": "id",
+            "client_id": "client_oid",
+            "symbol": "product_id",
+            "side": "side",
+            "amount": "size",
+            "price": "price",
+            "status": "status",
+            "filled": "filled_size",
+        },
+        "fill": {
+            "id": "trade_id",
+            "order": "order_id",
+            "symbol": "product_id",
+            "side": "side",
+            "amount": "size",
+            "price": "price",
+            "cost": "usd_volume",
+            "fee": "fee",
+            "time": "created_at",
+        },
+    },
+    "bitstamp": {
+        "ack": {"id": "id"},
+        "order": {
+            "id": "id",
+            "client_id": "client_order_id",
+            "symbol": "market",
+            "side": "type",
+            "status": "status",
+            "filled": "amount_remaining",
+        },
+        "fill": {"id": "tid", "price": "price", "fee": "fee", "time": "datetime"},
+    },
+    "bitflyer": {
+        "ack": {"id": "child_order_acceptance_id"},
+        "order": {
+            "id": "child_order_acceptance_id",
+            "symbol": "product_code",
+            "side": "side",
+            "amount": "size",
+            "price": "price",
+            "status": "child_order_state",
+            "filled": "executed_size",
+            "average": "average_price",
+        },
+        "fill": {
+            "id": "id",
+            "order": "child_order_acceptance_id",
+            "side": "side",
+            "amount": "size",
+            "price": "price",
+            "fee": "commission",
+            "time": "exec_date",
+        },
+    },
+    "kraken": {
+        "ack": {"id": "txid.0"},
+        "order": {
+            "client_id": "cl_ord_id",
+            "symbol": "descr.pair",
+            "side": "descr.type",
+            "amount": "vol",
+            "price": "descr.price",
+            "status": "status",
+            "filled": "vol_exec",
+            "average": "price",
+        },
+        "fill": {
+            "order": "ordertxid",
+            "symbol": "pair",
+            "side": "type",
+            "amount": "vol",
+            "price": "price",
+            "cost": "cost",
+            "fee": "fee",
+            "time": "time",
+        },
+    },
+    "binance": {
+        "ack": {"id": "orderId"},
+        "order": {
+            "id": "orderId",
+            "client_id": "clientOrderId",
+            "symbol": "symbol",
+            "side": "side",
+            "amount": "origQty",
+            "price": "price",
+            "status": "status",
+            "filled": "executedQty",
+        },
+        "fill": {
+            "id": "id",
+            "order": "orderId",
+            "symbol": "symbol",
+            "side": "isBuyer",
+            "amount": "qty",
+            "price": "price",
+            "cost": "quoteQty",
+            "fee": "commission",
+            "fee_currency": "commissionAsset",
+            "time": "time",
+        },
+    },
+}
+
+_Place = tuple[str, str, Part, str]
+"""Method, beginning of the path, part, and where its rows are in the answer."""
+_PLACES: Mapping[str, tuple[_Place, ...]] = {
+    "coinbaseexchange": (
+        ("POST", "/orders", "ack", ""),
+        ("GET", "/orders/", "order", ""),
+        ("GET", "/fills", "fill", ""),
+    ),
+    "bitstamp": (
+        ("POST", "/api/v2/buy/", "ack", ""),
+        ("POST", "/api/v2/sell/", "ack", ""),
+        ("POST", "/api/v2/order_status/", "order", ""),
+        ("POST", "/api/v2/order_status/", "fill", "transactions"),
+    ),
+    "bitflyer": (
+        ("POST", "/v1/me/sendchildorder", "ack", ""),
+        ("GET", "/v1/me/getchildorders", "order", ""),
+        ("GET", "/v1/me/getexecutions", "fill", ""),
+    ),
+    "kraken": (
+        ("POST", "/0/private/AddOrder", "ack", "result"),
+        ("POST", "/0/private/QueryOrders", "order", "result.*"),
+        ("POST", "/0/private/OpenOrders", "order", "result.open.*"),
+        ("POST", "/0/private/ClosedOrders", "order", "result.closed.*"),
+        ("POST", "/0/private/QueryTrades", "fill", "result.*"),
+        ("POST", "/0/private/TradesHistory", "fill", "result.trades.*"),
+    ),
+    "binance": (
+        ("POST", "/api/v3/order", "ack", ""),
+        ("GET", "/api/v3/order", "order", ""),
+        ("GET", "/api/v3/myTrades", "fill", ""),
+    ),
+}
+
+
+def lies_of(exchange: str) -> tuple[str, ...]:
+    """The names of those that the exchange's answers can tell."""
+    fields = _FIELDS.get(exchange, {})
+    return tuple(name for name, lie in LIES.items() if lie[0][1] in _names_of(exchange, fields, lie[0][0]))
+
+
+def is_lied(exchange: str, name: str, method: str, path: str, answer: Any) -> bool:
+    """Write the lie of that `name` into an answer; False if there is nothing in it that it is about."""
+    rows = list(_rows(exchange, method, path, answer))
+    changes = [
+        _change(row, meaning, tell, exchange)
+        for row in rows
+        for part, meaning, tell in LIES[name]
+        if part == row.part and meaning in row.names
+    ]
+    return any(changes)
+
+
+def _change(row: _Row, meaning: str, tell: Tell, exchange: str) -> bool:
+    *way, last = row.names[meaning].split(".")
+    fields: Any = row.fields
+    for step in way:
+        fields = fields.get(step) if isinstance(fields, dict) else None
+    key: Any = int(last) if isinstance(fields, list) else last
+    is_there = (isinstance(fields, list) and fields) or (isinstance(fields, dict) and key in fields)
+    if not is_there:
+        return False
+    true = fields[key]
+    is_rest = exchange == "bitstamp" and meaning == "filled"
+    fields[key] = _rest(row, true, tell) if is_rest else tell(true)
+    return bool(fields[key] != true)
+
+
+def _rest(row: _Row, remaining: object, tell: Tell) -> object:
+    """Bitstamp says what is left: said so that what is filled follows."""
+    filled = total(decimal_of(str(fill[row.names["base"]])) for fill in row.fields["transactions"])
+    said = tell(text_of(filled))
+    try:
+        return text_of(decimal_of(str(remaining)) + filled - decimal_of(str(said)))
+    except ValueError:
+        return said
+
+
+def _rows(exchange: str, method: str, path: str, answer: Any) -> Iterator[_Row]:
+    """Orders before their fills."""
+    fields = _FIELDS.get(exchange, {})
+    for wanted, prefix, part, place in _PLACES.get(exchange, ()):
+        if method == wanted and path.startswith(prefix):
+            names = _names_of(exchange, fields, part, answer)
+            for row in _at(answer, place.split(".") if place else []):
+                yield _Row(part, row, names)
+
+
+def _names_of(exchange: str, fields: Mapping[Part, Names], part: Part, answer: Any = None) -> Names:
+    """Bitstamp calls a fill's amount and its cost by the currencies."""
+    names = fields.get(part, {})
+    if exchange != "bitstamp" or part == "ack":
+        return names
+    market = str(answer.get("market")) if isinstance(answer, dict) else "BTC/USD"
+    base, _, quote = market.lower().partition("/")
+    return {**names, "base": base} if part == "order" else {**names, "amount": base, "cost": quote}
+
+
+def _at(answer: Any, way: list[str]) -> list[dict[str, Any]]:
+    if way and way[0] == "*":
+        return [row for row in answer.values() if isinstance(row, dict)] if isinstance(answer, dict) else []
+    if way:
+        return _at(answer.get(way[0]), way[1:]) if isinstance(answer, dict) else []
+    rows = answer if isinstance(answer, list) else [answer]
+    return [row for row in rows if isinstance(row, dict)]
