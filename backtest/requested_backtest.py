@@ -65,10 +65,11 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
     if profile is None and manifest.origin == "import" and AGE not in request.values:
         age = default_quote_age_ms(spacing_of(tick_set), settings.max_quote_age_ms)
         settings = settings.model_copy(update={AGE: age})
+    settings = changed_settings(settings, request.values)
     if request.fee_bps is not None:
+        # behind what is validated: live, no taker has a fee below 0
         fees = dict.fromkeys(settings.taker_fees, request.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
-    settings = changed_settings(settings, request.values)
     lacking = nothing_to_compare(manifest.markets, None if logged else settings.enabled_exchanges)
     if lacking is not None:
         raise ImportRejectedError(f"{manifest.name}: {lacking}")

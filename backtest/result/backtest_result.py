@@ -23,7 +23,7 @@ from backtest.result.trading_outcome import TradingOutcome
 from datasets.ticksets.exchange_times import FeedDelay
 from datasets.ticksets.manifest import Manifest
 from market.accounting.equity_curve import thinned
-from market.money import BPS, text_of
+from market.money import BPS, ZERO, text_of
 from session.backtest_requests import BacktestFigures
 
 if TYPE_CHECKING:  # reading results needs neither Spark nor the kernel
@@ -134,6 +134,9 @@ def _fee_words(parameters: Parameters) -> str:
     words = f"taker fees in bps a side: {', '.join(fees)}"
     if parameters.fee_tiers:
         words += f"; by the volume of 30 days: {', '.join(map(_tier_words, sorted(parameters.fee_tiers.items())))}"
+    of_tiers = (step.rate for steps in parameters.fee_tiers.values() for step in steps)
+    if min((*parameters.settings.taker_fees.values(), *of_tiers), default=ZERO) < 0:
+        words += "; those below 0 are rebates, as makers get them, while every order here takes what is shown"
     return words
 
 

@@ -27,6 +27,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing, markets_by_symbol
+from market.trade.report_checks import ReportRules
 from store.memory.memory_store import MemoryTradeStore
 
 LegKey = tuple[str, LegRole]
@@ -152,6 +153,7 @@ class SimulatedBots:
             steady_clock=self._agenda.now,
             record_failure=record_failure,
             server_clock=server_clock,
+            rules=ReportRules(self._markets, lambda: self.cache.settings.taker_fees),
         )
 
     def _follow(self, identity: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_CEILING, Decimal
 
 from exchanges.paper.paper_depth import Taken, TakenDepth, levels_for
 from market.instruments.fees import charged, fee_currency
@@ -41,7 +41,7 @@ def taken_by(found: Iterable[Execution]) -> tuple[Taken, ...]:
 
 
 def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: Decimal, fill_id: str, now: int) -> Fill:
-    """The fee is rounded up to 8 digits; cost is exact."""
+    """The fee is rounded up to 8 digits, a rebate (a fee below 0) down; cost is exact."""
     cost = execution.price * execution.amount
     return Fill(
         fill_id=fill_id,
@@ -51,7 +51,7 @@ def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: D
         price=execution.price,
         amount=execution.amount,
         cost=cost,
-        fee=(charged(market, order.side, cost, execution.amount) * fee_rate).quantize(FEE_STEP, rounding=ROUND_UP),
+        fee=(charged(market, order.side, cost, execution.amount) * fee_rate).quantize(FEE_STEP, rounding=ROUND_CEILING),
         fee_currency=fee_currency(market, order.side),
         filled_at=now,
     )

@@ -16,6 +16,8 @@ from session.simulated_market import DEFAULT_MARKET, MARKETS
 MAX_NUMBER = 1_000_000_000
 """Maximum of seconds and of speeds: thirty years, small enough never to overflow."""
 DAY_SECONDS = 86_400
+LOWEST_FEE_BPS, HIGHEST_FEE_BPS = -100, 1_000
+"""Of a taker fee in a backtest; one below 0 is a rebate, which the settings of a session do not hold."""
 _REGION = re.compile(r"[a-z]{2,10}")
 
 
@@ -115,7 +117,10 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set-value", action="append", default=[], metavar="NAME=VALUE", help="change a setting; may be repeated"
     )
-    _add_costs(parser)
+    parser.add_argument(
+        "--fee-bps", type=fee_or_rebate, help="taker fee per side, instead of the set's own; below 0 it is a rebate"
+    )
+    _add_latency(parser)
     parser.add_argument(
         "--fee-tiers",
         action="append",
@@ -144,9 +149,7 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figures", type=Path, help=argparse.SUPPRESS)
 
 
-def _add_costs(parser: argparse.ArgumentParser) -> None:
-    """What a trade of a backtest costs, in money and in time."""
-    parser.add_argument("--fee-bps", type=fee, help="taker fee per side, instead of the set's own")
+def _add_latency(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latency-ms",
         action="append",
@@ -182,7 +185,8 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a setting that is not varied; may be repeated",
     )
-    _add_costs(parser)
+    parser.add_argument("--fee-bps", type=fee, help="taker fee per side, instead of the set's own")
+    _add_latency(parser)
     parser.add_argument("--master", default="local[*]", help="Spark master (default: all cores of this machine)")
     parser.add_argument("--name", help="name of the sweep (default: derived from its parameters)")
     parser.add_argument("--resume", metavar="NAME", help="continue a sweep that was stopped")
@@ -404,6 +408,13 @@ def size(text: str) -> Decimal:
     number = decimal_number(text)
     if not Decimal("1e-12") <= number <= MAX_NUMBER:
         raise argparse.ArgumentTypeError(f"{text} is not a size between 0.000000000001 and {MAX_NUMBER:,}")
+    return number
+
+
+def fee_or_rebate(text: str) -> Decimal:
+    number = decimal_number(text)
+    if not LOWEST_FEE_BPS <= number <= HIGHEST_FEE_BPS:
+        raise argparse.ArgumentTypeError(f"{text} is not between {LOWEST_FEE_BPS} and {HIGHEST_FEE_BPS} bps")
     return number
 
 

@@ -1,8 +1,7 @@
 """Fee tiers on the command line: `kraken=0:26,50000:24` is bps per side from each 30-day volume on."""
 
-from decimal import Decimal
-
 from backtest.backtest_parameters import FeeTier
+from launch.cli.command_arguments import HIGHEST_FEE_BPS, LOWEST_FEE_BPS
 from launch.errors import CannotStartError
 from market.money import BPS, decimal_of
 
@@ -33,6 +32,8 @@ def _tier(step: str, text: str) -> FeeTier:
         raise CannotStartError(
             f"--fee-tiers {text}: {step!r} is not of the form volume:bps, as in {EXAMPLE}."
         ) from None
-    if not mark or tier.volume < 0 or not 0 <= tier.rate * BPS <= Decimal(1_000):
-        raise CannotStartError(f"--fee-tiers {text}: {step!r} needs a volume of 0 or more and 0 to 1000 bps.")
+    if not mark or tier.volume < 0 or not LOWEST_FEE_BPS <= tier.rate * BPS <= HIGHEST_FEE_BPS:
+        raise CannotStartError(
+            f"--fee-tiers {text}: {step!r} needs a volume of 0 or more and {LOWEST_FEE_BPS} to {HIGHEST_FEE_BPS} bps."
+        )
     return tier

@@ -31,13 +31,15 @@ def charged(market: Market, side: Side, cost: Decimal, amount: Decimal) -> Decim
 
 
 def sell_factor(buy_market: Market, buy_fee: Decimal, sell_market: Market, sell_fee: Decimal) -> Decimal:
-    """How much to sell per unit bought, so that no base is left over: at most 1, cut after 12 digits."""
+    """How much to sell per unit bought, so that no base is left over: at most 1, cut after 12 digits. What a rebate in
+    base brings stays, since it comes with the fill and not before."""
     factor = (1 - base_rate(buy_market, "buy", buy_fee)) / (1 + base_rate(sell_market, "sell", sell_fee))
-    return factor if factor == 1 else factor.quantize(_FACTOR_DIGITS, rounding=ROUND_DOWN)
+    return Decimal(1) if factor >= 1 else factor.quantize(_FACTOR_DIGITS, rounding=ROUND_DOWN)
 
 
 def hold_of(market: Market, side: Side, fee_rate: Decimal, limit_price: Decimal) -> tuple[str, Decimal]:
-    """The currency that an order needs, and how much of it per unit of its amount at worst."""
+    """The currency that an order needs, and how much of it per unit of its amount at worst; a rebate comes too late."""
+    charged_rate = max(fee_rate, ZERO)
     if side == "buy":
-        return market.quote_currency, limit_price * (1 + quote_rate(market, side, fee_rate))
-    return market.base, 1 + base_rate(market, side, fee_rate)
+        return market.quote_currency, limit_price * (1 + quote_rate(market, side, charged_rate))
+    return market.base, 1 + base_rate(market, side, charged_rate)

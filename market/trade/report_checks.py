@@ -201,8 +201,8 @@ def _fee(one: _Checked) -> str | None:
 
 
 def _fee_fault(fill: Fill, one: _Checked) -> str | None:
-    """A taker's fee is never negative: no schedule that the settings can hold has such a rate."""
-    if fill.fee < 0:
+    """A taker's fee is never negative: no schedule of a session's settings has such a rate. A backtest's may."""
+    if fill.fee < 0 <= one.taker_fee:
         return f"its fee is {text_of(fill.fee)} {fill.fee_currency}"
     highest = max(HIGHEST_FEE, FEE_MARGIN * one.taker_fee)
     if fill.fee_currency == one.leg.base:

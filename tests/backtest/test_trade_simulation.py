@@ -46,6 +46,17 @@ def test_both_legs_fill_after_their_latency() -> None:
     assert outcome.equity[-1].net == outcome.profit.net > 0
 
 
+def test_a_rebate_comes_with_the_fill() -> None:
+    """1,941.6 USD less 0.0333 % of it, which is 0.64655280 USD; the ledger says so to the last digit."""
+    settings = settings_of(**EASY)
+    rebate = settings.model_copy(update={"taker_fees": settings.taker_fees | {"alpha": Decimal("-0.000333")}})
+    outcome = traded([offered(START)], settings=rebate)
+    assert fills(outcome) == BOTH
+    assert ends(outcome) == [("closed", None)]
+    assert outcome.after["alpha"]["USD"] == Decimal("1998059.0465528")
+    assert outcome.is_balanced
+
+
 @pytest.mark.parametrize(
     ("latency_ms", "price"),
     [(50.0, "6000"), (94.999, "6000"), (95.0, "6001"), (194.9, "6001"), (195.0, "6002")],

@@ -57,6 +57,8 @@ def test_only_whole_lots_are_filled() -> None:
         (USD_MARKET, "0.001", "0.101", "USD"),
         (USD_MARKET, "0.000000001", "0.00000011", "USD"),
         (JPY_MARKET, "0.0015", "0.0015", "BTC"),
+        # a rebate becomes no more by it
+        (USD_MARKET, "-0.0000000019", "-0.00000019", "USD"),
     ],
 )
 def test_fees_in_their_currency_rounded_up(market: Market, rate: str, fee: str, currency: str) -> None:

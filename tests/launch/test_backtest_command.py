@@ -47,7 +47,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("backtest {files} --fee-tiers kraken", "is not of the form kraken=0:26,50000:24"),
         ("backtest {files} --fee-tiers binance=0:x", "'0:x' is not of the form volume:bps"),
         ("backtest {files} --fee-tiers binance=0:10,0:9", "repeats a volume"),
-        ("backtest {files} --fee-tiers binance=0:2000", "needs a volume of 0 or more and 0 to 1000 bps"),
+        ("backtest {files} --fee-tiers binance=0:2000", "needs a volume of 0 or more and -100 to 1000 bps"),
         ("backtest {files} --fee-tiers kraken=0:26", "fees by volume of 'kraken'"),
         ("backtest {files} --failed-percent 101", "101 percent of orders is outside 0 to 100"),
         ("backtest {files} --latency-from {folder}/none.json", "cannot be read"),
@@ -75,7 +75,14 @@ def test_what_cannot_be_run_is_one_sentence(
 
 @pytest.mark.parametrize(
     "words",
-    ["backtest", "backtest set --seed 1.5", "backtest set --fee-bps 2000", "backtest set --fee-bps cheap"],
+    [
+        "backtest",
+        "backtest set --seed 1.5",
+        "backtest set --fee-bps 2000",
+        "backtest set --fee-bps -101",
+        "sweep set --fee-bps -1",
+        "backtest set --fee-bps cheap",
+    ],
 )
 def test_a_wrong_option_has_exit_code_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -36,6 +36,15 @@ def test_currency_and_hold(fee_side: FeeSide, side: Side, currency: str, held: t
     assert charged(market, side, Decimal(200), Decimal(2)) == (2 if in_base else 200)
 
 
+@pytest.mark.parametrize("fee_side", ["quote", "base", "received"])
+def test_a_rebate_is_not_there_before_the_fill(fee_side: FeeSide) -> None:
+    """An order needs all of its price and amount, and no more is sold than is bought."""
+    market = replace(USD_MARKET, fee_side=fee_side)
+    assert hold_of(market, "buy", -RATE, Decimal(100)) == ("USD", Decimal(100))
+    assert hold_of(market, "sell", -RATE, Decimal(100)) == ("BTC", Decimal(1))
+    assert sell_factor(market, -RATE, market, -RATE) == 1
+
+
 @pytest.mark.parametrize(
     ("bought_on", "sold_on", "expected"),
     [
