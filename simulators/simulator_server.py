@@ -257,7 +257,7 @@ class SimulatedExchanges:
             application = gateway.application()
             if self.is_limited:
                 limits.install_on(application)
-            elif isinstance(gateway, binance.BinanceGateway):
+            elif isinstance(gateway, binance.BinanceGateway | kraken.KrakenGateway):
                 gateway.lift_limits()
             FaultGuard(gateway, self.faults.of(name), self.clock).install_on(application)
             applications.append(application)

@@ -123,18 +123,21 @@ class RateBudget:
 
     async def wait_for(self, weights: Weights) -> None:
         """Wait until a read fits into its limits, without the part reserved for orders. The last read of a session
-        takes that part too, or a poll's, whichever is free first.
+        takes that part too, or a poll's, whichever is free first. What counts as orders do, as a cancellation may, is
+        counted with them and waits for nothing.
 
         Raises ExchangeUnavailableError during a pause: the exchange would answer "too many requests" again.
         """
         purpose = _PURPOSE.get()
+        reads = {name: weight for name, weight in weights.items() if name not in OF_ORDERS}
         while True:
             now = self.clock()
             if now < self._paused_until:
                 raise ExchangeUnavailableError(f"{self.exchange} asked for a pause")
-            seconds, used_limits = self._first_free(purpose, weights, now)
+            seconds, used_limits = self._first_free(purpose, reads, now)
             if seconds <= 0:
-                _add(used_limits, weights, now)
+                _add(used_limits, reads, now)
+                _add(self.trades, {name: weights[name] for name in weights.keys() - reads.keys()}, now)
                 return
             await SystemClock().sleep(seconds)
 

@@ -77,8 +77,9 @@ OF_ORDERS = frozenset({"orders", "small orders", "engine"})
 
 _SMALL_ORDER = Decimal("0.1")
 _ORDER_PATHS = ("sendchildorder", "sendparentorder", "cancelallchildorders")
-_COUNTED_BY_THE_ENGINE = ("AddOrder", "AmendOrder", "EditOrder")
-_UNCOUNTED = (*_COUNTED_BY_THE_ENGINE, "CancelOrder")
+# https://docs.kraken.com/exchange/guides/general/ratelimits: what changing an order costs beside depends on its age,
+# which a request does not show. These are the costs of the youngest.
+_COUNTED_BY_THE_ENGINE = {"AddOrder": 1, "AmendOrder": 4, "EditOrder": 7, "CancelOrder": 8}
 _COUNTED_TWICE = ("Ledgers", "QueryLedgers", "TradesHistory")
 _BINANCE_UNIT = 5
 """ccxt counts in units of 50 ms, each worth five of Binance's weights."""
@@ -198,9 +199,7 @@ def _on_kraken(asked: CountedRequest) -> Weights:
     if not asked.is_private:
         return {"public": 1}
     if asked.path in _COUNTED_BY_THE_ENGINE:
-        return {"engine": 1}
-    if asked.path in _UNCOUNTED:
-        return {}
+        return {"engine": _COUNTED_BY_THE_ENGINE[asked.path]}
     return {"private": 2 if asked.path in _COUNTED_TWICE else 1}
 
 

@@ -1,11 +1,13 @@
 """Kraken's private calls that read: balances, orders, fills, fees, and the token for private channels."""
 
 from collections.abc import Iterable, Iterator
+from decimal import ROUND_DOWN, Decimal
 from itertools import islice
 from typing import TypeVar
 
 from exchanges.exchange_symbols import kraken_asset
 from market.time_units import MICROSECONDS
+from simulators.kraken.kraken_equity import equity
 from simulators.kraken.kraken_order_terms import reference_field
 from simulators.kraken.kraken_public import KrakenPairs, assets_in, moment_field
 from simulators.kraken.kraken_rows import (
@@ -26,8 +28,11 @@ from simulators.web.stream_tokens import StreamTokens
 _PAGE = 50
 _MOST_ORDERS = 50
 _MOST_TRADES = 20
+_EQUITY_STEP = Decimal("0.0001")
 # What ccxt sends along where the documentation has no such field: read, and without effect, as there.
 _CCXT_START = "start"
+_REBASED = "rebase_multiplier"
+"""How amounts of tokenized shares are shown; there are none here: changelog, August 2025."""
 
 Row = TypeVar("Row")
 
@@ -40,21 +45,26 @@ class KrakenAccount:
         self._tokens = tokens
 
     def calls(self) -> dict[str, Call]:
-        paged = ("nonce", "start", "end", "ofs", "without_count")
-        closed = known(*paged, "trades", "userref", "cl_ord_id", "closetime")
+        paged = ("nonce", "start", "end", "ofs", "without_count", _REBASED)
+        closed = known(*paged, "trades", "userref", "cl_ord_id", "closetime", "consolidate_taker")
         funding = known("nonce", "asset", "aclass", "method", "start", "end", "cursor", "limit")
         return {
-            "Balance": Call(self._balance, known("nonce")),
-            "BalanceEx": Call(self._balance_with_holds, known("nonce")),
-            "QueryOrders": Call(self._query_orders, known("nonce", "txid", "trades", "userref")),
-            "OpenOrders": Call(self._open_orders, known("nonce", "trades", "userref", "cl_ord_id", _CCXT_START)),
+            "Balance": Call(self._balance, known("nonce", _REBASED)),
+            "BalanceEx": Call(self._balance_with_holds, known("nonce", _REBASED)),
+            "TradeBalance": Call(self._trade_balance, known("nonce", "asset", "aclass", _REBASED)),
+            "QueryOrders": Call(
+                self._query_orders, known("nonce", "txid", "trades", "userref", _REBASED, "consolidate_taker")
+            ),
+            "OpenOrders": Call(
+                self._open_orders, known("nonce", "trades", "userref", "cl_ord_id", _REBASED, _CCXT_START)
+            ),
             "ClosedOrders": Call(self._closed_orders, closed),
-            "QueryTrades": Call(self._query_trades, known("nonce", "txid", "trades")),
+            "QueryTrades": Call(self._query_trades, known("nonce", "txid", "trades", _REBASED)),
             "TradesHistory": Call(
                 self._trades_history, known(*paged, "type", "trades", "ledgers", "consolidate_taker")
             ),
             "Ledgers": Call(self._ledgers, known(*paged, "asset", "aclass", "type")),
-            "QueryLedgers": Call(self._query_ledgers, known("nonce", "id", "trades")),
+            "QueryLedgers": Call(self._query_ledgers, known("nonce", "id", "trades", _REBASED)),
             "DepositStatus": Call(self._deposits, funding),
             # nothing can be withdrawn
             "WithdrawStatus": Call(_no_withdrawals, funding),
@@ -93,6 +103,14 @@ class KrakenAccount:
             kraken_asset(name): {"balance": ledger_text(name, amount), "hold_trade": ledger_text(name, held[name])}
             for name, amount in self._customer.balances.items()
         }
+
+    def _trade_balance(self, fields: Fields) -> object:
+        """All that the account owns, in one asset; nothing is borrowed."""
+        [asset] = assets_in({"asset": fields.get("asset") or "ZUSD"}) or ["ZUSD"]
+        worth = equity(self._exchange, asset)
+        nothing = dict.fromkeys(("m", "n", "c", "v"), "0.0000")
+        whole = fixed_text(worth.quantize(_EQUITY_STEP, ROUND_DOWN), 4)
+        return {"eb": whole, "tb": whole, **nothing, "e": whole, "mf": whole}
 
     def _query_orders(self, fields: Fields) -> object:
         names = _names(fields, _MOST_ORDERS)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from market.instruments.orders import changes_of
 from market.money import ZERO, total
+from simulators.kraken.kraken_limits import MOST
 from simulators.kraken.kraken_rows import cancel_reason, kind_of, price_step, transaction_name
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing
@@ -89,7 +90,7 @@ class KrakenExecutions:
     def result(self, parameters: Mapping[str, object]) -> Row:
         return {
             "channel": "executions",
-            "maxratecount": 180,
+            "maxratecount": MOST,
             "snap_orders": parameters.get("snap_orders", True) is not False,
             "snap_trades": parameters.get("snap_trades", False) is True,
         }

@@ -5,6 +5,7 @@ from aiohttp.typedefs import Handler
 
 from exchanges.exchange_credentials import Credentials
 from simulators.kraken.kraken_account import KrakenAccount
+from simulators.kraken.kraken_limits import KrakenEngineLimits
 from simulators.kraken.kraken_orders import KrakenOrders
 from simulators.kraken.kraken_public import KrakenDay, KrakenPairs, KrakenPublic
 from simulators.kraken.kraken_rejections import error_text
@@ -40,10 +41,11 @@ class KrakenGateway:
         self._tokens = StreamTokens(exchange.clock, _TOKEN_SECONDS, 32)
         pairs = KrakenPairs(exchange.listings)
         self._public = KrakenPublic(exchange, pairs, self._days).calls()
-        self._orders = KrakenOrders(exchange, pairs)
+        self._limits = KrakenEngineLimits(exchange.clock)
+        self._orders = KrakenOrders(exchange, pairs, self._limits)
         orders = self._orders.calls()
         self._private = KrakenAccount(exchange, pairs, self._tokens).calls() | orders
-        trading = KrakenTrading(exchange, orders)
+        trading = KrakenTrading(exchange, self._orders, orders)
         self._stream = KrakenStream(exchange, self.subscribers, self._days, self._tokens, trading)
 
     def application(self) -> web.Application:
@@ -69,6 +71,10 @@ class KrakenGateway:
 
     def put_off(self, symbol: str) -> None:
         """Markets share nothing here."""
+
+    def lift_limits(self) -> None:
+        """Keep counting orders without refusing any."""
+        self._limits.is_lifted = True
 
     def beat(self) -> None:
         self._orders.cancel_if_due()

@@ -16,7 +16,9 @@ from simulators.web.exchange_gateway import Fields, decimal_field, side_field, t
 
 ORDER_FIELDS = (
     *("type", "ordertype", "price", "price2", "volume", "timeinforce", "oflags", "cl_ord_id", "userref", "leverage"),
-    *("stptype", "starttm", "expiretm", "trigger", "reduce_only", "trading_agreement"),
+    *("stptype", "starttm", "expiretm", "trigger", "reduce_only", "trading_agreement", "asset_class", "position"),
+    # of a partner of the exchange, without effect on the order: changelog, 7 May 2026
+    "broker",
 )
 # fcib and nocomp are not simulated; they are rejected, so that they are not ignored silently.
 _FLAGS = {"fciq", "nompp", "post", "viqc"}
@@ -31,6 +33,9 @@ _ONLY = {
     "trigger": ("", "last"),
     "reduce_only": ("", "false"),
     "trading_agreement": ("", "agree"),
+    "asset_class": ("", "forex", "currency"),
+    # a position of margin trading that the order closes: older clients always send it
+    "position": ("", "none", "0"),
 }
 _LONGEST_DEADLINE = timedelta(seconds=60)
 _FREE_TEXT = re.compile(r"[\x21-\x7e]{1,18}")

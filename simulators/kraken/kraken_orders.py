@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from market.time_units import MICROSECONDS
+from simulators.kraken.kraken_limits import AMENDED, CANCELLED, EDITED, KrakenEngineLimits
 from simulators.kraken.kraken_order_terms import (
     ORDER_FIELDS,
     check_deadline,
@@ -14,7 +15,8 @@ from simulators.kraken.kraken_order_terms import (
 )
 from simulators.kraken.kraken_public import KrakenPairs
 from simulators.kraken.kraken_rejections import error_text
-from simulators.kraken.kraken_rows import description, transaction_name
+from simulators.kraken.kraken_rows import description, edited_terms, prices_of, transaction_name
+from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Call, Fields, decimal_field, iso_text, known, text_field
@@ -22,13 +24,16 @@ from simulators.web.exchange_gateway import Call, Fields, decimal_field, iso_tex
 _SECONDS = re.compile(r"[0-9]{1,9}")
 _MOST_IN_BATCH = 15
 _MOST_CANCELLED = 50
+_NEW_TERMS = ("volume", "price", "price2", "oflags", "userref")
+_EDITED_FIELDS = ("txid", "cancel_response", "asset_class", *_NEW_TERMS)
 
 
 class KrakenOrders:
-    def __init__(self, exchange: SimulatedExchange, pairs: KrakenPairs) -> None:
+    def __init__(self, exchange: SimulatedExchange, pairs: KrakenPairs, limits: KrakenEngineLimits) -> None:
         self._exchange = exchange
         self._customer = exchange.customer
         self._pairs = pairs
+        self._limits = limits
         self._cancels_at: int | None = None
         """When the dead man's switch cancels all orders, microseconds; None where it is not armed."""
 
@@ -39,6 +44,7 @@ class KrakenOrders:
             "AddOrder": Call(self._place, known(*whole, *ORDER_FIELDS)),
             "AddOrderBatch": Call(self._place_batch, known(*whole, "orders")),
             "AmendOrder": Call(self._amend, known("nonce", *amended)),
+            "EditOrder": Call(self._edit, known(*whole, *_EDITED_FIELDS)),
             "CancelOrder": Call(self._cancel, known("nonce", "txid", "cl_ord_id")),
             "CancelOrderBatch": Call(self._cancel_batch, known("nonce", "orders", "cl_ord_ids")),
             "CancelAll": Call(self._cancel_all, known("nonce")),
@@ -47,10 +53,14 @@ class KrakenOrders:
 
     def _place(self, fields: Fields) -> object:
         check_deadline(fields, self._exchange.clock.now())
-        return self._placed_row(fields, str(fields.get("validate", "")).lower() == "true")
+        return self._placed_row(fields, _is_test(fields))
 
     def _placed_row(self, fields: Fields, is_test: bool) -> dict[str, Any]:
         listing = self._pairs.one(text_field(fields, "pair"))
+        self._limits.take(listing.market.symbol)
+        return self._new_row(fields, listing, is_test)
+
+    def _new_row(self, fields: Fields, listing: Listing, is_test: bool) -> dict[str, Any]:
         request = order_request(fields, listing, self._exchange)
         if is_test:
             return {"descr": {"order": description(self._exchange.checked(request), listing)}}
@@ -64,16 +74,17 @@ class KrakenOrders:
         orders = fields.get("orders")
         if not isinstance(orders, list) or not 2 <= len(orders) <= _MOST_IN_BATCH:
             raise RequestRejectedError("invalid_request", "orders")
-        pair, is_test = text_field(fields, "pair"), str(fields.get("validate", "")).lower() == "true"
-        return {"orders": [self._batch_row(order, pair, is_test) for order in orders]}
+        listing, is_test = self._pairs.one(text_field(fields, "pair")), _is_test(fields)
+        self._limits.take(listing.market.symbol, -(-len(orders) // 2))
+        return {"orders": [self._batch_row(order, listing, is_test) for order in orders]}
 
-    def _batch_row(self, order: object, pair: str, is_test: bool) -> Mapping[str, object]:
+    def _batch_row(self, order: object, listing: Listing, is_test: bool) -> Mapping[str, object]:
         try:
             if not isinstance(order, dict):
                 raise RequestRejectedError("invalid_request", "orders")
             if unknown := order.keys() - set(ORDER_FIELDS):
                 raise RequestRejectedError("invalid_request", min(unknown))
-            row = self._placed_row({**order, "pair": pair}, is_test)
+            row = self._new_row(order, listing, is_test)
         except RequestRejectedError as error:
             return {"error": error_text(error)}
         return row if is_test else {**row, "txid": row["txid"][0]}
@@ -82,6 +93,7 @@ class KrakenOrders:
         """https://docs.kraken.com/api-reference/trading/amend-order; `order_qty` counts what has filled."""
         check_deadline(fields, self._exchange.clock.now())
         order = self._named(fields)
+        self._limits.take(order.symbol)
         amount = decimal_field(fields, "order_qty", "amount_invalid") if fields.get("order_qty") else None
         price = decimal_field(fields, "limit_price", "price_invalid") if fields.get("limit_price") else None
         if amount is None and price is None:
@@ -98,8 +110,37 @@ class KrakenOrders:
         if str(fields.get("post_only", "")).lower() == "true":
             check_post_only(changed, self._exchange)
         self._exchange.amend(order.order_id, amount, price)
+        self._limits.penalize(order, AMENDED)
         now = self._exchange.clock.now()
         return {"amend_id": transaction_name("T", order.number, now)}
+
+    def _edit(self, fields: Fields) -> object:
+        """Cancel an order and place another of its side and kind: https://docs.kraken.com/api-reference/trading/edit-order
+
+        Which amount the new one has where `volume` is left out is not documented: here it is the old one's.
+        """
+        check_deadline(fields, self._exchange.clock.now())
+        listing, order = self._pairs.one(text_field(fields, "pair")), self._edited(text_field(fields, "txid"))
+        self._limits.take(listing.market.symbol)
+        if order.state != "open" or order.symbol != listing.market.symbol:
+            raise RequestRejectedError("unknown_order", order.order_id)
+        if order.triggered_at is not None:
+            raise RequestRejectedError("order_rejected", "Cannot edit a triggered order")
+        changed = {**edited_terms(order, listing), **{name: fields[name] for name in _NEW_TERMS if name in fields}}
+        request = order_request(changed, listing, self._exchange)
+        if order.filled > request.amount:
+            raise RequestRejectedError("amount_invalid", "volume")
+        row: dict[str, Any] = {"status": "ok", "originaltxid": order.order_id, "orders_cancelled": 1}
+        if _is_test(fields):
+            return {**row, **_terms_row(self._exchange.checked(request), listing)}
+        placed = self._exchange.replace(order.order_id, request)
+        self._limits.penalize(order, EDITED)
+        return {**row, "txid": placed.order_id, **_terms_row(placed, listing)}
+
+    def _edited(self, name: str) -> SimulatedOrder:
+        """By its id, or by a `userref` that one open order has."""
+        referenced = self._referenced(name) if _is_reference(name) else []
+        return referenced[0] if len(referenced) == 1 else self._customer.order(name)
 
     def _named(self, fields: Fields) -> SimulatedOrder:
         """The order that `cl_ord_id` or `txid` names. Raises RequestRejectedError."""
@@ -142,7 +183,13 @@ class KrakenOrders:
         return [order for order in self._customer.open_orders() if str(order.user_reference) == reference]
 
     def _cancelled(self, orders: Iterable[SimulatedOrder]) -> int:
-        return len([self._exchange.cancel(order.order_id) for order in orders])
+        return len([self.cancel(order) for order in orders])
+
+    def cancel(self, order: SimulatedOrder) -> SimulatedOrder:
+        """Raises RequestRejectedError where it is no longer open."""
+        ended = self._exchange.cancel(order.order_id)
+        self._limits.penalize(order, CANCELLED)
+        return ended
 
     def _cancel_all(self, _fields: Fields) -> object:
         return {"count": self._cancelled(self._customer.open_orders())}
@@ -162,7 +209,18 @@ class KrakenOrders:
         self._exchange.expire_orders()
         if self._cancels_at is not None and self._exchange.clock.now() >= self._cancels_at:
             self._cancels_at = None
-            self._cancel_all({})
+            for order in self._customer.open_orders():
+                self._exchange.cancel(order.order_id)
+
+
+def _terms_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
+    price, second_price = prices_of(order, listing)
+    amount = {"volume": fixed_text(order.amount, 8), "price": price, "price2": second_price}
+    return {**amount, "descr": {"order": description(order, listing)}}
+
+
+def _is_test(fields: Fields) -> bool:
+    return str(fields.get("validate", "")).lower() == "true"
 
 
 def _is_reference(name: str) -> bool:

@@ -21,6 +21,7 @@ from simulators.web.exchange_gateway import (
     best_level,
     count_field,
     decimal_field,
+    iso_text,
     known,
     levels_of,
     listing_named,
@@ -35,6 +36,8 @@ _FEWEST_NANOSECONDS = 10**15
 _LATEST = Decimal(10**20)
 CANDLE_MINUTES = (1, 5, 15, 30, 60, 240, 1_440, 10_080, 21_600)
 _MOST_CANDLES = 720
+_CLASS = "asset_class"
+"""Currencies, or tokenized shares: changelog, August and September 2025."""
 
 
 class KrakenDay:
@@ -89,7 +92,8 @@ class KrakenDay:
             "change": self._price(change),
             "change_pct": format(percent, "f"),
         }
-        return {"symbol": self._listing.market.symbol, **_numbers(texts)}
+        now = iso_text(self._exchange.clock.now())
+        return {"symbol": self._listing.market.symbol, **_numbers(texts), "timestamp": now}
 
     def best(self) -> object:
         """Best prices and their amounts, to see whether they have changed."""
@@ -161,11 +165,13 @@ class KrakenPublic:
             "Time": Call(self._time),
             "SystemStatus": Call(self._status),
             "Assets": Call(self._assets, known("asset", "aclass")),
-            "AssetPairs": Call(self._asset_pairs, known("pair", "info")),
-            "Ticker": Call(self._ticker, known("pair")),
-            "Depth": Call(self._depth, known("pair", "count")),
-            "Trades": Call(self._trades, known("pair", "since", "count")),
-            "OHLC": Call(self._candles, known("pair", "interval", "since")),
+            "AssetPairs": Call(
+                self._asset_pairs, known("pair", "info", "aclass_base", "country_code", "execution_venue")
+            ),
+            "Ticker": Call(self._ticker, known("pair", _CLASS)),
+            "Depth": Call(self._depth, known("pair", "count", _CLASS)),
+            "Trades": Call(self._trades, known("pair", "since", "count", _CLASS)),
+            "OHLC": Call(self._candles, known("pair", "interval", "since", _CLASS)),
         }
 
     def _time(self, _fields: Fields) -> object:
@@ -182,6 +188,9 @@ class KrakenPublic:
         return {name: rows[name] for name in assets_in(fields) or rows}
 
     def _asset_pairs(self, fields: Fields) -> object:
+        """None of tokenized shares, which are not simulated."""
+        if fields.get("aclass_base", "currency") == "tokenized_asset":
+            return {}
         return {listing.market_id: pair_row(listing) for listing in self._pairs.all_in(fields)}
 
     def _ticker(self, fields: Fields) -> object:

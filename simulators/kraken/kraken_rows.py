@@ -134,6 +134,18 @@ def prices_of(order: SimulatedOrder, listing: Listing) -> tuple[str, str]:
     return _price_text(first, listing), _price_text(second, listing)
 
 
+def edited_terms(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
+    """An order's own fields, as they were when it was placed."""
+    price, second_price = prices_of(order, listing)
+    kind = kind_of(order)
+    terms: dict[str, object] = {"type": order.side, "ordertype": kind, "volume": str(order.amount)}
+    if kind != "market":
+        terms["price"] = price
+    if order.trigger is not None and order.price is not None:
+        terms["price2"] = second_price
+    return terms if order.user_reference is None else {**terms, "userref": order.user_reference}
+
+
 def _price_text(price: Decimal | None, listing: Listing) -> str:
     return "0" if price is None else fixed_text(price, listing.price_decimals)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from simulators.kraken.kraken_orders import KrakenOrders
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Call, Fields, known
@@ -27,10 +28,11 @@ Result = dict[str, object]
 
 
 class KrakenTrading:
-    """`rest`: AddOrder, AmendOrder, CancelOrder and CancelAll."""
+    """`rest`: AddOrder, AmendOrder, CancelOrder and CancelAll of the `orders`."""
 
-    def __init__(self, exchange: SimulatedExchange, rest: Mapping[str, Call]) -> None:
+    def __init__(self, exchange: SimulatedExchange, orders: KrakenOrders, rest: Mapping[str, Call]) -> None:
         self._exchange = exchange
+        self._orders = orders
         self._rest = rest
         self._methods: dict[str, tuple[Callable[[Fields], list[Result]], frozenset[str]]] = {
             "add_order": (self._add, known("token", "symbol", "post_only", "triggers", *_AS_IN_REST)),
@@ -84,8 +86,8 @@ class KrakenTrading:
         for order in orders:
             if order.state != "open":
                 raise RequestRejectedError("order_ended", order.order_id)
-        for name in dict.fromkeys(order.order_id for order in orders):
-            self._exchange.cancel(name)
+        for order in {order.order_id: order for order in orders}.values():
+            self._orders.cancel(order)
         results: list[Result] = [{"order_id": name} for name in names]
         results += [{"cl_ord_id": name} for name in client_ids]
         return results

@@ -1,12 +1,11 @@
 """The real exchanges' rate limits on the simulated ones, with the same answers to too many requests.
 
 The weights are written here a second time, from the exchanges' documents and not from our own client, so that an error
-in one of the two is noticed. Binance counts for itself, by the weight of each endpoint.
+in one of the two is noticed. Binance counts for itself, by the weight of each endpoint, and Kraken its orders.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
-from typing import Any
 
 import orjson
 from aiohttp import web
@@ -18,7 +17,6 @@ from market.time_units import MICROSECONDS
 from session.clock import Clock
 from simulators.matching.order_records import RequestRejectedError
 from simulators.web.exchange_gateway import REJECTION
-from simulators.web.signatures import kraken_fields
 
 _LIMITS: Mapping[str, Mapping[str, Limit]] = {
     # https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits
@@ -32,12 +30,13 @@ _LIMITS: Mapping[str, Mapping[str, Limit]] = {
         "orders": window(300, 300),
         "small orders": window(100, 60),
     },
-    # https://docs.kraken.com/exchange/guides/rest/ratelimits and /general/ratelimits, tier Intermediate
-    "kraken": {"public": counter(15, "1"), "private": counter(20, "0.5"), "engine": counter(125, "2.34")},
+    # https://docs.kraken.com/exchange/guides/rest/ratelimits, tier Intermediate
+    "kraken": {"public": counter(15, "1"), "private": counter(20, "0.5")},
 }
 _ORDERS_OF_BITFLYER = ("/v1/me/sendchildorder", "/v1/me/sendparentorder", "/v1/me/cancelallchildorders")
 _SMALL = Decimal("0.1")
-_ORDERS_OF_KRAKEN = ("AddOrder", "AddOrderBatch", "EditOrder", "AmendOrder")
+_BY_THE_ENGINE = ("AddOrder", "AddOrderBatch", "EditOrder", "AmendOrder", "CancelOrder", "CancelOrderBatch")
+"""Kraken's calls that are counted elsewhere: `simulators/kraken/kraken_limits.py`."""
 _HISTORIES_OF_KRAKEN = ("Ledgers", "QueryLedgers", "TradesHistory")
 
 _HARDENED_AFTER = 10
@@ -82,15 +81,14 @@ class RateGuard:
         now = self._clock.now()
         for name, weight in counts.items():
             if self._of(name).left(now) < weight:
-                return name.partition(":")[0]
+                return name
         for name, weight in counts.items():
             self._of(name).add(weight, now)
         return None
 
     def _of(self, name: str) -> Used:
-        """By `limit` or, of a limit that each market has for itself, `limit:market`."""
         if name not in self._used:
-            self._used[name] = Used(_LIMITS[self._exchange][name.partition(":")[0]])
+            self._used[name] = Used(_LIMITS[self._exchange][name])
         return self._used[name]
 
     async def _hardened(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -139,24 +137,13 @@ def _is_small(body: bytes) -> bool:
         return False
 
 
-async def _of_kraken(request: web.Request, path: str) -> Mapping[str, int]:
+async def _of_kraken(_request: web.Request, path: str) -> Mapping[str, int]:
     name = path.rpartition("/")[2]
     if not path.startswith("/0/private/"):
         return {"public": 1}
-    if name in _ORDERS_OF_KRAKEN:
-        fields = _fields_of_kraken(await request.read())
-        orders = fields.get("orders")
-        return {f"engine:{fields.get('pair', '')}": len(orders) if isinstance(orders, list) else 1}
-    if name in ("CancelOrder", "CancelOrderBatch"):
+    if name in _BY_THE_ENGINE:
         return {}
     return {"private": 2 if name in _HISTORIES_OF_KRAKEN else 1}
-
-
-def _fields_of_kraken(body: bytes) -> Mapping[str, Any]:
-    try:
-        return kraken_fields(body.decode(errors="replace"))
-    except RequestRejectedError:
-        return {}
 
 
 _COUNTS: Mapping[str, Counts] = {
