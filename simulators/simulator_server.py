@@ -18,6 +18,7 @@ from market.time_units import MICROSECONDS
 from session.clock import Clock, SystemClock, wall_now
 from session.simulated_market import DEFAULT_MARKET, MARKETS
 from simulators.binance import binance_gateway as binance
+from simulators.binance.binance_signing_keys import signing_keys
 from simulators.bitflyer import bitflyer_gateway as bitflyer
 from simulators.bitstamp import bitstamp_gateway as bitstamp
 from simulators.coinbaseexchange import coinbaseexchange_gateway as coinbaseexchange
@@ -172,9 +173,11 @@ class SimulatedExchanges:
                 journal = Journal(home / options.folder / f"{own}.jsonl")
                 world.journals.append(journal)
                 owner = CUSTOMER if own == name else own
-                gateways.append(
-                    make(SimulatedExchange(venue, opening_balances(name), journal, owner), credentials[own])
-                )
+                gateway = make(SimulatedExchange(venue, opening_balances(name), journal, owner), credentials[own])
+                if isinstance(gateway, binance.BinanceGateway):
+                    for keys in signing_keys(home, own).values():
+                        gateway.trust(keys)
+                gateways.append(gateway)
             world._add(venue, gateways, MarketPace(listings[name], options.bases), seed)
         for _ in names:
             world.step()

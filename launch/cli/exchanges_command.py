@@ -21,6 +21,7 @@ from launch.supervisor.process_main import run_process
 from session.clock import wall_now
 from session.session import Session
 from session.simulated_market import DEFAULT_MARKET, MarketName
+from simulators.binance.binance_signing_keys import ensure_signing_keys, signing_keys
 from simulators.faults.fault_schedule import ScheduledFault, schedule_of
 from simulators.faults.faults import FaultRejectedError
 from simulators.market.chosen_market import ChosenMarket
@@ -32,6 +33,7 @@ _ACCOUNTS = "exchanges-alone"
 """Separate accounts, so that no other bot trades on a session's."""
 _TLS = "exchange_tls"
 _LAST_PORT = 65_535
+_WITH_SIGNING_KEYS = "binance"
 
 Echo = Callable[[str], None]
 
@@ -75,6 +77,8 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
             own_ports=own_ports,
             tls=tls,
         )
+        if _WITH_SIGNING_KEYS in names:
+            ensure_signing_keys(home, account_names(_WITH_SIGNING_KEYS, options.accounts))
         ready = partial(_announce, home, options, served, ca, echo)
         return asyncio.run(_until_stopped(home, served, ready))
 
@@ -141,15 +145,23 @@ def ccxt_settings(
     home: Path, urls: Mapping[str, str], accounts: int = 1, ca: Path | None = None
 ) -> dict[str, dict[str, object]]:
     """Per exchange the arguments of ccxt's constructor: `id`, `urls`, the keys of a funded test account, and with TLS
-    the file of the CA; those of the other accounts are in `other_accounts`."""
+    the file of the CA; those of the other accounts are in `other_accounts`. Of Binance's each has `signing_keys`, by
+    kind."""
     settings: dict[str, dict[str, object]] = {}
     for name, url in urls.items():
         shared: dict[str, object] = {"id": name, "urls": {"api": simulated_addresses(name, url)}}
         if ca is not None:
             shared["cafile"] = str(ca)
         first, *others = (shared | _keys(home, account) for account in account_names(name, accounts))
+        if name == _WITH_SIGNING_KEYS:
+            for one, account in zip((first, *others), account_names(name, accounts), strict=True):
+                one["signing_keys"] = _signing_keys(home, account)
         settings[name] = first | ({"other_accounts": others} if others else {})
     return settings
+
+
+def _signing_keys(home: Path, account: str) -> dict[str, dict[str, str]]:
+    return {kind: {"apiKey": keys.api_key, "secret": keys.secret} for kind, keys in signing_keys(home, account).items()}
 
 
 def _keys(home: Path, account: str) -> dict[str, str]:

@@ -1,7 +1,15 @@
 """Binance's signed endpoints for the account: balances, fees, and what ccxt asks of currencies."""
 
 from market.money import ZERO, text_of
-from simulators.binance.binance_endpoints import Endpoint, Fields, eight, integer_field, milliseconds, symbol_field
+from simulators.binance.binance_endpoints import (
+    Endpoint,
+    Fields,
+    eight,
+    symbol_field,
+    time_field,
+    timestamp,
+    until_field,
+)
 from simulators.binance.binance_rows import rates_row
 from simulators.matching.simulated_exchange import SimulatedExchange
 
@@ -24,6 +32,7 @@ class BinanceAccount:
             Endpoint("GET", "/sapi/v1/asset/tradeFee", 1, self._fees, of_symbol),
             Endpoint("GET", "/sapi/v1/account/apiRestrictions", 1, self._restrictions),
             Endpoint("GET", "/sapi/v1/capital/config/getall", 10, self._currencies),
+            Endpoint("GET", "/sapi/v1/asset/assetDetail", 1, self._details, frozenset(("asset",))),
             # nothing is withdrawn; no fiat account is there beside
             Endpoint("GET", "/sapi/v1/capital/deposit/hisrec", 1, self._deposits, _TRANSFERS | {"includeSource"}),
             Endpoint("GET", "/sapi/v1/capital/withdraw/history", 1, lambda _: [], _TRANSFERS | {"withdrawOrderId"}),
@@ -54,7 +63,7 @@ class BinanceAccount:
             "brokered": False,
             "requireSelfTradePrevention": False,
             "preventSor": False,
-            "updateTime": milliseconds(self._exchange.clock.now()),
+            "updateTime": timestamp(self._exchange.clock.now()),
             "accountType": "SPOT",
             "balances": [
                 {"asset": name, "free": free, "locked": locked}
@@ -109,8 +118,9 @@ class BinanceAccount:
 
     def _deposits(self, fields: Fields) -> object:
         """What the account was funded with."""
-        at = milliseconds(self._exchange.customer.opened_at)
-        since, until = integer_field(fields, "startTime", 0), integer_field(fields, "endTime", at)
+        at = timestamp(self._exchange.customer.opened_at)
+        opened = self._exchange.customer.opened_at
+        since, until = time_field(fields, "startTime", 0), until_field(fields, "endTime", opened)
         return [
             {
                 "id": str(number),
@@ -128,8 +138,13 @@ class BinanceAccount:
                 "walletType": 0,
             }
             for number, (name, amount) in enumerate(self._exchange.customer.opening.items(), 1)
-            if since <= at <= until and fields.get("coin", name) == name
+            if since <= opened <= until and fields.get("coin", name) == name
         ]
+
+    def _details(self, fields: Fields) -> object:
+        """Nothing can be deposited or withdrawn."""
+        row = {"minWithdrawAmount": eight(ZERO), "depositStatus": False, "withdrawFee": 0, "withdrawStatus": False}
+        return {name: row for name in self._exchange.customer.balances if fields.get("asset", name) == name}
 
     def _currencies(self, _: Fields) -> object:
         """There is no network to deposit from or to withdraw to."""

@@ -1,23 +1,25 @@
-"""Binance's WebSocket API: calls of REST under other names, and the account's stream of orders and balances."""
+"""Binance's WebSocket API: calls of REST under other names, sessions, and the account's events."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
-from exchanges.exchange_credentials import Credentials
-from market.money import ZERO
-from simulators.binance.binance_endpoints import Fields, eight, milliseconds
+from simulators.binance.binance_endpoints import Fields, time_unit, timestamp
+from simulators.binance.binance_keys import BinanceKeys, check_time
 from simulators.binance.binance_rejections import MisusedError, ReplacementError, error_fields
-from simulators.binance.binance_rows import SELF_TRADE, status_of, stop_text, terms_of
-from simulators.matching.funded_account import executed_cost
-from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent, SimulatedFill
+from simulators.binance.binance_reports import BinanceReports
+from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import json_fields
-from simulators.web.signatures import check_binance_fields
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
-_CHANNEL = "user"
+_CHANNELS = {"user:": "", "user:MICROSECOND": "MICROSECOND"}
+"""Of the account's events, with the unit of their times."""
 _SUBSCRIPTION = 0
 """One account, so one subscription a connection."""
+_SESSION_KIND = "Ed25519"
+"""Only such keys may open sessions: WebSocket API, Session authentication."""
 
 _METHODS = {
     "ping": ("GET", "/api/v3/ping"),
@@ -27,6 +29,8 @@ _METHODS = {
     "trades.recent": ("GET", "/api/v3/trades"),
     "trades.aggregate": ("GET", "/api/v3/aggTrades"),
     "klines": ("GET", "/api/v3/klines"),
+    "avgPrice": ("GET", "/api/v3/avgPrice"),
+    "ticker": ("GET", "/api/v3/ticker"),
     "ticker.24hr": ("GET", "/api/v3/ticker/24hr"),
     "ticker.price": ("GET", "/api/v3/ticker/price"),
     "ticker.book": ("GET", "/api/v3/ticker/bookTicker"),
@@ -39,14 +43,15 @@ _METHODS = {
     "openOrders.cancelAll": ("DELETE", "/api/v3/openOrders"),
     "allOrders": ("GET", "/api/v3/allOrders"),
     "myTrades": ("GET", "/api/v3/myTrades"),
+    "myPreventedMatches": ("GET", "/api/v3/myPreventedMatches"),
     "account.status": ("GET", "/api/v3/account"),
     "account.commission": ("GET", "/api/v3/account/commission"),
+    "account.rateLimits.orders": ("GET", "/api/v3/rateLimit/order"),
 }
 """Method and path of each call over REST."""
+_SESSION_METHODS = ("session.logon", "session.status", "session.logout", "session.subscriptions")
 # Said beside a call's own parameters.
 _ASIDE = frozenset(("apiKey", "returnRateLimits"))
-
-BalanceRows = Callable[[], dict[str, tuple[str, str]]]
 
 
 class Calls(Protocol):
@@ -58,53 +63,121 @@ class Calls(Protocol):
         """Raises RequestRejectedError."""
         ...
 
+    def counts(self, method: str = "", path: str = "") -> list[dict[str, object]]:
+        """What is used by now of the limits that this endpoint counts in."""
+        ...
+
+
+@dataclass(slots=True)
+class _Session:
+    """What a connection has said of itself; times in microseconds."""
+
+    unit: str
+    connected_at: int
+    shows_limits: bool
+    api_key: str | None = None
+    authorized_at: int | None = None
+
 
 class BinanceAccountStream:
     def __init__(
         self,
         exchange: SimulatedExchange,
-        credentials: Credentials,
+        keys: BinanceKeys,
         subscribers: Subscribers,
-        balances: BalanceRows,
+        reports: BinanceReports,
         calls: Calls,
     ) -> None:
         self._calls = calls
         self._exchange = exchange
-        self._credentials = credentials
+        self._keys = keys
         self._subscribers = subscribers
-        self._balances = balances
+        self._reports = reports
+        self._sessions: WeakKeyDictionary[SubscriberConnection, _Session] = WeakKeyDictionary()
         exchange.listen(self._publish_event)
 
-    def on_message(self, connection: SubscriberConnection, text: str) -> None:
-        request_id: object = None
+    def on_message(self, connection: SubscriberConnection, text: str, query: Mapping[str, str]) -> None:
+        """`query` of the address that the connection was opened at."""
+        session = self._session(connection, query)
+        answer: dict[str, object] = {"id": None}
+        method, shows_limits = "", session.shows_limits
         try:
             fields = json_fields(text)
-            request_id = fields.get("id")
-            result = self._answer(connection, str(fields.get("method")), _parameters(fields))
+            answer["id"], method = fields.get("id"), str(fields.get("method"))
+            parameters = _parameters(fields)
+            shows_limits = parameters.get("returnRateLimits", shows_limits) is not False
+            with time_unit(session.unit):
+                answer |= {"status": 200, "result": self._answer(connection, session, method, parameters)}
         except RequestRejectedError as error:
             status, code, words = error_fields(error)
             data = {"data": error.data} if isinstance(error, ReplacementError) else {}
-            connection.send({"id": request_id, "status": status, "error": {"code": code, "msg": words, **data}})
-            return
-        connection.send({"id": request_id, "status": 200, "result": result, "rateLimits": []})
+            answer |= {"status": status, "error": {"code": code, "msg": words, **data}}
+        if shows_limits:
+            answer["rateLimits"] = self._calls.counts(*_METHODS.get(method, ()))
+        connection.send(answer)
 
-    def _answer(self, connection: SubscriberConnection, method: str, parameters: Mapping[str, Any]) -> object:
+    def _session(self, connection: SubscriberConnection, query: Mapping[str, str]) -> _Session:
+        if connection not in self._sessions:
+            unit = "MICROSECOND" if query.get("timeUnit", "").upper() == "MICROSECOND" else ""
+            shows_limits = query.get("returnRateLimits", "true") != "false"
+            self._sessions[connection] = _Session(unit, self._exchange.clock.now(), shows_limits)
+        return self._sessions[connection]
+
+    def _answer(
+        self, connection: SubscriberConnection, session: _Session, method: str, parameters: Mapping[str, Any]
+    ) -> object:
         if method in _METHODS:
-            return self._called(*_METHODS[method], parameters)
-        if method == "userDataStream.subscribe.signature":
-            self._check(parameters)
-            if _CHANNEL in connection.channels:
-                raise MisusedError(-2035, "User Data Stream subscription already active.")
-            connection.channels.add(_CHANNEL)
-            return {"subscriptionId": _SUBSCRIPTION}
+            return self._called(session, *_METHODS[method], parameters)
+        if method in _SESSION_METHODS:
+            return self._session_answer(connection, session, method, parameters)
+        if method.startswith("userDataStream.subscribe"):
+            if method.endswith(".signature"):
+                self._check(parameters)
+            elif session.api_key is None:
+                raise RequestRejectedError("unknown_key", "missing")
+            return self._subscribed(connection, session)
         if method == "userDataStream.unsubscribe":
-            connection.channels.discard(_CHANNEL)
+            connection.channels -= _CHANNELS.keys()
             return {}
         raise MisusedError(-32601, f"Method '{method}' is not supported.")
 
-    def _called(self, method: str, path: str, parameters: Mapping[str, Any]) -> object:
-        if self._calls.is_signed(method, path):
+    def _session_answer(
+        self, connection: SubscriberConnection, session: _Session, method: str, parameters: Mapping[str, Any]
+    ) -> object:
+        is_subscribed = bool(connection.channels & _CHANNELS.keys())
+        if method == "session.subscriptions":
+            return [{"subscriptionId": _SUBSCRIPTION}] if is_subscribed else []
+        if method == "session.logon":
             self._check(parameters)
+            api_key = str(parameters.get("apiKey"))
+            kind = self._keys.kind_of(api_key)
+            if kind != _SESSION_KIND:
+                raise MisusedError(-4056, f"{kind} API key is not supported.")
+            session.api_key, session.authorized_at = api_key, self._exchange.clock.now()
+        elif method == "session.logout":
+            session.api_key = session.authorized_at = None
+        return {
+            "apiKey": session.api_key,
+            "authorizedSince": None if session.authorized_at is None else timestamp(session.authorized_at),
+            "connectedSince": timestamp(session.connected_at),
+            "returnRateLimits": session.shows_limits,
+            "serverTime": timestamp(self._exchange.clock.now()),
+            "userDataStream": is_subscribed,
+        }
+
+    def _subscribed(self, connection: SubscriberConnection, session: _Session) -> object:
+        if connection.channels & _CHANNELS.keys():
+            raise MisusedError(-2035, "User Data Stream subscription already active.")
+        connection.channels.add(f"user:{session.unit}")
+        return {"subscriptionId": _SUBSCRIPTION}
+
+    def _called(self, session: _Session, method: str, path: str, parameters: Mapping[str, Any]) -> object:
+        if self._calls.is_signed(method, path):
+            if session.api_key is not None and "apiKey" not in parameters:
+                # the session's key stands for a signature
+                check_time(_texts(parameters), self._exchange.clock.now())
+            else:
+                self._check(parameters)
         fields = {name: value for name, value in _texts(parameters).items() if name not in _ASIDE}
         return self._calls.answer(method, path, fields)
 
@@ -112,69 +185,15 @@ class BinanceAccountStream:
         """Signed are all parameters but the signature, by name. Raises RequestRejectedError."""
         fields = _texts(parameters)
         signed = "&".join(f"{name}={fields[name]}" for name in sorted(fields) if name != "signature")
-        now = self._exchange.clock.now()
-        check_binance_fields(fields.get("apiKey", ""), fields, signed, self._credentials, now)
+        self._keys.check(fields.get("apiKey", ""), fields, signed, self._exchange.clock.now())
 
     def _publish_event(self, event: SimulatedAccountEvent) -> None:
-        """An execution report, and the balances that it leaves; the end of a filled order is in its last fill."""
-        if not self._subscribers.has(_CHANNEL) or (event.kind == "ended" and event.order.state == "done"):
-            return
-        for message in (self._report(event), self._position(event)):
-            self._subscribers.broadcast(_CHANNEL, {"subscriptionId": _SUBSCRIPTION, "event": message})
-
-    def _report(self, event: SimulatedAccountEvent) -> dict[str, object]:
-        order, fill, now = event.order, event.fill, milliseconds(self._exchange.clock.now())
-        status, terms = status_of(order), terms_of(order)
-        kind = {"filled": "TRADE", "ended": status}.get(event.kind, "NEW")
-        event_time = fill.filled_at if fill is not None else order.ended_at or order.placed_at
-        return {
-            "e": "executionReport",
-            "E": now,
-            "s": self._exchange.listings[order.symbol].market_id,
-            "c": order.client_order_id,
-            "S": terms["side"],
-            "o": terms["type"],
-            "f": terms["timeInForce"],
-            "q": terms["origQty"],
-            "p": terms["price"],
-            "P": stop_text(order),
-            "F": eight(ZERO),
-            "g": -1,
-            "C": "",
-            "x": kind,
-            "X": status,
-            "r": "NONE",
-            "i": int(order.order_id),
-            **_fill_fields(fill),
-            "z": eight(order.filled),
-            "T": milliseconds(event_time),
-            "I": order.number,
-            "w": order.state == "open" and not order.immediate and not order.is_waiting,
-            "M": False,
-            "O": milliseconds(order.placed_at),
-            "Z": eight(executed_cost(self._fills_until(event))),
-            "Q": eight(ZERO),
-            "W": milliseconds(order.placed_at),
-            "V": SELF_TRADE,
-        }
-
-    def _fills_until(self, event: SimulatedAccountEvent) -> list[SimulatedFill]:
-        """The order's fills that `event` counts: events are published after all fills were booked."""
-        fills, left = [], event.order.filled
-        for fill in self._exchange.customer.fills_of(event.order.order_id):
-            if left <= 0:
-                break
-            fills.append(fill)
-            left -= fill.amount
-        return fills
-
-    def _position(self, event: SimulatedAccountEvent) -> dict[str, object]:
-        now = milliseconds(self._exchange.clock.now())
-        listing = self._exchange.listings[event.order.symbol]
-        names = (listing.market.base, listing.market.quote_currency)
-        balances = self._balances()
-        rows = [{"a": name, "f": balances[name][0], "l": balances[name][1]} for name in names]
-        return {"e": "outboundAccountPosition", "E": now, "u": now, "B": rows}
+        for channel, unit in _CHANNELS.items():
+            if self._subscribers.has(channel):
+                with time_unit(unit):
+                    messages = self._reports.events_of(event)
+                for message in messages:
+                    self._subscribers.broadcast(channel, {"subscriptionId": _SUBSCRIPTION, "event": message})
 
 
 def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -188,18 +207,3 @@ def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 def _texts(parameters: Mapping[str, Any]) -> dict[str, str]:
     """As they stand in a query."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in parameters.items()}
-
-
-def _fill_fields(fill: SimulatedFill | None) -> dict[str, object]:
-    if fill is None:
-        nothing = eight(ZERO)
-        return {"l": nothing, "L": nothing, "n": "0", "N": None, "t": -1, "m": False, "Y": nothing}
-    return {
-        "l": eight(fill.amount),
-        "L": eight(fill.price),
-        "n": eight(fill.fee),
-        "N": fill.fee_currency,
-        "t": fill.number,
-        "m": fill.liquidity == "maker",
-        "Y": eight(fill.cost),
-    }

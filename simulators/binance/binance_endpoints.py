@@ -1,11 +1,14 @@
 """One REST endpoint of Binance: its parameters, its weight and its handler."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.time_units import MICROSECONDS
+import orjson
+
 from simulators.binance.binance_rejections import MisusedError
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import RequestRejectedError
@@ -14,6 +17,11 @@ Fields = Mapping[str, str]
 SIGNED_FIELDS = frozenset(("timestamp", "recvWindow", "signature"))
 _LONGEST_LIST = 1_000
 _COUNT = re.compile(r"[0-9]{1,20}")
+_UNITS = {"MILLISECOND": 1_000, "MICROSECOND": 1, "": 1_000}
+_UNIT: ContextVar[int] = ContextVar("unit", default=1_000)
+"""Microseconds in one unit of the times in answers."""
+_FEWEST_MICROSECONDS = 10**14
+"""A time since 1970 that is not smaller is in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +35,12 @@ class Endpoint:
     """Whether it counts as a new order."""
     heavier: tuple[tuple[int, int], ...] = ()
     """(limit, weight): the weight where more than `limit` rows are requested."""
+    weigh_fields: Callable[[Fields], int] | None = None
+    """The weight of a request whose other fields decide."""
 
     def weigh(self, fields: Fields) -> int:
+        if self.weigh_fields is not None:
+            return self.weigh_fields(fields)
         limit = fields.get("limit", "")
         weights = [weight for above, weight in self.heavier if _COUNT.fullmatch(limit) and int(limit) > above]
         return max([self.weight, *weights])
@@ -44,31 +56,8 @@ class Endpoint:
             )
 
 
-class Allowance:
-    """A limit per window of some seconds; windows start with the clock, not with the first request."""
-
-    def __init__(self, limit: int, seconds: int, counts: str = "") -> None:
-        """`counts`: what is counted, as the rejection has to say it."""
-        self._limit = limit
-        self._counts = counts
-        self._micros = seconds * MICROSECONDS
-        self._window = 0
-        self._used = 0
-        self.is_lifted = False
-
-    def take(self, amount: int, now: int) -> int:
-        """Count a use. Raises RequestRejectedError beyond the limit."""
-        window = now // self._micros
-        if window != self._window:
-            self._window, self._used = window, 0
-        self._used += amount
-        if self._used > self._limit and not self.is_lifted:
-            raise RequestRejectedError("rate_limited", self._counts)
-        return self._used
-
-    def seconds_left(self, now: int) -> int:
-        """Until the next window begins, rounded up."""
-        return -((now % self._micros - self._micros) // MICROSECONDS)
+def rounded(number: Decimal, digits: int) -> str:
+    return format(number.quantize(Decimal(1).scaleb(-digits)), "f")
 
 
 def eight(number: Decimal) -> str:
@@ -99,5 +88,56 @@ def symbol_field(fields: Fields, listings: Mapping[str, Listing]) -> Listing:
     return listings[name]
 
 
-def milliseconds(micros: int) -> int:
-    return micros // 1_000
+def symbols_field(fields: Fields) -> list[str] | None:
+    """What `symbol` or `symbols` names, a list such as ["BTCUSDT","ETHUSDT"]; None where all are meant.
+
+    Raises RequestRejectedError.
+    """
+    if "symbol" in fields and "symbols" in fields:
+        raise MisusedError(-1128, "Combination of optional parameters invalid.")
+    if "symbols" not in fields:
+        return [fields["symbol"]] if "symbol" in fields else None
+    try:
+        names = orjson.loads(fields["symbols"])
+    except orjson.JSONDecodeError:
+        names = None
+    if not isinstance(names, list):
+        raise RequestRejectedError("invalid_request", "symbols")
+    return [str(name) for name in names]
+
+
+def timestamp(micros: int) -> int:
+    """In the unit that the request asked for, or the connection."""
+    return micros // _UNIT.get()
+
+
+@contextmanager
+def time_unit(asked: str) -> Iterator[None]:
+    """Times within the block are in this unit: MICROSECOND, or milliseconds.
+
+    Raises RequestRejectedError for any other. https://developers.binance.com/docs/binance-spot-api-docs/rest-api,
+    General API information: X-MBX-TIME-UNIT
+    """
+    if asked.upper() not in _UNITS:
+        raise MisusedError(-1130, "Data sent for parameter 'X-MBX-TIME-UNIT' is not valid.")
+    token = _UNIT.set(_UNITS[asked.upper()])
+    try:
+        yield
+    finally:
+        _UNIT.reset(token)
+
+
+def time_field(fields: Fields, name: str, default: int) -> int:
+    """Microseconds; clients send those or milliseconds."""
+    sent = integer_field(fields, name, -1)
+    if sent < 0:
+        return default
+    return sent if sent >= _FEWEST_MICROSECONDS else sent * 1_000
+
+
+def until_field(fields: Fields, name: str, default: int) -> int:
+    """The last microsecond that is meant: a millisecond is meant whole."""
+    sent = integer_field(fields, name, -1)
+    if sent < 0:
+        return default
+    return sent if sent >= _FEWEST_MICROSECONDS else sent * 1_000 + 999

@@ -8,21 +8,25 @@ from aiohttp import web
 from exchanges.exchange_credentials import Credentials
 from simulators.binance.binance_account import BinanceAccount
 from simulators.binance.binance_account_stream import BinanceAccountStream
-from simulators.binance.binance_endpoints import Allowance, Endpoint, Fields
+from simulators.binance.binance_endpoints import Endpoint, Fields, time_unit
+from simulators.binance.binance_keys import BinanceKeys
 from simulators.binance.binance_klines import BinanceKlines
+from simulators.binance.binance_limits import BinanceLimits
 from simulators.binance.binance_orders import BinanceOrders
-from simulators.binance.binance_public import ORDERS_IN_TEN_SECONDS, WEIGHT_A_MINUTE, BinancePublic
-from simulators.binance.binance_rejections import NEW_ORDERS, ReplacementError, error_fields
-from simulators.binance.binance_stream import BinanceFeed, BinanceStream
+from simulators.binance.binance_public import BinancePublic
+from simulators.binance.binance_rejections import ReplacementError, error_fields
+from simulators.binance.binance_reports import BinanceReports
+from simulators.binance.binance_stream import BinanceFeed, BinanceStream, prefix_of
+from simulators.binance.binance_windows import BinanceWindows
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
-from simulators.web.signatures import SignedRequest, check_binance
+from simulators.web.signatures import SignedRequest
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 NAME = "binance"
-_MINUTE = 60
+_TIME_UNIT = "X-MBX-TIME-UNIT"
 
 NAMES = Names(
     order=lambda number, _micros: str(number),
@@ -38,17 +42,30 @@ class BinanceGateway:
     def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
         self.exchange = exchange
         self.subscribers = Subscribers()
-        self._credentials = credentials
-        self._weight = Allowance(WEIGHT_A_MINUTE, _MINUTE)
-        self._orders = Allowance(ORDERS_IN_TEN_SECONDS, 10, NEW_ORDERS)
+        self._keys = BinanceKeys(credentials)
+        self._limits = BinanceLimits()
         self._feeds = {name: BinanceFeed(exchange, listing) for name, listing in exchange.listings_by_id.items()}
         self._stream = BinanceStream(self.subscribers, self._feeds)
         account = BinanceAccount(exchange)
-        self._public = BinancePublic(exchange, self._feeds).endpoints() + BinanceKlines(exchange).endpoints()
-        self._signed = BinanceOrders(exchange).endpoints() + account.endpoints()
+        windows = BinanceWindows(exchange)
+        self._public = [
+            *BinancePublic(exchange, self._feeds, self._limits).endpoints(),
+            *BinanceKlines(exchange).endpoints(),
+            *windows.endpoints(),
+        ]
+        orders = BinanceOrders(exchange, windows.average_price)
+        self._signed = [
+            *orders.endpoints(),
+            *account.endpoints(),
+            Endpoint("GET", "/api/v3/rateLimit/order", 40, self._order_counts),
+        ]
         self._signed_names = {(endpoint.method, endpoint.path) for endpoint in self._signed}
         self._account_calls = BinanceAccountStream(
-            exchange, credentials, self.subscribers, account.balance_rows, calls=self
+            exchange,
+            self._keys,
+            self.subscribers,
+            BinanceReports(exchange, account.balance_rows, orders.cancel_ids),
+            calls=self,
         )
 
     def application(self) -> web.Application:
@@ -67,7 +84,11 @@ class BinanceGateway:
         return application
 
     def is_mine(self, word: str) -> bool:
-        return word == self._credentials.api_key
+        return self._keys.has(word)
+
+    def trust(self, keys: Credentials) -> None:
+        """Take requests that are signed with a private key, whose PEM is the secret."""
+        self._keys.trust(keys)
 
     def publish(self, step: MarketStep) -> None:
         name = self.exchange.listings[step.symbol].market_id
@@ -82,7 +103,7 @@ class BinanceGateway:
 
     def lift_limits(self) -> None:
         """Keep counting weights and orders without enforcing limits."""
-        self._weight.is_lifted = self._orders.is_lifted = True
+        self._limits.is_lifted = True
 
     def beat(self) -> None:
         self._stream.beat()
@@ -92,8 +113,8 @@ class BinanceGateway:
         data = {"data": error.data} if isinstance(error, ReplacementError) else {}
         response = json_reply({"code": code, "msg": text, **data}, status)
         if error.reason == "rate_limited":
-            exceeded = self._orders if error.detail == NEW_ORDERS else self._weight
-            response.headers["Retry-After"] = str(exceeded.seconds_left(self.exchange.clock.now()))
+            now = self.exchange.clock.now()
+            response.headers["Retry-After"] = str(self._limits.seconds_left(error.detail, now))
         return response
 
     def is_signed(self, method: str, path: str) -> bool:
@@ -101,45 +122,60 @@ class BinanceGateway:
 
     def answer(self, method: str, path: str, fields: Fields) -> object:
         """What an endpoint answers to one who calls it by its method and path, counted as over REST."""
-        endpoints = self._signed if self.is_signed(method, path) else self._public
-        [endpoint] = [endpoint for endpoint in endpoints if (endpoint.method, endpoint.path) == (method, path)]
+        endpoint = self._endpoint(method, path)
         self._count(endpoint, fields)
         return endpoint.answer(fields)
+
+    def counts(self, method: str = "", path: str = "") -> list[dict[str, object]]:
+        """What is used by now of the limits that this endpoint counts in."""
+        is_order = bool(path) and self._endpoint(method, path).is_order
+        return self._limits.counts(self.exchange.clock.now(), is_order=is_order)
+
+    def _order_counts(self, _: Fields) -> object:
+        return self._limits.order_counts(self.exchange.clock.now())
+
+    def _endpoint(self, method: str, path: str) -> Endpoint:
+        endpoints = self._signed if self.is_signed(method, path) else self._public
+        [endpoint] = [endpoint for endpoint in endpoints if (endpoint.method, endpoint.path) == (method, path)]
+        return endpoint
 
     def _count(self, endpoint: Endpoint, fields: Fields) -> dict[str, str]:
         """What was used until now, as headers. Raises RequestRejectedError where it is too much."""
         now = self.exchange.clock.now()
-        used = str(self._weight.take(endpoint.weigh(fields), now))
-        headers = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
+        headers = self._limits.take_weight(endpoint.weigh(fields), now)
         endpoint.check(fields, is_signed=self.is_signed(endpoint.method, endpoint.path))
         if endpoint.is_order:
-            headers["X-MBX-ORDER-COUNT-10S"] = str(self._orders.take(1, now))
+            headers |= self._limits.take_order(now)
         return headers
 
     def _answered(self, endpoint: Endpoint) -> Handler:
         async def answer(request: web.Request) -> web.Response:
             fields = dict(request.query) | dict(parse_qsl(await request.text()))
             headers = self._count(endpoint, fields)
-            response = json_reply(endpoint.answer(fields))
+            with time_unit(request.headers.get(_TIME_UNIT, "")):
+                response = json_reply(endpoint.answer(fields))
             response.headers.update(headers)
             return response
 
         return answer
 
     def _check(self, request: SignedRequest) -> None:
-        check_binance(request, self._credentials, self.exchange.clock.now())
+        self._keys.check_request(request, self.exchange.clock.now())
 
     async def _market_streams(self, request: web.Request) -> web.StreamResponse:
         path = request.path.removeprefix(f"/{NAME}")
-        is_wrapped = path == "/stream"
+        prefix = prefix_of(path, request.query.get("timeUnit", ""))
 
         def on_message(connection: SubscriberConnection, text: str) -> None:
-            self._stream.on_message(connection, text, is_wrapped)
+            self._stream.on_message(connection, text, prefix)
 
         def greet(connection: SubscriberConnection) -> None:
-            self._stream.join(connection, path, request.query.get("streams", ""))
+            self._stream.join(connection, path, request.query.get("streams", ""), prefix)
 
         return await self.subscribers.serve(request, on_message, greet)
 
     async def _account_stream(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._account_calls.on_message)
+        def on_message(connection: SubscriberConnection, text: str) -> None:
+            self._account_calls.on_message(connection, text, request.query)
+
+        return await self.subscribers.serve(request, on_message)

@@ -1,22 +1,24 @@
 """Binance's candles, which it calls klines: by REST, and as streams of their own."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
 from simulators.binance.binance_endpoints import (
     Endpoint,
     Fields,
     eight,
-    integer_field,
     limit_field,
-    milliseconds,
     symbol_field,
+    time_field,
+    timestamp,
 )
 from simulators.binance.binance_rejections import MisusedError
 from simulators.matching.candles import MONTH, WEEK_FROM_MONDAY, Candle, Interval, page
 from simulators.matching.listings import Listing
 from simulators.matching.simulated_exchange import SimulatedExchange
 
-_MILLISECOND = 1_000
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 INTERVALS: dict[str, Interval] = {
     "1s": Interval(1),
@@ -47,8 +49,7 @@ class BinanceKlines:
         if fields["interval"] not in INTERVALS:
             raise MisusedError(-1120, "Invalid interval.")
         interval, now = INTERVALS[fields["interval"]], self._exchange.clock.now()
-        since = integer_field(fields, "startTime", 0) * _MILLISECOND
-        until = integer_field(fields, "endTime", milliseconds(now)) * _MILLISECOND
+        since, until = time_field(fields, "startTime", 0), time_field(fields, "endTime", now)
         candles = self._exchange.tape.candles[listing.market.symbol].unbroken(interval, now)
         return [_kline_row(candle, interval) for candle in page(candles, since, until, limit_field(fields, 500))]
 
@@ -64,23 +65,23 @@ class KlineStream:
         self._shown: int | None = None
         """When the kline began that was sent last, where it has not been closed yet."""
 
-    def messages(self) -> list[dict[str, object]]:
+    def messages(self) -> Sequence[Callable[[], dict[str, object]]]:
         """The last kline, closed, where its time is over; then the one of now, where something was traded."""
         candles, messages = self._exchange.tape.candles[self._listing.market.symbol], []
         began = self._interval.start(self._exchange.clock.now())
         shown, current = self._shown, candles.at(self._interval, began)
         if shown is not None and shown != began:
             closed = candles.at(self._interval, shown)
-            messages += [] if closed is None else [self._message(closed, is_closed=True)]
+            messages += [] if closed is None else [partial(self._message, replace(closed), is_closed=True)]
             self._shown = None
         if current is not None:
-            messages.append(self._message(current, is_closed=False))
+            messages.append(partial(self._message, replace(current), is_closed=False))
             self._shown = began
         return messages
 
     def _message(self, candle: Candle, *, is_closed: bool) -> dict[str, object]:
         row = {
-            "t": milliseconds(candle.began),
+            "t": timestamp(candle.began),
             "T": _last_millisecond(candle, self._interval),
             "s": self._listing.market_id,
             "i": self._name,
@@ -98,13 +99,13 @@ class KlineStream:
             "Q": _value(candle.bought_value),
             "B": "0",
         }
-        now = milliseconds(self._exchange.clock.now())
+        now = timestamp(self._exchange.clock.now())
         return {"e": "kline", "E": now, "s": self._listing.market_id, "k": row}
 
 
 def _kline_row(candle: Candle, interval: Interval) -> list[object]:
     return [
-        milliseconds(candle.began),
+        timestamp(candle.began),
         *(eight(price) for price in (candle.open, candle.high, candle.low, candle.close)),
         eight(candle.volume),
         _last_millisecond(candle, interval),
@@ -117,7 +118,7 @@ def _kline_row(candle: Candle, interval: Interval) -> list[object]:
 
 
 def _last_millisecond(candle: Candle, interval: Interval) -> int:
-    return milliseconds(interval.after(candle.began)) - 1
+    return timestamp(interval.after(candle.began) - 1)
 
 
 def _value(number: Decimal) -> str:

@@ -9,29 +9,44 @@ from typing import TypeVar
 from uuid import uuid4
 
 from market.instruments.orders import Side, opposite
+from market.money import decimal_of
 from simulators.binance.binance_endpoints import (
     Endpoint,
     Fields,
     integer_field,
     limit_field,
-    milliseconds,
     symbol_field,
+    time_field,
+    until_field,
 )
 from simulators.binance.binance_rejections import MisusedError, ReplacementError, error_fields
 from simulators.binance.binance_rows import (
+    DEFAULT_SELF_TRADE,
     LARGEST_AMOUNT,
     LARGEST_NOTIONAL,
     LARGEST_PRICE,
+    MOST_ORDERS,
+    MOST_STOPS,
+    NEAR,
     ORDER_TYPES,
+    SELF_TRADES,
     cancelled_row,
     fill_row,
     is_rising,
     order_row,
     placed_row,
+    prevented_row,
 )
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import lots_within
-from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder, Trigger
+from simulators.matching.order_records import (
+    OrderRequest,
+    RequestRejectedError,
+    SelfTrade,
+    SimulatedFill,
+    SimulatedOrder,
+    Trigger,
+)
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import decimal_field, text_field
 
@@ -60,6 +75,7 @@ _REPLACED = frozenset(("cancelReplaceMode", *_CANCELLED))
 _REPLACE_MODES = ("STOP_ON_FAILURE", "ALLOW_FAILURE")
 _NAMED = frozenset(("symbol", "orderId", "origClientOrderId"))
 _LISTED = frozenset(("symbol", "orderId", "startTime", "endTime", "limit"))
+_PREVENTED = frozenset(("symbol", "preventedMatchId", "orderId", "fromPreventedMatchId", "limit"))
 _WAITING = ("STOP_LOSS", "TAKE_PROFIT")
 _AT_THE_MARKET = ("MARKET", *_WAITING)
 _LIFETIMES = ("GTC", "IOC", "FOK")
@@ -69,9 +85,14 @@ Item = TypeVar("Item")
 
 
 class BinanceOrders:
-    def __init__(self, exchange: SimulatedExchange) -> None:
+    """`average_price` of five minutes, which bounds the prices of orders."""
+
+    def __init__(self, exchange: SimulatedExchange, average_price: Callable[[Listing], Decimal]) -> None:
         self._exchange = exchange
         self._listings = exchange.listings_by_id
+        self._average_price = average_price
+        self.cancel_ids: dict[str, str] = {}
+        """Order → the client id of its cancellation."""
 
     def endpoints(self) -> list[Endpoint]:
         return [
@@ -80,16 +101,20 @@ class BinanceOrders:
             Endpoint("POST", "/api/v3/order/cancelReplace", 1, self._replace, _PLACED | _REPLACED, is_order=True),
             Endpoint("GET", "/api/v3/order", 4, self._order, _NAMED),
             Endpoint("DELETE", "/api/v3/order", 1, self._cancel, _NAMED | {"newClientOrderId"}),
-            Endpoint("GET", "/api/v3/openOrders", 6, self._open, frozenset(("symbol",))),
+            Endpoint("GET", "/api/v3/openOrders", 80, self._open, frozenset(("symbol",)), weigh_fields=_open_weight),
             Endpoint("DELETE", "/api/v3/openOrders", 1, self._cancel_all, frozenset(("symbol",))),
             Endpoint("GET", "/api/v3/allOrders", 20, self._all, _LISTED),
-            Endpoint("GET", "/api/v3/myTrades", 20, self._fills, _LISTED | {"fromId"}),
+            Endpoint("GET", "/api/v3/myTrades", 20, self._fills, _LISTED | {"fromId"}, weigh_fields=_fills_weight),
+            Endpoint(
+                "GET", "/api/v3/myPreventedMatches", 20, self._prevented, _PREVENTED, weigh_fields=_prevented_weight
+            ),
         ]
 
     def _place(self, fields: Fields) -> object:
         listing, answer = self._listing_and_answer(fields)
         order = self._exchange.place(self._checked(fields, listing))
-        return placed_row(order, self._fills_of(order), listing.market_id, answer)
+        prevented = [row for row in self._exchange.customer.prevented if row.taker_id == order.order_id]
+        return placed_row(order, self._fills_of(order), prevented, listing.market_id, answer)
 
     def _test(self, fields: Fields) -> object:
         """The rules without the funds, as the real exchange checks them."""
@@ -157,6 +182,7 @@ class BinanceOrders:
             client_order_id=_client_id(fields),
             whole=lifetime == "FOK",
             trigger=trigger,
+            self_trade=_self_trade(fields),
         )
 
     def _trigger(self, fields: Fields, kind: str, side: Side) -> Trigger | None:
@@ -186,10 +212,25 @@ class BinanceOrders:
                 raise RequestRejectedError("amount_too_small", "PRICE_FILTER")
         if not market.minimum_amount <= request.amount <= LARGEST_AMOUNT or request.amount % market.lot_step:
             raise RequestRejectedError("amount_too_small", "LOT_SIZE")
+        if price is not None and not self._is_near(listing, request.side, price):
+            raise RequestRejectedError("amount_too_small", "PERCENT_PRICE_BY_SIDE")
         best = self._exchange.books[market.symbol].best(opposite(request.side))
         worth = request.amount * (price or stop or listing.price(best or 0))
         if worth < market.minimum_notional or (price is not None and worth > LARGEST_NOTIONAL):
             raise RequestRejectedError("amount_too_small", "NOTIONAL")
+        self._check_count(listing, is_waiting=stop is not None)
+
+    def _is_near(self, listing: Listing, side: Side, price: Decimal) -> bool:
+        average, (lowest, highest) = self._average_price(listing), NEAR[side]
+        return decimal_of(lowest) * average <= price <= decimal_of(highest) * average
+
+    def _check_count(self, listing: Listing, *, is_waiting: bool) -> None:
+        """Raises RequestRejectedError where one more order would be too many."""
+        orders = self._open_on(listing)
+        if len(orders) >= MOST_ORDERS:
+            raise RequestRejectedError("amount_too_small", "MAX_NUM_ORDERS")
+        if is_waiting and sum(order.trigger is not None for order in orders) >= MOST_STOPS:
+            raise RequestRejectedError("amount_too_small", "MAX_NUM_ALGO_ORDERS")
 
     def _order(self, fields: Fields) -> object:
         return self._row(self._found(fields))
@@ -210,6 +251,7 @@ class BinanceOrders:
         return [self._cancelled(order, _client_id({})) for order in orders]
 
     def _cancelled(self, found: SimulatedOrder, cancel_id: str) -> object:
+        self.cancel_ids[found.order_id] = cancel_id
         order = self._exchange.cancel(found.order_id)
         return cancelled_row(order, self._fills_of(order), self._market_id(order.symbol), cancel_id)
 
@@ -238,6 +280,22 @@ class BinanceOrders:
         own = (fill for fill in newest if fill.symbol == symbol)
         fills = _page(own, fields, "fromId", lambda fill: (fill.number, fill.filled_at))
         return [fill_row(fill, self._market_id(fill.symbol)) for fill in fills]
+
+    def _prevented(self, fields: Fields) -> object:
+        """By the number of one, or by the order."""
+        listing = symbol_field(fields, self._listings)
+        if not {"preventedMatchId", "orderId"} & fields.keys():
+            raise MisusedError(-1128, "Combination of optional parameters invalid.")
+        number, order_id = integer_field(fields, "preventedMatchId", 0), fields.get("orderId")
+        rows = [
+            row
+            for row in self._exchange.customer.prevented
+            if row.symbol == listing.market.symbol
+            and number in (0, row.number)
+            and order_id in (None, row.taker_id, row.maker_id)
+        ]
+        first, limit = integer_field(fields, "fromPreventedMatchId", 0), limit_field(fields, 500)
+        return [prevented_row(row, listing.market_id) for row in rows if row.number >= first][:limit]
 
     def _found(self, fields: Fields) -> SimulatedOrder:
         """The order named by `orderId`, else by `origClientOrderId`. Raises RequestRejectedError."""
@@ -284,14 +342,12 @@ def _attempted(act: Callable[[], object]) -> _Attempt:
 
 def _page(newest: Iterable[Item], fields: Fields, first: str, key: Callable[[Item], tuple[int, int]]) -> list[Item]:
     """Oldest first; `key`: number and time of an item."""
-    number, since = integer_field(fields, first, 0), integer_field(fields, "startTime", 0)
-    until, limit = integer_field(fields, "endTime", 0), limit_field(fields, 500)
+    number, since = integer_field(fields, first, 0), time_field(fields, "startTime", 0)
+    until, limit = until_field(fields, "endTime", 0), limit_field(fields, 500)
     fitting = (
         item
         for item in newest
-        if key(item)[0] >= number
-        and milliseconds(key(item)[1]) >= since
-        and (not until or milliseconds(key(item)[1]) <= until)
+        if key(item)[0] >= number and key(item)[1] >= since and (not until or key(item)[1] <= until)
     )
     if number or since:
         return list(fitting)[::-1][:limit]
@@ -305,6 +361,26 @@ def _side(fields: Fields) -> Side:
     if side == "SELL":
         return "sell"
     raise MisusedError(-1117, "Invalid side.")
+
+
+def _self_trade(fields: Fields) -> SelfTrade:
+    """Raises RequestRejectedError."""
+    mode = fields.get("selfTradePreventionMode", DEFAULT_SELF_TRADE)
+    if mode not in SELF_TRADES:
+        raise MisusedError(-1013, "This symbol does not allow the specified self-trade prevention mode.")
+    return SELF_TRADES[mode]
+
+
+def _open_weight(fields: Fields) -> int:
+    return 6 if "symbol" in fields else 80
+
+
+def _fills_weight(fields: Fields) -> int:
+    return 5 if "orderId" in fields else 20
+
+
+def _prevented_weight(fields: Fields) -> int:
+    return 20 if "orderId" in fields else 2
 
 
 def _number(fields: Fields, name: str) -> Decimal:

@@ -2,41 +2,40 @@
 
 from collections.abc import Callable, Mapping
 
-import orjson
-
 from simulators.binance.binance_endpoints import (
     Endpoint,
     Fields,
     eight,
     integer_field,
     limit_field,
-    milliseconds,
     symbol_field,
+    symbols_field,
+    time_field,
+    timestamp,
+    until_field,
 )
+from simulators.binance.binance_limits import BinanceLimits
 from simulators.binance.binance_rejections import MisusedError
 from simulators.binance.binance_rows import market_row, trade_row
 from simulators.binance.binance_stream import BinanceFeed
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import PublicTrade, RequestRejectedError
+from simulators.matching.order_records import PublicTrade
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 
-WEIGHT_A_MINUTE = 6_000
-ORDERS_IN_TEN_SECONDS = 100
+_FEW_SYMBOLS, _MANY_SYMBOLS = 20, 100
 _DEEPEST = 5_000
 _DEPTH_WEIGHTS = ((100, 25), (500, 50), (1_000, 250))
-_RATE_LIMITS = [
-    {"rateLimitType": "REQUEST_WEIGHT", "interval": "MINUTE", "intervalNum": 1, "limit": WEIGHT_A_MINUTE},
-    {"rateLimitType": "ORDERS", "interval": "SECOND", "intervalNum": 10, "limit": ORDERS_IN_TEN_SECONDS},
-]
-_OF_SYMBOLS = frozenset(("symbol", "symbols"))
+_OF_SYMBOLS = frozenset(("symbol", "symbols", "symbolStatus"))
+LISTEN_KEY = frozenset(("listenKey",))
 
 
 class BinancePublic:
     """`feeds` and `listings` by the exchange's own name of the market."""
 
-    def __init__(self, exchange: SimulatedExchange, feeds: Mapping[str, BinanceFeed]) -> None:
+    def __init__(self, exchange: SimulatedExchange, feeds: Mapping[str, BinanceFeed], limits: BinanceLimits) -> None:
         self._exchange = exchange
+        self._limits = limits
         self._feeds = feeds
         self._listings: dict[str, Listing] = {name: feed.listing for name, feed in feeds.items()}
 
@@ -50,24 +49,35 @@ class BinancePublic:
             Endpoint("GET", "/api/v3/depth", 5, self._depth, trades, heavier=_DEPTH_WEIGHTS),
             Endpoint("GET", "/api/v3/trades", 25, self._trades, trades),
             Endpoint("GET", "/api/v3/aggTrades", 4, self._aggregates, aggregates),
-            Endpoint("GET", "/api/v3/ticker/24hr", 2, self._of_each(BinanceFeed.day_row), _OF_SYMBOLS),
-            Endpoint("GET", "/api/v3/ticker/bookTicker", 2, self._of_each(BinanceFeed.best_row), _OF_SYMBOLS),
-            Endpoint("GET", "/api/v3/ticker/price", 2, self._of_each(_price_row), _OF_SYMBOLS),
+            *self._tickers(),
+            # switched off on 20 February 2026
+            *(Endpoint(name, "/api/v3/userDataStream", 2, _gone, LISTEN_KEY) for name in ("POST", "PUT", "DELETE")),
             Endpoint("GET", "/sapi/v1/system/status", 1, lambda _: {"status": 0, "msg": "normal"}),
             # ccxt asks for futures with the spot markets; there are none
             Endpoint("GET", "/fapi/v1/exchangeInfo", 1, self._no_markets),
             Endpoint("GET", "/dapi/v1/exchangeInfo", 1, self._no_markets),
         ]
 
+    def _tickers(self) -> list[Endpoint]:
+        kinds = {
+            "24hr": (BinanceFeed.day_row, _day_weight),
+            "bookTicker": (BinanceFeed.best_row, _ticker_weight),
+            "price": (_price_row, _ticker_weight),
+        }
+        return [
+            Endpoint("GET", f"/api/v3/ticker/{name}", 2, self._of_each(row_of), _OF_SYMBOLS, weigh_fields=weight)
+            for name, (row_of, weight) in kinds.items()
+        ]
+
     def _time(self, _: Fields) -> object:
-        return {"serverTime": milliseconds(self._exchange.clock.now())}
+        return {"serverTime": timestamp(self._exchange.clock.now())}
 
     def _info(self, fields: Fields) -> object:
         rows = [market_row(feed.listing) for feed in self._wanted(fields)]
-        return {**self._no_markets(fields), "rateLimits": _RATE_LIMITS, "symbols": rows}
+        return {**self._no_markets(fields), "rateLimits": self._limits.rows(), "symbols": rows}
 
     def _no_markets(self, _: Fields) -> dict[str, object]:
-        now = milliseconds(self._exchange.clock.now())
+        now = timestamp(self._exchange.clock.now())
         return {"timezone": "UTC", "serverTime": now, "rateLimits": [], "exchangeFilters": [], "symbols": []}
 
     def _depth(self, fields: Fields) -> object:
@@ -79,14 +89,12 @@ class BinancePublic:
 
     def _aggregates(self, fields: Fields) -> object:
         """One trade each, oldest first; from a number or a time on where asked for, else the newest."""
-        first, since = integer_field(fields, "fromId", 0), integer_field(fields, "startTime", 0)
-        until, limit = integer_field(fields, "endTime", 0), limit_field(fields, 500)
+        first, since = integer_field(fields, "fromId", 0), time_field(fields, "startTime", 0)
+        until, limit = until_field(fields, "endTime", 0), limit_field(fields, 500)
         found = [
             trade
             for trade in self._newest(fields, KEPT)
-            if trade.number >= first
-            and milliseconds(trade.traded_at) >= since
-            and (not until or milliseconds(trade.traded_at) <= until)
+            if trade.number >= first and trade.traded_at >= since and (not until or trade.traded_at <= until)
         ]
         return [_aggregate_row(trade) for trade in (found[:limit] if first or since else found[-limit:])]
 
@@ -105,24 +113,26 @@ class BinancePublic:
         return answer
 
     def _wanted(self, fields: Fields) -> list[BinanceFeed]:
-        if "symbol" in fields and "symbols" in fields:
-            raise MisusedError(-1128, "Combination of optional parameters invalid.")
-        if "symbols" in fields:
-            names = _listed(fields["symbols"])
-        else:
-            names = [fields["symbol"]] if "symbol" in fields else list(self._feeds)
+        names = symbols_field(fields)
+        names = list(self._feeds) if names is None else names
         return [self._feeds[symbol_field({"symbol": name}, self._listings).market_id] for name in names]
 
 
-def _listed(text: str) -> list[str]:
-    """Parse a list such as ["BTCUSDT","ETHUSDT"]."""
-    try:
-        names = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        names = None
-    if not isinstance(names, list):
-        raise RequestRejectedError("invalid_request", "symbols")
-    return [str(name) for name in names]
+def _day_weight(fields: Fields) -> int:
+    """Of a ticker of 24 hours: the more markets, the heavier."""
+    names = symbols_field(fields)
+    if names is None or len(names) > _MANY_SYMBOLS:
+        return 80
+    return 2 if len(names) <= _FEW_SYMBOLS else 40
+
+
+def _ticker_weight(fields: Fields) -> int:
+    return 2 if "symbol" in fields else 4
+
+
+def _gone(_: Fields) -> object:
+    """What it says beside its status is not known."""
+    raise MisusedError(-1020, "This operation is not supported.", 410)
 
 
 def _price_row(feed: BinanceFeed) -> object:
@@ -136,7 +146,7 @@ def _aggregate_row(trade: PublicTrade) -> object:
         "q": eight(trade.amount),
         "f": trade.number,
         "l": trade.number,
-        "T": milliseconds(trade.traded_at),
+        "T": timestamp(trade.traded_at),
         "m": trade.side == "sell",
         "M": True,
     }

@@ -37,6 +37,8 @@ _WORDS: dict[Reason, tuple[int, int, str]] = {
         "Way too much request weight used; IP banned{detail}. "
         "Please use WebSocket Streams for live updates to avoid bans.",
     ),
+    # the words that error code -1020 has in its documents; those of a missing path are not known
+    "unknown_path": (404, -1020, "This operation is not supported."),
     "maintenance": (503, -1000, "System is under maintenance."),
     "unavailable": (500, -1000, "An unknown error occurred while processing the request."),
     "order_rejected": (400, -2010, "Market is closed."),
@@ -51,17 +53,14 @@ _CLOCKS = {
     "window": (400, -1131, "recvWindow must be less than 60000."),
 }
 
-NEW_ORDERS = "orders"
-"""Detail of a rejection because of too many new orders, not of too much weight."""
-_TOO_MANY_ORDERS = (429, -1015, "Too many new orders; current limit is 100 orders per 10 SECOND.")
-
 
 class MisusedError(RequestRejectedError):
     """A rejection with its own code."""
 
-    def __init__(self, code: int, text: str) -> None:
+    def __init__(self, code: int, text: str, status: int = 400) -> None:
         super().__init__("invalid_request", text)
         self.code = code
+        self.status = status
 
 
 class ReplacementError(RequestRejectedError):
@@ -80,15 +79,15 @@ class ReplacementError(RequestRejectedError):
 def error_fields(error: RequestRejectedError) -> tuple[int, int, str]:
     """HTTP status, code and text."""
     if isinstance(error, MisusedError):
-        return 400, error.code, error.detail
+        return error.status, error.code, error.detail
     if isinstance(error, ReplacementError):
         return error.status, error.code, error.text
     if error.reason == "unknown_key":
         return _KEYS.get(error.detail, _KEYS[""])
     if error.reason == "clock":
         return _CLOCKS.get(error.detail, _CLOCKS[""])
-    if (error.reason, error.detail) == ("rate_limited", NEW_ORDERS):
-        return _TOO_MANY_ORDERS
+    if error.reason == "rate_limited" and error.detail:
+        return 429, -1015, f"Too many new orders; current limit is {error.detail}."
     status, code, text = _WORDS.get(
         error.reason, (400, -1000, "An unknown error occurred while processing the request.")
     )

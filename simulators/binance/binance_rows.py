@@ -1,14 +1,14 @@
 """Rows of Binance's REST answers about markets, orders and fills."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from market.instruments.orders import Side
 from market.money import ZERO
-from simulators.binance.binance_endpoints import eight, milliseconds
+from simulators.binance.binance_endpoints import eight, timestamp
 from simulators.matching.funded_account import executed_cost
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import PreventedTrade, PublicTrade, SelfTrade, SimulatedFill, SimulatedOrder
 
 Row = dict[str, object]
 ORDER_TYPES = (
@@ -19,8 +19,20 @@ LARGEST_PRICE = Decimal(1_000_000)
 LARGEST_AMOUNT = Decimal(9_000)
 LARGEST_NOTIONAL = Decimal(9_000_000)
 """Fields that only limit orders have."""
-SELF_TRADE = "EXPIRE_TAKER"
-"""Self-trade prevention: the taker order is cancelled and the resting one stays."""
+SELF_TRADES: Mapping[str, SelfTrade] = {
+    "EXPIRE_TAKER": "taker",
+    "EXPIRE_MAKER": "maker",
+    "EXPIRE_BOTH": "both",
+    "DECREMENT": "smaller",
+}
+"""https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq: what a market allows is its own choice. NONE
+is not among it on real ones; TRANSFER is between accounts of one group, and there are none here."""
+DEFAULT_SELF_TRADE = "EXPIRE_MAKER"
+_MODES = {kind: name for name, kind in SELF_TRADES.items()}
+NEAR: Mapping[Side, tuple[str, str]] = {"buy": ("0.2", "5"), "sell": ("0.2", "5")}
+"""How many times the average price a limit may be, at least and at most."""
+MOST_ORDERS, MOST_STOPS = 200, 5
+"""Open orders of a market, all and those that wait."""
 
 
 def market_row(listing: Listing) -> Row:
@@ -49,8 +61,8 @@ def market_row(listing: Listing) -> Row:
         "filters": _filters(listing),
         "permissions": [],
         "permissionSets": [["SPOT"]],
-        "defaultSelfTradePreventionMode": SELF_TRADE,
-        "allowedSelfTradePreventionModes": [SELF_TRADE],
+        "defaultSelfTradePreventionMode": DEFAULT_SELF_TRADE,
+        "allowedSelfTradePreventionModes": list(SELF_TRADES),
     }
 
 
@@ -73,6 +85,16 @@ def _filters(listing: Listing) -> list[Row]:
             "applyMaxToMarket": False,
             "avgPriceMins": 5,
         },
+        {
+            "filterType": "PERCENT_PRICE_BY_SIDE",
+            "bidMultiplierUp": NEAR["buy"][1],
+            "bidMultiplierDown": NEAR["buy"][0],
+            "askMultiplierUp": NEAR["sell"][1],
+            "askMultiplierDown": NEAR["sell"][0],
+            "avgPriceMins": 5,
+        },
+        {"filterType": "MAX_NUM_ORDERS", "maxNumOrders": MOST_ORDERS},
+        {"filterType": "MAX_NUM_ALGO_ORDERS", "maxNumAlgoOrders": MOST_STOPS},
     ]
 
 
@@ -80,6 +102,8 @@ def status_of(order: SimulatedOrder) -> str:
     """An order ended by the exchange is expired, one ended by the customer is cancelled."""
     if order.state == "done":
         return "FILLED"
+    if order.is_prevented or (order.state == "open" and not order.remaining):
+        return "EXPIRED_IN_MATCH"
     if order.state == "cancelled":
         return "EXPIRED" if order.is_cut_short else "CANCELED"
     return "PARTIALLY_FILLED" if order.filled else "NEW"
@@ -113,6 +137,10 @@ def stop_text(order: SimulatedOrder) -> str:
     return eight(ZERO if order.trigger is None else order.trigger.price)
 
 
+def mode_of(self_trade: SelfTrade) -> str:
+    return _MODES[self_trade]
+
+
 def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str) -> Row:
     updated = max([order.placed_at, order.ended_at or 0, *(fill.filled_at for fill in fills)])
     return {
@@ -121,18 +149,24 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         **terms_of(order),
         "stopPrice": stop_text(order),
         "icebergQty": eight(ZERO),
-        "time": milliseconds(order.placed_at),
-        "updateTime": milliseconds(updated),
+        "time": timestamp(order.placed_at),
+        "updateTime": timestamp(updated),
         "isWorking": not order.is_waiting,
         "workingTime": _working_time(order),
         "origQuoteOrderQty": eight(ZERO),
-        "selfTradePreventionMode": SELF_TRADE,
+        **_self_trade(order),
     }
 
 
-def placed_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str, kind: str) -> Row:
+def placed_row(
+    order: SimulatedOrder,
+    fills: Sequence[SimulatedFill],
+    prevented: Sequence[PreventedTrade],
+    market_id: str,
+    kind: str,
+) -> Row:
     """The answer to a new order: ACK, RESULT or FULL, each with more than the one before."""
-    row = {**_names(order, market_id), "transactTime": milliseconds(order.placed_at)}
+    row = {**_names(order, market_id), "transactTime": timestamp(order.placed_at)}
     if kind == "ACK":
         return row
     row |= {
@@ -140,8 +174,10 @@ def placed_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id:
         **terms_of(order),
         "origQuoteOrderQty": eight(ZERO),
         "workingTime": _working_time(order),
-        "selfTradePreventionMode": SELF_TRADE,
+        **_self_trade(order),
     }
+    if prevented:
+        row["preventedMatches"] = [_prevented_part(trade) for trade in prevented]
     if kind == "FULL":
         row["fills"] = [_part_row(fill) for fill in fills]
     return row
@@ -153,11 +189,39 @@ def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_
         **_names(order, market_id),
         "origClientOrderId": order.client_order_id,
         "clientOrderId": cancel_id,
-        "transactTime": milliseconds(order.ended_at or order.placed_at),
+        "transactTime": timestamp(order.ended_at or order.placed_at),
         **_state(order, fills),
         **terms_of(order),
         "origQuoteOrderQty": eight(ZERO),
-        "selfTradePreventionMode": SELF_TRADE,
+        **_self_trade(order),
+    }
+
+
+def _self_trade(order: SimulatedOrder) -> Row:
+    row: Row = {"selfTradePreventionMode": mode_of(order.self_trade)}
+    return row | ({"preventedQuantity": eight(order.prevented)} if order.prevented else {})
+
+
+def _prevented_part(trade: PreventedTrade) -> Row:
+    amounts = {"takerPreventedQuantity": trade.taker_amount, "makerPreventedQuantity": trade.maker_amount}
+    return {
+        "preventedMatchId": trade.number,
+        "makerOrderId": int(trade.maker_id),
+        "price": eight(trade.price),
+        **{name: eight(amount) for name, amount in amounts.items() if amount},
+    }
+
+
+def prevented_row(trade: PreventedTrade, market_id: str) -> Row:
+    """A row of myPreventedMatches."""
+    return {
+        "symbol": market_id,
+        "takerOrderId": int(trade.taker_id),
+        "makerSymbol": market_id,
+        "tradeGroupId": -1,
+        "selfTradePreventionMode": mode_of(trade.self_trade),
+        "transactTime": timestamp(trade.at),
+        **_prevented_part(trade),
     }
 
 
@@ -173,7 +237,7 @@ def fill_row(fill: SimulatedFill, market_id: str) -> Row:
         "quoteQty": eight(fill.cost),
         "commission": eight(fill.fee),
         "commissionAsset": fill.fee_currency,
-        "time": milliseconds(fill.filled_at),
+        "time": timestamp(fill.filled_at),
         "isBuyer": fill.side == "buy",
         "isMaker": fill.liquidity == "maker",
         "isBestMatch": True,
@@ -186,7 +250,7 @@ def trade_row(trade: PublicTrade) -> Row:
         "price": eight(trade.price),
         "qty": eight(trade.amount),
         "quoteQty": eight(trade.price * trade.amount),
-        "time": milliseconds(trade.traded_at),
+        "time": timestamp(trade.traded_at),
         "isBuyerMaker": trade.side == "sell",
         "isBestMatch": True,
     }
@@ -207,7 +271,7 @@ def _names(order: SimulatedOrder, market_id: str) -> Row:
 
 def _working_time(order: SimulatedOrder) -> int:
     """When it came into the book, -1 where it still waits."""
-    return -1 if order.is_waiting else milliseconds(order.triggered_at or order.placed_at)
+    return -1 if order.is_waiting else timestamp(order.triggered_at or order.placed_at)
 
 
 def _state(order: SimulatedOrder, fills: Sequence[SimulatedFill]) -> Row:

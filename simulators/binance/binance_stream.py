@@ -1,7 +1,6 @@
 """Binance's market streams: each market's book with update ids, trades and tickers, subscribed to by name."""
 
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -9,7 +8,7 @@ import orjson
 
 from market.instruments.orders import Side
 from market.money import ZERO
-from simulators.binance.binance_endpoints import eight, milliseconds
+from simulators.binance.binance_endpoints import eight, rounded, time_unit, timestamp
 from simulators.binance.binance_klines import INTERVALS, KlineStream
 from simulators.market.traded_day import DAY, DayFigures, TradedDay
 from simulators.matching.listings import Listing
@@ -48,6 +47,8 @@ _STEPS_A_MESSAGE = 3
 """Steps per message of depth@100ms, at the pace at which simulated exchanges step."""
 _WRAPPED = "combined:"
 """Channels of connections that asked for each message's stream beside it."""
+UNITS = ("", "MICROSECOND:")
+"""Channels of connections by the unit of their times: `timeUnit` in the address."""
 
 
 class PendingDepth:
@@ -101,11 +102,8 @@ class BinanceFeed:
             "asks": self._levels(("sell", *level) for level in book.levels("sell", limit)),
         }
 
-    def depth_update(self, speed: str) -> Message | None:
-        """None where nothing changed."""
-        first, changes = self.pending[speed].drain()
-        if not changes:
-            return None
+    def depth_update(self, first: int, changes: list[Change]) -> Message:
+        """What has changed since `first`."""
         return {
             **self._head("depthUpdate"),
             "U": first,
@@ -155,7 +153,7 @@ class BinanceFeed:
     def day_row(self) -> Message:
         """REST's 24-hour ticker; zeros where nothing was traded."""
         now = self._exchange.clock.now()
-        row = {**self.best_row(), "openTime": milliseconds(now - DAY), "closeTime": milliseconds(now)}
+        row = {**self.best_row(), "openTime": timestamp(now - DAY), "closeTime": timestamp(now)}
         figures = self._day.figures(now)
         return {**row, **(_NOTHING_TRADED if figures is None else _figures_row(figures))}
 
@@ -174,7 +172,7 @@ class BinanceFeed:
         return [[eight(self.listing.price(ticks)), eight(self.listing.amount(lots))] for _, ticks, lots in changes]
 
     def _head(self, event: str) -> Message:
-        return {"e": event, "E": milliseconds(self._exchange.clock.now()), "s": self.listing.market_id}
+        return {"e": event, "E": timestamp(self._exchange.clock.now()), "s": self.listing.market_id}
 
 
 _TICKER = {
@@ -205,22 +203,18 @@ def _traded(trade: PublicTrade) -> Message:
     return {
         "p": eight(trade.price),
         "q": eight(trade.amount),
-        "T": milliseconds(trade.traded_at),
+        "T": timestamp(trade.traded_at),
         # the buyer is the maker where the taker sells
         "m": trade.side == "sell",
     }
-
-
-def _rounded(number: Decimal, digits: int) -> str:
-    return format(number.quantize(Decimal(1).scaleb(-digits)), "f")
 
 
 def _figures_row(figures: DayFigures) -> Message:
     change = figures.last.price - figures.open
     return {
         "priceChange": eight(change),
-        "priceChangePercent": _rounded(change * 100 / figures.open, 3),
-        "weightedAvgPrice": _rounded(figures.average, 8),
+        "priceChangePercent": rounded(change * 100 / figures.open, 3),
+        "weightedAvgPrice": rounded(figures.average, 8),
         "prevClosePrice": eight(figures.open),
         "lastPrice": eight(figures.last.price),
         "lastQty": eight(figures.last.amount),
@@ -228,7 +222,7 @@ def _figures_row(figures: DayFigures) -> Message:
         "highPrice": eight(figures.high),
         "lowPrice": eight(figures.low),
         "volume": eight(figures.volume),
-        "quoteVolume": _rounded(figures.average * figures.volume, 8),
+        "quoteVolume": rounded(figures.average * figures.volume, 8),
         "firstId": figures.last.number - figures.count + 1,
         "lastId": figures.last.number,
         "count": figures.count,
@@ -262,7 +256,10 @@ class BinanceStream:
             self._publish_event(f"{name.lower()}@aggTrade", partial(feed.aggregate_trade, trade))
         if step.trades:
             self._publish_klines(feed)
-        self._publish_event(f"{name.lower()}@bookTicker", lambda: self._best_if_new(name))
+        stream = f"{name.lower()}@bookTicker"
+        best = self._best_if_new(name) if self._is_heard(stream) else None
+        if best is not None:
+            self._publish_event(stream, partial(dict, best))
         self._steps[name] += 1
         # a crossed book, caused only by a fault, is published at once: the next step would correct it
         bid, ask = feed.book.best("buy"), feed.book.best("sell")
@@ -295,18 +292,18 @@ class BinanceStream:
             self._publish_depth(feed, "depth@100ms", "100ms")
             self._publish_klines(feed)
 
-    def join(self, connection: SubscriberConnection, path: str, streams: str) -> None:
+    def join(self, connection: SubscriberConnection, path: str, streams: str, prefix: str) -> None:
         """Subscribe to the streams in the address: /ws/<stream>, or /stream?streams=<stream>/<stream>."""
-        prefix = _WRAPPED if path == "/stream" else ""
         names = streams.split("/") if path == "/stream" else [path.removeprefix("/ws").strip("/")]
         connection.channels |= {prefix + name for name in names if _is_stream(name)}
 
-    def on_message(self, connection: SubscriberConnection, text: str, is_wrapped: bool) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str, prefix: str) -> None:
+        """`prefix` of the connection's channels."""
         request_id: object = None
         try:
             fields = _fields(text)
             request_id = fields.get("id")
-            result = self._answer(connection, fields, _WRAPPED if is_wrapped else "")
+            result = self._answer(connection, fields, prefix)
         except _InvalidError as error:
             connection.send({"error": {"code": error.code, "msg": str(error)}, "id": request_id})
             return
@@ -315,7 +312,7 @@ class BinanceStream:
     def _answer(self, connection: SubscriberConnection, fields: Mapping[str, Any], prefix: str) -> object:
         method, names = fields.get("method"), fields.get("params", [])
         if method == "LIST_SUBSCRIPTIONS":
-            return sorted(channel.removeprefix(_WRAPPED) for channel in connection.channels)
+            return sorted(channel.removeprefix(prefix) for channel in connection.channels)
         if method not in ("SUBSCRIBE", "UNSUBSCRIBE"):
             kinds = "`SUBSCRIBE`, `UNSUBSCRIBE`, `LIST_SUBSCRIPTIONS`"
             raise _InvalidError(2, f"Invalid request: unknown variant `{method}`, expected one of {kinds}")
@@ -337,23 +334,36 @@ class BinanceStream:
     def _publish_klines(self, feed: BinanceFeed) -> None:
         for kind, klines in feed.klines.items():
             stream = f"{feed.listing.market_id.lower()}@{kind}"
-            for message in klines.messages() if self._is_heard(stream) else ():
-                self._publish_event(stream, partial(dict, message))
+            for make in klines.messages() if self._is_heard(stream) else ():
+                self._publish_event(stream, make)
 
     def _publish_depth(self, feed: BinanceFeed, kind: str, speed: str) -> None:
         """Drained even without listeners, so that a new one gets no earlier changes."""
-        message = feed.depth_update(speed)
-        self._publish_event(f"{feed.listing.market_id.lower()}@{kind}", lambda: message)
+        first, changes = feed.pending[speed].drain()
+        if changes:
+            stream = f"{feed.listing.market_id.lower()}@{kind}"
+            self._publish_event(stream, partial(feed.depth_update, first, changes))
 
-    def _publish_event(self, stream: str, make: Callable[[], Message | None]) -> None:
-        """The message is built only if there are listeners."""
-        message = make() if self._is_heard(stream) else None
-        if message is not None:
-            self._subscribers.broadcast(stream, message)
-            self._subscribers.broadcast(_WRAPPED + stream, {"stream": stream, "data": message})
+    def _publish_event(self, stream: str, make: Callable[[], Message]) -> None:
+        """The message is built only if there are listeners, once for each unit of time."""
+        for unit in UNITS:
+            single, wrapped = unit + stream, unit + _WRAPPED + stream
+            if not self._subscribers.has(single) and not self._subscribers.has(wrapped):
+                continue
+            with time_unit(unit.removesuffix(":")):
+                message = make()
+            self._subscribers.broadcast(single, message)
+            self._subscribers.broadcast(wrapped, {"stream": stream, "data": message})
 
     def _is_heard(self, stream: str) -> bool:
-        return self._subscribers.has(stream) or self._subscribers.has(_WRAPPED + stream)
+        return any(self._subscribers.has(unit + kind + stream) for unit in UNITS for kind in ("", _WRAPPED))
+
+
+def prefix_of(path: str, unit: str) -> str:
+    """Before the names of a connection's channels: the unit of its times, and whether each message's stream stands
+    beside it."""
+    micros = "MICROSECOND:" if unit.upper() == "MICROSECOND" else ""
+    return micros + (_WRAPPED if path == "/stream" else "")
 
 
 def _is_stream(name: str) -> bool:

@@ -33,6 +33,8 @@ _REJECTIONS: dict[Reason, tuple[int, int, str]] = {
     "order_ended": (400, -111, "Order not found"),
     "order_rejected": (400, -208, "Order is not accepted. Please try again later."),
     "unknown_market": (400, -106, "Invalid product"),
+    # no document has the words
+    "unknown_path": (404, -1, "Not found"),
     "invalid_request": (400, -1, "Invalid {detail}"),
     "rate_limited": (429, -1, "Over API limit per period, per IP address"),
     "banned": (403, -1, "Over API limit: access is denied for a while"),

@@ -10,7 +10,15 @@ from aiohttp import web
 from market.instruments.orders import Side
 from market.time_units import MICROSECONDS
 from simulators.bitstamp.bitstamp_rejections import check_steps
-from simulators.bitstamp.bitstamp_rows import cancelled_row, open_order_row, order_row, status_row, transaction_row
+from simulators.bitstamp.bitstamp_rows import (
+    balance_row,
+    cancelled_row,
+    old_fees,
+    open_order_row,
+    order_row,
+    status_row,
+    transaction_row,
+)
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_admission import LARGEST, lots_within
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
@@ -42,6 +50,8 @@ class BitstampOrders:
         return [
             web.post("/api/v2/account_balances/", self._balances),
             web.post("/api/v2/account_balances/{currency}/", self._balances),
+            web.post("/api/v2/balance/", self._old_balances),
+            web.post("/api/v2/balance/{pair}/", self._old_balances),
             web.post("/api/v2/{side:buy|sell}/{pair}/", self._place),
             web.post("/api/v2/{side:buy|sell}/market/{pair}/", self._place_market),
             web.post("/api/v2/{side:buy|sell}/instant/{pair}/", self._place_instant),
@@ -75,6 +85,17 @@ class BitstampOrders:
             if wanted in (None, name.lower())
         ]
         return json_reply(rows[0] if wanted and rows else rows)
+
+    async def _old_balances(self, request: web.Request) -> web.Response:
+        """What clients asked before there was account_balances: all currencies in one object, with the fees."""
+        await _form(request, frozenset())
+        customer, listings = self._exchange.customer, list(self._exchange.listings.values())
+        is_one = "pair" in request.match_info
+        if is_one:
+            listings = [self._listing(request)]
+        of_markets = {name for row in listings for name in (row.market.base, row.market.quote_currency)}
+        row = balance_row(customer.balances, customer.held(), of_markets if is_one else customer.balances)
+        return json_reply({**row, **old_fees(listings, is_one=is_one)})
 
     async def _place(self, request: web.Request) -> web.Response:
         form = await _form(request, _LIMIT_FIELDS)

@@ -52,14 +52,19 @@ _EXPLANATIONS: dict[Reason, tuple[int, str, str]] = {
     "rate_limited": (429, "Request rejected due to exceeded rate limit.", "400.002"),
     "unavailable": (500, "One of Bitstamp internal services failed to process request.", "500.002"),
 }
-_MAINTENANCE = "Bitstamp.net is under scheduled maintenance. We'll be back soon."
+_OTHERS: dict[Reason, tuple[int, dict[str, str]]] = {
+    "maintenance": (503, {"error": "Bitstamp.net is under scheduled maintenance. We'll be back soon."}),
+    # no document has the words
+    "unknown_path": (404, {"status": "error", "reason": "Not found."}),
+}
 
 
 def rejection(error: RequestRejectedError, available: Decimal) -> web.Response:
     """`available`: what the account has of the currency that is short, where that is the reason."""
     reason, detail = error.reason, error.detail
-    if reason == "maintenance":
-        return json_reply({"error": _MAINTENANCE}, 503)
+    if reason in _OTHERS:
+        status, body = _OTHERS[reason]
+        return json_reply(body, status)
     if reason in _AUTHENTICATION:
         return _unauthenticated(reason, detail)
     if reason in _EXPLANATIONS:

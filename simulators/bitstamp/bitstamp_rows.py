@@ -1,7 +1,9 @@
 """Rows of Bitstamp's REST answers."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 
+from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.market.traded_day import DayFigures
 from simulators.matching.candles import Candle
@@ -132,6 +134,25 @@ def status_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: L
     if order.client_order_id:
         row["client_order_id"] = order.client_order_id
     return row
+
+
+def balance_row(
+    balances: Mapping[str, Decimal], held: Mapping[str, Decimal], names: Collection[str]
+) -> dict[str, object]:
+    """The old form of balances: three fields for each currency."""
+    row: dict[str, object] = {}
+    for name in names:
+        total, reserved = balances.get(name, ZERO), held.get(name, ZERO)
+        texts = {"balance": total, "available": total - reserved, "reserved": reserved}
+        row |= {f"{name.lower()}_{kind}": fixed_text(amount, 8) for kind, amount in texts.items()}
+    return row
+
+
+def old_fees(listings: Sequence[Listing], *, is_one: bool) -> dict[str, object]:
+    """The taker's fee in percent: of one market under `fee`, of several under their names."""
+    return {
+        "fee" if is_one else f"{listing.market_id}_fee": fixed_text(listing.taker_rate * 100, 3) for listing in listings
+    }
 
 
 def transaction_row(fill: SimulatedFill, listing: Listing) -> dict[str, object]:

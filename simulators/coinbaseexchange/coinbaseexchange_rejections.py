@@ -23,6 +23,7 @@ _WORDS: dict[Reason, tuple[int, str]] = {
     "unknown_order": (404, "NotFound"),
     "order_ended": (400, "Order already done"),
     "unknown_market": (404, "Product not found"),
+    "unknown_path": (404, "NotFound"),
     "invalid_request": (400, "{detail} is missing or invalid"),
     "misused": (400, "{detail}"),
     "rate_limited": (429, "Private rate limit exceeded"),

@@ -5,6 +5,7 @@ from decimal import Decimal
 from uuid import UUID, uuid5
 
 from market.instruments.orders import opposite
+from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.matching.account_ledger import LedgerChange
 from simulators.matching.candles import Candle
@@ -29,7 +30,8 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         # self-trade prevention cancels the newest order
         "stp": "cn",
         "type": "market" if order.price is None else "limit",
-        "size": fixed_text(order.amount, 8),
+        # what would have traded with the account itself is taken off an order that goes on
+        "size": fixed_text(order.amount - (ZERO if order.is_prevented else order.prevented), 8),
         "post_only": False,
         "created_at": iso_text(order.placed_at),
         "fill_fees": fixed_text(charged_fee(fills), 16),

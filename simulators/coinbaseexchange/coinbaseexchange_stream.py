@@ -12,6 +12,7 @@ from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, PROFILE_ID, U
 from simulators.market.traded_day import DayFigures, TradedDay
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import (
+    PreventedTrade,
     PublicTrade,
     RequestRejectedError,
     SimulatedAccountEvent,
@@ -118,10 +119,12 @@ class ProductFeed:
         now = iso_text(self._exchange.clock.now())
         return {"type": "heartbeat", "last_trade_id": self._last_number, **self._stamp(self.sequence), "time": now}
 
-    def step_of(self, event: SimulatedAccountEvent) -> Message:
-        """One step of an order of the account, as sent to its owner."""
+    def step_of(self, event: SimulatedAccountEvent) -> Message | None:
+        """One step of an order of the account, as sent to its owner; None where nothing is."""
         if event.fill is not None:
             return self._own_match(event.fill)
+        if event.prevented is not None:
+            return self._changed(event.order, event.prevented) if event.order.remaining else None
         if event.order.is_waiting:
             return self._activated(event.order)
         if event.kind in ("opened", "triggered"):
@@ -131,6 +134,13 @@ class ProductFeed:
     def opened(self, order: SimulatedOrder) -> Message:
         message = self._of_order("open", order, order.placed_at, self._newest())
         return {**message, "price": fixed_text(order.price or order.amount, 8), "remaining_size": _size(order)}
+
+    def _changed(self, order: SimulatedOrder, trade: PreventedTrade) -> Message:
+        """An order became smaller since it would have traded with another of the account."""
+        message = self._of_order("change", order, trade.at, self._newest())
+        ended = trade.taker_amount if order.order_id == trade.taker_id else trade.maker_amount
+        sizes = {"old_size": fixed_text(order.remaining + ended, 8), "new_size": _size(order)}
+        return {**message, "reason": "STP", **sizes, "price": fixed_text(order.price or order.amount, 8)}
 
     def _received(self, order: SimulatedOrder) -> Message:
         # orders and trades share one numbering: the order's matches have greater numbers
@@ -265,7 +275,9 @@ class CoinbaseExchangeStream:
 
     def _publish_event(self, event: SimulatedAccountEvent) -> None:
         feed = self._by_symbol[event.order.symbol]
-        self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.step_of(event))
+        message = feed.step_of(event)
+        if message is not None:
+            self.subscribers.broadcast(f"user:{feed.listing.market_id}", message)
 
     def on_message(self, connection: SubscriberConnection, text: str) -> None:
         try:

@@ -54,7 +54,6 @@ class KrakenGateway:
             [
                 *(web.get(f"/0/public/{name}", _answered(call)) for name, call in self._public.items()),
                 *(web.post(f"/0/private/{name}", _answered(call)) for name, call in self._private.items()),
-                web.route("*", "/0/{rest:.*}", _unknown_method),
                 web.get("/ws/v2", self._ws),
             ]
         )
@@ -99,7 +98,3 @@ def _answered(call: Call) -> Handler:
         return json_reply({"error": [], "result": call(fields)})
 
     return answer
-
-
-async def _unknown_method(_request: web.Request) -> web.StreamResponse:
-    return json_reply({"error": ["EGeneral:Unknown method"]})

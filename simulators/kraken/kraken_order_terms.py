@@ -10,7 +10,7 @@ from market.time_units import MICROSECONDS
 from simulators.kraken.kraken_rows import LOT_DECIMALS, altname, is_rising
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import LARGEST, lots_within
-from simulators.matching.order_records import OrderRequest, RequestRejectedError, Trigger
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SelfTrade, Trigger
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Fields, decimal_field, side_field, text_field
 
@@ -25,10 +25,12 @@ _FLAGS = {"fciq", "nompp", "post", "viqc"}
 _LIFETIMES = ("GTC", "IOC", "FOK", "GTD")
 _WAITING_KINDS = ("stop-loss", "take-profit")
 _KINDS = ("limit", "market", *_WAITING_KINDS, *(f"{kind}-limit" for kind in _WAITING_KINDS))
+SELF_TRADES: dict[str, SelfTrade] = {"cancel-newest": "taker", "cancel-oldest": "maker", "cancel-both": "both"}
+"""https://docs.kraken.com/api-reference/trading/add-order, `stptype`; the first is the default."""
 # What each of them may say; anything else is not simulated.
 _ONLY = {
     "leverage": ("", "none", "0"),
-    "stptype": ("", "cancel-newest"),
+    "stptype": ("", *SELF_TRADES),
     "starttm": ("", "0"),
     "trigger": ("", "last"),
     "reduce_only": ("", "false"),
@@ -67,6 +69,7 @@ def order_request(fields: Fields, listing: Listing, exchange: SimulatedExchange)
         trigger=_trigger(fields, kind, side),
         user_reference=reference_field(fields),
         expires_at=expires_at,
+        self_trade=SELF_TRADES[str(fields.get("stptype") or "cancel-newest").lower()],
     )
     check_digits(request, listing)
     _check_flags(fields, request, exchange)

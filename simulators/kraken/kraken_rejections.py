@@ -23,6 +23,7 @@ _ERRORS: dict[Reason, str] = {
     "maintenance": "EService:Unavailable",
     "market_closed": "EService:Market in {detail} mode",
     "unavailable": "EService:Busy",
+    "unknown_path": "EGeneral:Unknown method",
     "too_late": "EService:Deadline elapsed",
 }
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from market.money import BoundedDecimal
 from session.clock import wall_now
-from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import PreventedTrade, RejectedOrder, SimulatedFill, SimulatedOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Entry:
     fills: tuple[SimulatedFill, ...] = ()
     opening: dict[str, BoundedDecimal] = field(default_factory=dict)
     rejected: tuple[RejectedOrder, ...] = ()
+    prevented: tuple[PreventedTrade, ...] = ()
     at: int = field(default=0, compare=False)
     """When it was written, microseconds, by the machine's clock and not the exchange's. 0: not recorded."""
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from market.instruments.orders import changes_of
 from market.money import ZERO, total
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import PreventedTrade, RequestRejectedError, SimulatedFill, SimulatedOrder
 
 
 class FundedAccount:
@@ -18,6 +18,7 @@ class FundedAccount:
         """Total per currency."""
         self.orders: dict[str, SimulatedOrder] = {}
         self.fills: list[SimulatedFill] = []
+        self.prevented: list[PreventedTrade] = []
         self._listings = listings
         self._fills_by_id: dict[str, SimulatedFill] = {}
         self._ids_of_symbol: dict[str, list[str]] = {}
@@ -122,7 +123,7 @@ class FundedAccount:
         """The new state of the fill's order."""
         order = self.orders[fill.order_id]
         filled = order.filled + fill.amount
-        if filled == order.amount:
+        if filled + order.prevented == order.amount:
             order = replace(order, filled=filled, state="done", ended_at=fill.filled_at)
         else:
             order = replace(order, filled=filled)

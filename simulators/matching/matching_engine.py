@@ -2,11 +2,11 @@
 
 from bisect import insort
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, field
 
-from market.instruments.order_matching import filled_offers, is_within_limit
+from market.instruments.order_matching import is_within_limit
 from market.instruments.orders import Side, opposite
+from simulators.matching.order_records import SelfTrade
 
 
 @dataclass(slots=True)
@@ -18,6 +18,19 @@ class BookOrder:
     side: Side
     ticks: int
     lots: int
+    self_trade: SelfTrade = "taker"
+    """What ends where it meets an order of its owner."""
+    prevented: "list[Prevented]" = field(default_factory=list)
+    """What did not trade because of that, when the order was submitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prevented:
+    """An order met one of its owner: so many lots of each ended."""
+
+    maker: BookOrder
+    taker_lots: int
+    maker_lots: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +100,16 @@ class MatchingBook:
     def submit(self, order: BookOrder, rests: bool) -> list[Match]:
         """Match `order`, then let its remainder rest or drop it; `order.lots` is what remains either way.
 
-        An order of the same owner drops the remainder: there are no trades with oneself.
+        There are no trades with oneself: `order.prevented` is what ended instead.
         """
-        matches = self._matches(order)
-        for match in matches:
-            self._reduce(match.maker, match.lots)
-            order.lots -= match.lots
+        order.prevented, matches = [], list[Match]()
+        for maker, lots in self._met(order):
+            if maker.owner == order.owner:
+                self._prevent(order, maker)
+                continue
+            self._reduce(maker, lots)
+            order.lots -= lots
+            matches.append(Match(maker, lots))
         if rests and order.lots and not self.would_match(order.side, order.ticks):
             self._sides[order.side].add(order)
             self._orders[order.order_id] = order
@@ -101,7 +118,7 @@ class MatchingBook:
 
     def fillable(self, order: BookOrder) -> int:
         """Lots that `submit` would match at once, at most the order's own."""
-        return sum(match.lots for match in self._matches(order))
+        return sum(lots for maker, lots in self._met(order) if maker.owner != order.owner)
 
     def would_match(self, side: Side, ticks: int) -> bool:
         """Whether an order on `side` with that limit meets the best order of the other side."""
@@ -137,13 +154,32 @@ class MatchingBook:
         self._touched.clear()
         return changes
 
-    def _matches(self, order: BookOrder) -> list[Match]:
-        """Up to the first order of the same owner."""
+    def _met(self, order: BookOrder) -> list[tuple[BookOrder, int]]:
+        """The resting orders that it meets, best first, and the lots that each takes off it."""
         if not self.would_match(order.side, order.ticks):
             return []
-        makers = takewhile(lambda maker: maker.owner != order.owner, self._sides[opposite(order.side)].queue())
-        offers = ((maker, maker.ticks, maker.lots) for maker in makers)
-        return [Match(maker, lots) for maker, lots in filled_offers(order.side, order.ticks, order.lots, offers)]
+        met, left = list[tuple[BookOrder, int]](), order.lots
+        for maker in self._sides[opposite(order.side)].queue():
+            if not left or not is_within_limit(order.side, order.ticks, maker.ticks):
+                break
+            lots = min(left, maker.lots)
+            if maker.owner == order.owner:
+                lots = {"taker": left, "both": left, "maker": 0}.get(order.self_trade, lots)
+            met.append((maker, lots))
+            left -= lots
+        return met
+
+    def _prevent(self, order: BookOrder, maker: BookOrder) -> None:
+        smaller = min(order.lots, maker.lots)
+        taken, given = {
+            "taker": (order.lots, 0),
+            "maker": (0, maker.lots),
+            "both": (order.lots, maker.lots),
+        }.get(order.self_trade, (smaller, smaller))
+        order.lots -= taken
+        if given:
+            self._reduce(maker, given)
+        order.prevented.append(Prevented(maker, taken, given))
 
     def _reduce(self, order: BookOrder, lots: int) -> None:
         self._sides[order.side].reduce(order, lots)

@@ -26,6 +26,7 @@ Reason = Literal[
     "unknown_order",
     "order_ended",
     "unknown_market",
+    "unknown_path",
     "invalid_request",
     "misused",
     "rate_limited",
@@ -36,6 +37,11 @@ Reason = Literal[
     "order_rejected",
     "too_late",
 ]
+
+
+SelfTrade = Literal["taker", "maker", "both", "smaller"]
+"""Which of two crossing orders of one account ends: the newer, the older, both, or the smaller one and as much of the
+other."""
 
 
 class RequestRejectedError(Exception):
@@ -79,6 +85,7 @@ class OrderRequest:
     trigger: Trigger | None = None
     user_reference: int | None = None
     expires_at: int | None = None
+    self_trade: SelfTrade = "taker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +119,19 @@ class SimulatedOrder:
     triggered_at: int | None = None
     user_reference: int | None = None
     expires_at: int | None = None
+    self_trade: SelfTrade = "taker"
+    prevented: BoundedDecimal = ZERO
+    """What ended because it would have traded with the account itself."""
 
     @property
     def remaining(self) -> Decimal:
-        return self.amount - self.filled
+        """What may still fill; of an order that has ended, what did not."""
+        return self.amount - self.filled - (self.prevented if self.state == "open" else ZERO)
+
+    @property
+    def is_prevented(self) -> bool:
+        """Whether it ended because the rest of it would have traded with the account itself."""
+        return self.state == "cancelled" and 0 < self.prevented == self.amount - self.filled
 
     @property
     def is_waiting(self) -> bool:
@@ -154,6 +170,21 @@ class SimulatedFill:
 
 
 @dataclass(frozen=True, slots=True)
+class PreventedTrade:
+    """Two orders of the account that met and did not trade; amounts are what ended of each."""
+
+    number: int
+    symbol: str
+    taker_id: str
+    maker_id: str
+    price: BoundedDecimal
+    taker_amount: BoundedDecimal
+    maker_amount: BoundedDecimal
+    self_trade: SelfTrade
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class PublicTrade:
     """A public trade; `number` grows over the exchange's life, `side` is the taker's."""
 
@@ -169,6 +200,7 @@ class PublicTrade:
 class SimulatedAccountEvent:
     """One step of one order of the test account; `order` in its new state, `fill` where the step is one."""
 
-    kind: Literal["opened", "triggered", "amended", "filled", "ended"]
+    kind: Literal["opened", "triggered", "amended", "filled", "prevented", "ended"]
     order: SimulatedOrder
     fill: SimulatedFill | None = None
+    prevented: PreventedTrade | None = None

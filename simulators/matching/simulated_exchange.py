@@ -8,10 +8,11 @@ from typing import Protocol
 from market.money import ZERO
 from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.funded_account import FundedAccount
-from simulators.matching.matching_engine import BookOrder
+from simulators.matching.matching_engine import BookOrder, Prevented
 from simulators.matching.order_admission import check_client_id, check_size, funds_needed, ticks_of
 from simulators.matching.order_records import (
     OrderRequest,
+    PreventedTrade,
     RejectedOrder,
     RequestRejectedError,
     SimulatedAccountEvent,
@@ -96,7 +97,7 @@ class SimulatedExchange:
             self._commit(Entry(orders=(order,)))
         else:
             at_once = lots if self.order_faults is None else self.order_faults.lots_at_once(order, lots)
-            self._match(order, BookOrder(order.order_id, self._owner, order.side, ticks, at_once), at_once < lots)
+            self._match(order, self._as_taker(order, ticks, at_once), at_once < lots)
         if self.order_faults is not None:
             self.order_faults.take(order)
         self.venue.fire_stops(order.symbol)
@@ -214,12 +215,7 @@ class SimulatedExchange:
         if missing:
             self._journal.write(Entry(opening=missing))
         for entry in entries:
-            for order in entry.orders:
-                self.customer.store(order)
-                self.venue.skip_to(order.number)
-            for fill in entry.fills:
-                self.customer.add_fill(fill)
-                self.venue.skip_to(fill.number)
+            self._read(entry)
         for order in self.customer.open_orders():
             self.venue.steps.see(order.symbol)
             if order.is_waiting:
@@ -231,10 +227,23 @@ class SimulatedExchange:
             else:
                 book.submit(resting, rests=True)
 
+    def _read(self, entry: Entry) -> None:
+        for order in entry.orders:
+            self.customer.store(order)
+        for fill in entry.fills:
+            self.customer.add_fill(fill)
+        self.customer.prevented.extend(entry.prevented)
+        numbers = [row.number for row in entry.orders] + [row.number for row in entry.fills]
+        for number in (*numbers, *(row.number for row in entry.prevented)):
+            self.venue.skip_to(number)
+
     def _resting(self, order: SimulatedOrder) -> BookOrder:
         listing = self.listings[order.symbol]
         ticks = ticks_of(listing, order.side, order.price)
-        return BookOrder(order.order_id, self._owner, order.side, ticks, listing.lots(order.remaining))
+        return self._as_taker(order, ticks, listing.lots(order.remaining))
+
+    def _as_taker(self, order: SimulatedOrder, ticks: int, lots: int) -> BookOrder:
+        return BookOrder(order.order_id, self._owner, order.side, ticks, lots, order.self_trade)
 
     def _open_order(self, order_id: str) -> SimulatedOrder:
         """Raises RequestRejectedError where there is no such open order."""
@@ -249,12 +258,42 @@ class SimulatedExchange:
         is_killed = order.whole and book.fillable(book_order) < book_order.lots
         matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not is_stuck)
         fills = self.venue.settle(order.symbol, book_order, matches)
+        prevented = [self._prevent(order, row) for row in book_order.prevented]
+        others = tuple(self.customer.order(row.maker_id) for row in prevented)
         order = self.customer.order(order.order_id)
         if order.state == "open" and not is_stuck and not book.rests(order.order_id):
             order = self._ended(order, order.triggered_at or order.placed_at)
-        self._commit(Entry(orders=(order,), fills=tuple(fills.pop(self._owner, ()))))
+        own_fills = tuple(fills.pop(self._owner, ()))
+        self._commit(Entry(orders=(order, *others), fills=own_fills, prevented=tuple(prevented)))
         self.venue.commit(fills)
         return order
+
+    def _prevent(self, taker: SimulatedOrder, met: Prevented) -> PreventedTrade:
+        """Two of the account's orders do not trade with each other."""
+        listing, now = self.listings[taker.symbol], self.clock.now()
+        trade = PreventedTrade(
+            number=self.venue.next_number(),
+            symbol=taker.symbol,
+            taker_id=taker.order_id,
+            maker_id=met.maker.order_id,
+            price=listing.price(met.maker.ticks),
+            taker_amount=listing.amount(met.taker_lots),
+            maker_amount=listing.amount(met.maker_lots),
+            self_trade=taker.self_trade,
+            at=now,
+        )
+        self.customer.prevented.append(trade)
+        for order_id, amount in ((trade.taker_id, trade.taker_amount), (trade.maker_id, trade.maker_amount)):
+            if not amount:
+                continue
+            order = self.customer.order(order_id)
+            order = replace(order, prevented=order.prevented + amount)
+            has_ended = not order.remaining
+            self.customer.store(order)
+            self._events.append(SimulatedAccountEvent("prevented", order, prevented=trade))
+            if has_ended:
+                self._ended(order, now)
+        return trade
 
     def _end(self, order: SimulatedOrder) -> SimulatedOrder:
         order = self._ended(order, self.clock.now())
@@ -310,6 +349,7 @@ class SimulatedExchange:
             trigger=request.trigger,
             user_reference=request.user_reference,
             expires_at=request.expires_at,
+            self_trade=request.self_trade,
         )
 
     def _check_funds(

@@ -26,7 +26,7 @@ def ensure_credentials(home: Path, accounts: Mapping[str, str]) -> dict[str, Cre
     Raises AccountRejectedError where the file is damaged.
     """
     path = credentials_path(home)
-    known = _known_keys(path)
+    known = known_keys(path)
     if not all(name in known for name in accounts):
         new_keys = {name: _new_keys(exchange) for name, exchange in accounts.items()}
         write_private(path, json.dumps(new_keys | known, indent=2))
@@ -42,7 +42,8 @@ def write_private(path: Path, text: str) -> None:
     partial.replace(path)
 
 
-def _known_keys(path: Path) -> dict[str, object]:
+def known_keys(path: Path) -> dict[str, object]:
+    """What the file has so far. Raises AccountRejectedError where it is damaged."""
     if not path.exists():
         return {}
     try:

@@ -72,11 +72,16 @@ class Gateway(Protocol):
 
 
 def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejection: Rejection) -> web.Application:
-    """An application that runs `check` on private paths and answers rejections with `rejection`."""
+    """An application that runs `check` on private paths and answers rejections with `rejection`.
+
+    What does not exist is said to be so whoever asks, with whatever key.
+    """
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
+            if request.match_info.http_exception is not None:
+                raise RequestRejectedError("unknown_path", request.path.removeprefix(f"/{name}"))
             body = await _body_of(request)
             # the router goes by what the path means; a signature is made over the letters that were sent
             if is_private(request.path.removeprefix(f"/{name}")):

@@ -22,11 +22,7 @@ _BITSTAMP_SKEW = 150
 _FEWEST_NONCES = 1_000
 """That are kept before old ones are looked for."""
 BITFLYER_SKEW = 60
-_BINANCE_WINDOW_MS = "5000"
-_BINANCE_LONGEST_WINDOW_MS = 60_000
-_BINANCE_AHEAD_MS = 1_000
 _SECONDS = re.compile(r"[0-9]{1,30}(\.[0-9]{1,9})?")
-_BINANCE_SIGNATURE = re.compile(r"&?signature=[^&]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class CoinbaseExchangeSignature:
             raise RequestRejectedError("unknown_key")
         _check_time(self.timestamp, MICROSECONDS, now, _COINBASEEXCHANGE_SKEW, decimals=True)
         secret = base64.b64decode(credentials.secret)
-        expected = base64.b64encode(hmac.digest(secret, _sent(f"{self.timestamp}{signed}"), hashlib.sha256))
+        expected = base64.b64encode(hmac.digest(secret, sent_bytes(f"{self.timestamp}{signed}"), hashlib.sha256))
         _compare(expected, self.signature)
         if self.passphrase != credentials.password:
             raise RequestRejectedError("passphrase")
@@ -85,7 +81,8 @@ class BitstampNonces:
         # ccxt cuts "https://" off what it signs; over http the scheme stays in.
         hosts = (request.url, request.url.split("://", 1)[1])
         texts = [f"{headers['X-Auth']}{request.method}{url}{tail}" for url in hosts]
-        signature = _sent(headers.get("X-Auth-Signature", ""))
+        # hex digits, and clients send them in either case
+        signature = sent_bytes(headers.get("X-Auth-Signature", "").lower())
         if not any(hmac.compare_digest(hex_signature(credentials, text), signature) for text in texts):
             raise RequestRejectedError("signature")
         self._use(nonce, now)
@@ -120,9 +117,9 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
     nonce = str(kraken_fields(request.body).get("nonce", ""))
     digest = hashlib.sha256(f"{nonce}{request.body}".encode()).digest()
     secret = base64.b64decode(credentials.secret)
-    expected = base64.b64encode(hmac.digest(secret, _sent(request.path) + digest, hashlib.sha512))
+    expected = base64.b64encode(hmac.digest(secret, sent_bytes(request.path) + digest, hashlib.sha512))
     _compare(expected, request.headers.get("API-Sign", ""))
-    if not _is_count(nonce) or int(nonce) <= last_nonce:
+    if not is_count(nonce) or int(nonce) <= last_nonce:
         raise RequestRejectedError("nonce")
     return int(nonce)
 
@@ -140,51 +137,26 @@ def kraken_fields(body: str) -> dict[str, Any]:
 
 def hex_signature(credentials: Credentials, signed: str) -> bytes:
     """The HMAC-SHA256 of a text in hex digits, as three of the exchanges sign."""
-    return hmac.digest(credentials.secret.encode(), _sent(signed), hashlib.sha256).hex().encode()
+    return hmac.digest(credentials.secret.encode(), sent_bytes(signed), hashlib.sha256).hex().encode()
 
 
 def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int, *, decimals: bool = False) -> None:
     """`decimals`: whether the exchange takes fractions of its unit."""
-    is_known = _SECONDS.fullmatch(timestamp) if decimals else _is_count(timestamp)
+    is_known = _SECONDS.fullmatch(timestamp) if decimals else is_count(timestamp)
     if not is_known or abs(int(decimal_of(timestamp) * micros_per_unit) - now) > longest_skew * MICROSECONDS:
         raise RequestRejectedError("clock")
 
 
 def _compare(expected: bytes, signature: str) -> None:
-    if not hmac.compare_digest(expected, _sent(signature)):
+    if not hmac.compare_digest(expected, sent_bytes(signature)):
         raise RequestRejectedError("signature")
 
 
-def _sent(text: str) -> bytes:
+def sent_bytes(text: str) -> bytes:
     """The bytes that were read as `text`, whether they are UTF-8 or not."""
     return text.encode(errors="surrogateescape")
 
 
-def check_binance(request: SignedRequest, credentials: Credentials, now: int) -> None:
-    """The query string and the body together are signed, one straight after the other, without the signature itself."""
-    query = request.path.partition("?")[2]
-    fields = dict(parse_qsl(query)) | dict(parse_qsl(request.body))
-    signed = "".join(_BINANCE_SIGNATURE.sub("", text) for text in (query, request.body))
-    check_binance_fields(request.headers.get("X-MBX-APIKEY", ""), fields, signed, credentials, now)
-
-
-def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, credentials: Credentials, now: int) -> None:
-    """Check a REST request, or a call over the WebSocket API."""
-    if key != credentials.api_key:
-        raise RequestRejectedError("unknown_key", "" if key else "missing")
-    timestamp, window = fields.get("timestamp", ""), fields.get("recvWindow", _BINANCE_WINDOW_MS)
-    if not _is_count(timestamp):
-        raise RequestRejectedError("invalid_request", "timestamp")
-    if not _is_count(window) or int(window) > _BINANCE_LONGEST_WINDOW_MS:
-        raise RequestRejectedError("clock", "window")
-    late = now // 1_000 - int(timestamp)
-    if late <= -_BINANCE_AHEAD_MS:
-        raise RequestRejectedError("clock", "ahead")
-    if late > int(window):
-        raise RequestRejectedError("clock")
-    _compare(hex_signature(credentials, signed), fields.get("signature", ""))
-
-
-def _is_count(text: str) -> bool:
+def is_count(text: str) -> bool:
     """Digits that `int` reads: not every digit is one, and it takes no number of any length."""
     return text.isdecimal() and len(text) <= 30

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -13,10 +14,17 @@ import pytest
 from exchanges.exchange_credentials import Credentials
 from market.time_units import MICROSECONDS
 from tests.simulators.visitor import Visitor, visiting
-from tests.simulators.wire_clients import WIRE_CLIENTS, Call
+from tests.simulators.wire_clients import WIRE_CLIENTS, Call, bitstamp_headers
 
 WIRES = {wire.exchange: wire for wire in WIRE_CLIENTS}
-ORDER = {"symbol": "BTCUSDT", "side": "BUY", "type": "LIMIT", "timeInForce": "GTC", "price": "1000", "quantity": "0.01"}
+ORDER = {
+    "symbol": "BTCUSDT",
+    "side": "BUY",
+    "type": "LIMIT",
+    "timeInForce": "GTC",
+    "price": "50000",
+    "quantity": "0.01",
+}
 
 
 def _hmac(secret: str, text: str) -> str:
@@ -84,6 +92,30 @@ async def test_coinbase_takes_paths_with_a_slash_behind_them(path: str, tmp_path
     async with visiting(tmp_path, WIRES["coinbaseexchange"]) as visitor:
         assert (await visitor.signed(Call("GET", path))).status == 200
         assert (await visitor.sent(Call("GET", "/products/"))).status == 200
+
+
+@pytest.mark.parametrize("is_upper", [False, True])
+async def test_bitstamp_takes_hex_digits_in_either_case(is_upper: bool, tmp_path: Path) -> None:
+    async with visiting(tmp_path, WIRES["bitstamp"]) as visitor:
+        call = Call("POST", "/api/v2/account_balances/")
+        headers = bitstamp_headers(visitor.outside.url, call, visitor.keys, visitor.clock.now())
+        signature = headers["X-Auth-Signature"]
+        headers["X-Auth-Signature"] = signature.upper() if is_upper else signature
+        assert (await visitor.sent(Call(call.method, call.path, "", headers))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [("/api/v2/balance/btceur/", {"btc", "eur"}), ("/api/v2/balance/", {"btc", "eur", "eth"})],
+)
+async def test_bitstamp_has_the_old_balances(path: str, names: set[str], tmp_path: Path) -> None:
+    async with visiting(tmp_path, WIRES["bitstamp"]) as visitor:
+        row = (await visitor.signed(Call("POST", path))).body
+        for name in names:
+            owned = visitor.exchange.balances[name.upper()]
+            assert Decimal(row[f"{name}_balance"]) == Decimal(row[f"{name}_available"]) == owned
+            assert row[f"{name}_reserved"] == "0.00000000"
+        assert row["fee" if "btceur" in path else "btceur_fee"] == "0.120"
 
 
 async def test_kraken_takes_json(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from market.instruments.orders import Side
 from simulators.matching.matching_engine import BookOrder, MatchingBook
+from simulators.matching.order_records import SelfTrade
 
 
 @dataclass
@@ -24,7 +25,7 @@ class PlainBook:
     def __init__(self) -> None:
         self.orders: list[PlainOrder] = []
 
-    def submit(self, order: PlainOrder, rests: bool) -> list[tuple[str, int, int]]:
+    def submit(self, order: PlainOrder, rests: bool, self_trade: SelfTrade) -> list[tuple[str, int, int]]:
         matches: list[tuple[str, int, int]] = []
         while order.lots:
             sign = 1 if order.side == "buy" else -1
@@ -32,18 +33,24 @@ class PlainBook:
             if not others:
                 break
             best = min(others, key=lambda o: o.ticks * sign)
-            if best.owner == order.owner:
-                return matches
             lots = min(best.lots, order.lots)
-            matches.append((best.name, best.ticks, lots))
-            best.lots -= lots
-            order.lots -= lots
+            if best.owner != order.owner:
+                matches.append((best.name, best.ticks, lots))
+                best.lots -= lots
+                order.lots -= lots
+            elif self_trade == "smaller":
+                best.lots -= lots
+                order.lots -= lots
+            else:
+                best.lots = best.lots if self_trade == "taker" else 0
+                order.lots = order.lots if self_trade == "maker" else 0
             self.orders = [o for o in self.orders if o.lots]
         if rests and order.lots:
             self.orders.append(order)
         return matches
 
 
+Command = tuple[Side, str, int, int, bool, int, SelfTrade]
 commands = st.lists(
     st.tuples(
         st.sampled_from(("buy", "sell")),
@@ -52,20 +59,21 @@ commands = st.lists(
         st.integers(1, 20),
         st.booleans(),
         st.integers(0, 30),
+        st.sampled_from(("taker", "maker", "both", "smaller")),
     ),
     max_size=60,
 )
 
 
 @given(commands)
-def test_matches_like_a_plain_list_of_orders(rows: list[tuple[Side, str, int, int, bool, int]]) -> None:
+def test_matches_like_a_plain_list_of_orders(rows: list[Command]) -> None:
     book, plain = MatchingBook(), PlainBook()
-    for number, (side, owner, ticks, lots, rests, cancelled) in enumerate(rows):
-        order = BookOrder(str(number), owner, side, ticks, lots)
+    for number, (side, owner, ticks, lots, rests, cancelled, self_trade) in enumerate(rows):
+        order = BookOrder(str(number), owner, side, ticks, lots, self_trade)
         fillable = book.fillable(order)
         matches = [(m.maker.order_id, m.ticks, m.lots) for m in book.submit(order, rests)]
-        assert matches == plain.submit(PlainOrder(str(number), owner, side, ticks, lots), rests)
-        assert sum(m[2] for m in matches) + order.lots == lots
+        assert matches == plain.submit(PlainOrder(str(number), owner, side, ticks, lots), rests, self_trade)
+        assert sum(m[2] for m in matches) + sum(p.taker_lots for p in order.prevented) + order.lots == lots
         assert sum(m[2] for m in matches) == fillable
         assert book.cancel(str(cancelled)) == sum(o.lots for o in plain.orders if o.name == str(cancelled))
         plain.orders = [o for o in plain.orders if o.name != str(cancelled)]
@@ -74,11 +82,11 @@ def test_matches_like_a_plain_list_of_orders(rows: list[tuple[Side, str, int, in
 
 
 @given(commands)
-def test_changes_rebuild_the_book(rows: list[tuple[Side, str, int, int, bool, int]]) -> None:
+def test_changes_rebuild_the_book(rows: list[Command]) -> None:
     book = MatchingBook()
     copy: dict[tuple[Side, int], int] = {}
-    for number, (side, owner, ticks, lots, rests, cancelled) in enumerate(rows):
-        book.submit(BookOrder(str(number), owner, side, ticks, lots), rests)
+    for number, (side, owner, ticks, lots, rests, cancelled, self_trade) in enumerate(rows):
+        book.submit(BookOrder(str(number), owner, side, ticks, lots, self_trade), rests)
         book.cancel(str(cancelled))
         for changed_side, changed_ticks, left in book.drain_changes():
             copy[(changed_side, changed_ticks)] = left
