@@ -36,7 +36,7 @@ async def test_ordinary_fields_are_read(bench: Bench, fields: dict[str, str]) ->
     ("name", "value"),
     [
         ("trading_agreement", "no"),
-        ("stptype", "cancel-oldest"),
+        ("stptype", "decrement"),
         ("userref", "x"),
         ("userref", "9999999999"),
         ("leverage", "2:1"),
