@@ -28,7 +28,9 @@ _CENT_PARTS = Decimal("0.0001")
 
 
 @dataclass(slots=True)
-class _Reader:
+class Reader:
+    """What one connection has asked of a channel, and how many messages it has had of it."""
+
     options: frozenset[str]
     sequence: int = 0
 
@@ -36,11 +38,11 @@ class _Reader:
 class KrakenReaders:
     def __init__(self, channel: str) -> None:
         self.channel = channel
-        self._readers: WeakKeyDictionary[SubscriberConnection, _Reader] = WeakKeyDictionary()
+        self._readers: WeakKeyDictionary[SubscriberConnection, Reader] = WeakKeyDictionary()
 
     def join(self, connection: SubscriberConnection, options: frozenset[str] = frozenset()) -> None:
         connection.channels.add(self.channel)
-        self._readers[connection] = _Reader(options)
+        self._readers[connection] = Reader(options)
 
     def leave(self, connection: SubscriberConnection) -> None:
         connection.channels.discard(self.channel)
@@ -56,7 +58,7 @@ class KrakenReaders:
             if self.channel in connection.channels and unless not in reader.options:
                 connection.publish(self.channel, self._message(reader, "update", rows))
 
-    def _message(self, reader: _Reader, kind: str, rows: Sequence[Row]) -> Row:
+    def _message(self, reader: Reader, kind: str, rows: Sequence[Row]) -> object:
         reader.sequence += 1
         return {"channel": self.channel, "type": kind, "data": rows, "sequence": reader.sequence}
 

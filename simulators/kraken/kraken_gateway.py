@@ -1,4 +1,4 @@
-"""Kraken's wire protocol: signed forms with growing nonces, answers as {error, result}, WebSocket v2."""
+"""Kraken's wire protocol: signed forms with growing nonces, answers as {error, result}, WebSocket v2 and v1."""
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -12,6 +12,7 @@ from simulators.kraken.kraken_rejections import error_text
 from simulators.kraken.kraken_rows import transaction_name
 from simulators.kraken.kraken_stream import KrakenStream
 from simulators.kraken.kraken_trading import KrakenTrading
+from simulators.kraken.kraken_v1_stream import KrakenV1Stream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
@@ -47,6 +48,7 @@ class KrakenGateway:
         self._private = KrakenAccount(exchange, pairs, self._tokens).calls() | orders
         trading = KrakenTrading(exchange, self._orders, orders)
         self._stream = KrakenStream(exchange, self.subscribers, self._days, self._tokens, trading)
+        self._v1 = KrakenV1Stream(exchange, self.subscribers, self._days, self._tokens, orders)
 
     def application(self) -> web.Application:
         application = guarded(NAME, lambda path: path.startswith("/0/private/"), self._check, self.rejection)
@@ -55,6 +57,7 @@ class KrakenGateway:
                 *(web.get(f"/0/public/{name}", _answered(call)) for name, call in self._public.items()),
                 *(web.post(f"/0/private/{name}", _answered(call)) for name, call in self._private.items()),
                 web.get("/ws/v2", self._ws),
+                *(web.get(path, self._ws_v1) for path in ("/", "/ws", "/ws/")),
             ]
         )
         return application
@@ -67,6 +70,7 @@ class KrakenGateway:
             self._days[trade.symbol].add(trade)
         if not step.is_late:
             self._stream.publish(step)
+            self._v1.publish(step)
 
     def put_off(self, symbol: str) -> None:
         """Markets share nothing here."""
@@ -78,6 +82,7 @@ class KrakenGateway:
     def beat(self) -> None:
         self._orders.cancel_if_due()
         self._stream.beat()
+        self._v1.beat()
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         """Kraken always answers with status 200."""
@@ -88,6 +93,9 @@ class KrakenGateway:
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
         return await self.subscribers.serve(request, self._stream.on_message, self._stream.greet)
+
+    async def _ws_v1(self, request: web.Request) -> web.WebSocketResponse:
+        return await self.subscribers.serve(request, self._v1.on_message, self._v1.greet)
 
 
 def _answered(call: Call) -> Handler:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
-import orjson
-
 from market.instruments.orders import Side
 from simulators.kraken.kraken_public import CANDLE_MINUTES, KrakenDay
 from simulators.kraken.kraken_rows import candle_average
@@ -84,7 +82,7 @@ class DepthView:
         row["checksum"] = self._checksum()
         return row
 
-    def _difference(self, before: Levels, after: Levels, side: Side) -> list[dict[str, orjson.Fragment]]:
+    def _difference(self, before: Levels, after: Levels, side: Side) -> list[object]:
         old, new = dict(before), dict(after)
         sign = 1 if side == "sell" else -1
         is_full = len(after) == self.depth
@@ -94,14 +92,16 @@ class DepthView:
         return rows + [self._level(ticks, lots) for ticks, lots in after if old.get(ticks) != lots]
 
     def _checksum(self) -> int:
-        asks, bids = (
-            [(self.listing.price_text(ticks), self.listing.amount_text(lots)) for ticks, lots in self.known[side]]
-            for _, side in _SIDES
-        )
+        asks, bids = ([self._texts(ticks, lots) for ticks, lots in self.known[side]] for _, side in _SIDES)
         return checksum(asks, bids)
 
-    def _level(self, ticks: int, lots: int) -> dict[str, orjson.Fragment]:
-        return {"price": exact(self.listing.price_text(ticks)), "qty": exact(self.listing.amount_text(lots))}
+    def _level(self, ticks: int, lots: int) -> object:
+        price, amount = self._texts(ticks, lots)
+        return {"price": exact(price), "qty": exact(amount)}
+
+    def _texts(self, ticks: int, lots: int) -> tuple[str, str]:
+        """Price and amount as the checksum is made of them."""
+        return self.listing.price_text(ticks), self.listing.amount_text(lots)
 
 
 @dataclass(frozen=True, slots=True)

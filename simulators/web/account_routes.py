@@ -99,6 +99,6 @@ def _words_in(text: str) -> Iterator[str]:
         fields = json_fields(text)
     except RequestRejectedError:
         return
-    for part in (fields, fields.get("params"), fields.get("data")):
+    for part in (fields, *(fields.get(name) for name in ("params", "data", "subscription"))):
         if isinstance(part, dict):
             yield from (str(part[name]) for name in _KEY_FIELDS if name in part)
