@@ -93,7 +93,7 @@ class BinanceAccount:
     def _restrictions(self, _: Fields) -> object:
         return {
             "ipRestrict": False,
-            "createTime": milliseconds(self._exchange.customer.opened_at),
+            "createTime": timestamp(self._exchange.customer.opened_at),
             "enableReading": True,
             "enableSpotAndMarginTrading": True,
             "enableWithdrawals": self._exchange.may_withdraw,

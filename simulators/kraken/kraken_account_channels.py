@@ -28,7 +28,7 @@ _CENT_PARTS = Decimal("0.0001")
 
 
 @dataclass(slots=True)
-class Reader:
+class KrakenReader:
     """What one connection has asked of a channel, and how many messages it has had of it."""
 
     options: frozenset[str]
@@ -38,11 +38,11 @@ class Reader:
 class KrakenReaders:
     def __init__(self, channel: str) -> None:
         self.channel = channel
-        self._readers: WeakKeyDictionary[SubscriberConnection, Reader] = WeakKeyDictionary()
+        self._readers: WeakKeyDictionary[SubscriberConnection, KrakenReader] = WeakKeyDictionary()
 
     def join(self, connection: SubscriberConnection, options: frozenset[str] = frozenset()) -> None:
         connection.channels.add(self.channel)
-        self._readers[connection] = Reader(options)
+        self._readers[connection] = KrakenReader(options)
 
     def leave(self, connection: SubscriberConnection) -> None:
         connection.channels.discard(self.channel)
@@ -58,7 +58,7 @@ class KrakenReaders:
             if self.channel in connection.channels and unless not in reader.options:
                 connection.publish(self.channel, self._message(reader, "update", rows))
 
-    def _message(self, reader: Reader, kind: str, rows: Sequence[Row]) -> object:
+    def _message(self, reader: KrakenReader, kind: str, rows: Sequence[Row]) -> object:
         reader.sequence += 1
         return {"channel": self.channel, "type": kind, "data": rows, "sequence": reader.sequence}
 

@@ -23,6 +23,7 @@ from simulators.web.subscribers import Subscribers
 
 NAME = "kraken"
 _TOKEN_SECONDS = 900
+_API = "/0/"
 
 NAMES = Names(
     order=lambda number, micros: transaction_name("O", number, micros),
@@ -85,8 +86,9 @@ class KrakenGateway:
         self._v1.beat()
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
-        """Kraken always answers with status 200."""
-        return json_reply({"error": [error_text(error)]})
+        """Kraken's API always answers with status 200."""
+        is_elsewhere = error.reason == "unknown_path" and not error.detail.startswith(_API)
+        return json_reply({"error": [error_text(error)]}, 404 if is_elsewhere else 200)
 
     def _check(self, request: SignedRequest) -> None:
         self._last_nonce = check_kraken(request, self._credentials, self._last_nonce)

@@ -19,6 +19,7 @@ ORDER_FIELDS = (
     *("stptype", "starttm", "expiretm", "trigger", "reduce_only", "trading_agreement", "asset_class", "position"),
     # of a partner of the exchange, without effect on the order: changelog, 7 May 2026
     "broker",
+    "close",
 )
 # fcib and nocomp are not simulated; they are rejected, so that they are not ignored silently.
 _FLAGS = {"fciq", "nompp", "post", "viqc"}
@@ -38,6 +39,8 @@ _ONLY = {
     "asset_class": ("", "forex", "currency"),
     # a position of margin trading that the order closes: older clients always send it
     "position": ("", "none", "0"),
+    # an order that follows this one; those clients send an empty one
+    "close": ("", "{}"),
 }
 _LONGEST_DEADLINE = timedelta(seconds=60)
 _FREE_TEXT = re.compile(r"[\x21-\x7e]{1,18}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
 from session.clock import Clock
-from simulators.kraken.kraken_account_channels import KrakenReaders, Reader
+from simulators.kraken.kraken_account_channels import KrakenReader, KrakenReaders
 from simulators.kraken.kraken_market_channels import DepthView
 from simulators.kraken.kraken_public import KrakenDay
 from simulators.kraken.kraken_rows import order_row, public_trade_row, trade_row, wsname
@@ -71,7 +71,7 @@ def trade_parts(trades: Iterable[PublicTrade], listing: Listing) -> list[list[ob
 
 
 class V1Readers(KrakenReaders):
-    def _message(self, reader: Reader, kind: str, rows: Sequence[Row]) -> object:
+    def _message(self, reader: KrakenReader, kind: str, rows: Sequence[Row]) -> object:
         reader.sequence += 1
         return [rows, self.channel, {"sequence": reader.sequence}]
 

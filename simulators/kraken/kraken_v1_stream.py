@@ -48,7 +48,7 @@ class KrakenV1Stream:
         self._days = days
         self._tokens = tokens
         self._rest = rest
-        self._pairs = KrakenPairs(exchange.listings.values())
+        self._pairs = KrakenPairs(exchange.listings)
         self._views: dict[tuple[str, int], V1DepthView] = {}
         self._account = V1Account(exchange)
 

@@ -81,7 +81,9 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejectio
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             if request.match_info.http_exception is not None:
-                raise RequestRejectedError("unknown_path", request.path.removeprefix(f"/{name}"))
+                # below its own name only where it shares a port with others
+                is_shared = len(request.match_info.apps) > 1
+                raise RequestRejectedError("unknown_path", request.path.removeprefix(f"/{name}" if is_shared else ""))
             body = await _body_of(request)
             # the router goes by what the path means; a signature is made over the letters that were sent
             if is_private(request.path.removeprefix(f"/{name}")):

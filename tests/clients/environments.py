@@ -2,28 +2,60 @@
 
 import hashlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 _INSTALL_SECONDS = 900
 _UNREACHABLE = re.compile(
-    r"NewConnectionError|ConnectTimeout|ReadTimeout|Max retries|connection broken|from versions: none", re.IGNORECASE
+    r"NewConnectionError|ConnectTimeout|ReadTimeout|Max retries|connection broken|from versions: none"
+    r"|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|dial tcp|Unknown host|Could not transfer",
+    re.IGNORECASE,
 )
 
 
-def environment(cache: pytest.Cache, requirements: Sequence[str]) -> Path:
-    """The Python of an environment with exactly these requirements. Skips where the package registry is out of
-    reach."""
-    name = hashlib.sha256(" ".join((sys.version, *requirements)).encode()).hexdigest()[:16]
+def python_of(version: str) -> Path:
+    """Another Python of this machine, as `python3.12` or among pyenv's. Skips where there is none."""
+    found = shutil.which(f"python{version}")
+    pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    for python in [*pyenv, *([Path(found)] if found else [])]:
+        if subprocess.run([str(python), "-V"], capture_output=True, check=False).returncode == 0:
+            return python
+    pytest.skip(f"there is no Python {version} on this machine")
+
+
+def installed(cache: pytest.Cache, name: str, command: Sequence[str]) -> Path:
+    """A folder of its own in which that command was run once, with its path in place of `{folder}`. Skips where the
+    command is missing or has no registry."""
+    folder = Path(cache.mkdir("clients")) / hashlib.sha256(name.encode()).hexdigest()[:16]
+    if (folder / "complete").exists():
+        return folder
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    words = [word.format(folder=folder) for word in command]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False)
+    if done.returncode:
+        _skip_or_fail(done.stdout + done.stderr)
+    (folder / "complete").touch()
+    return folder
+
+
+def environment(cache: pytest.Cache, requirements: Sequence[str], of: Path = Path(sys.executable)) -> Path:
+    """The Python of an environment with exactly these requirements, made from `of`. Skips where the package registry is
+    out of reach."""
+    name = hashlib.sha256(" ".join((str(of), sys.version, *requirements)).encode()).hexdigest()[:16]
     folder = Path(cache.mkdir("clients")) / name
     python, complete = folder / "bin" / "python", folder / "complete"
     if not complete.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        subprocess.run([str(of), "-m", "venv", "--clear", str(folder)], check=True)
         _pip(python, "install", *requirements)
         complete.touch()
     return python
@@ -46,6 +78,10 @@ def _pip(python: Path, *words: str) -> None:
     command = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False)
     if done.returncode:
-        if _UNREACHABLE.search(done.stderr):
-            pytest.skip(f"the package registry cannot be reached: {done.stderr.strip().splitlines()[-1]}")
-        pytest.fail(done.stderr)
+        _skip_or_fail(done.stderr)
+
+
+def _skip_or_fail(words: str) -> NoReturn:
+    if _UNREACHABLE.search(words):
+        pytest.skip(f"the package registry cannot be reached: {words.strip().splitlines()[-1]}")
+    pytest.fail(words)

@@ -80,6 +80,7 @@ async def test_orders_that_are_cancelled_at_once_fill_the_counter(tmp_path: Path
         {"broker": "partner"},
         {"asset_class": "currency"},
         {"position": "0"},
+        {"close": "{}"},
         {"leverage": "none", "position": "none"},
     ],
 )
