@@ -121,7 +121,7 @@ class CoinbaseExchangeOrders:
             client_order_id=_client_id(fields.get("client_oid")),
             whole=lifetime == "FOK",
             trigger=_trigger(fields, side),
-            self_trade=_SELF_TRADES[fields.get("stp", _DEFAULT_STP)],
+            self_trade=_SELF_TRADES[str(fields.get("stp", _DEFAULT_STP))],
         )
 
     def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
@@ -182,7 +182,7 @@ def _check_fields(fields: Fields) -> None:
             raise RequestRejectedError("invalid_request", name)
     if not isinstance(fields.get("post_only", False), bool):
         raise RequestRejectedError("invalid_request", "post_only")
-    if fields.get("stp", _DEFAULT_STP) not in _SELF_TRADES:
+    if str(fields.get("stp", _DEFAULT_STP)) not in _SELF_TRADES:
         raise RequestRejectedError("invalid_request", "stp")
 
 

@@ -106,8 +106,10 @@ class KrakenAccount:
 
     def _trade_balance(self, fields: Fields) -> object:
         """All that the account owns, in one asset; nothing is borrowed."""
-        [asset] = assets_in({"asset": fields.get("asset") or "ZUSD"}) or ["ZUSD"]
-        worth = equity(self._exchange, asset)
+        assets = assets_in(fields) or ["ZUSD"]
+        if len(assets) > 1:
+            raise RequestRejectedError("invalid_request", "asset")
+        worth = equity(self._exchange, assets[0])
         nothing = dict.fromkeys(("m", "n", "c", "v"), "0.0000")
         whole = fixed_text(worth.quantize(_EQUITY_STEP, ROUND_DOWN), 4)
         return {"eb": whole, "tb": whole, **nothing, "e": whole, "mf": whole}

@@ -183,11 +183,19 @@ class KrakenV1Stream:
             if event == "addOrder":
                 return {"descr": row["descr"]["order"], **({"txid": row["txid"][0]} if "txid" in row else {})}
             return dict(row)
-        names = [{"txid": name} for name in asked.get("txid") or []]
-        names += [{"cl_ord_id": name} for name in asked.get("cl_ord_id") or []]
+        names = [{"txid": name} for name in _listed(asked, "txid")]
+        names += [{"cl_ord_id": name} for name in _listed(asked, "cl_ord_id")]
         for name in names:
             call(name)
         return {}
+
+
+def _listed(fields: Fields, name: str) -> list[object]:
+    """Raises RequestRejectedError."""
+    rows = fields.get(name) or []
+    if not isinstance(rows, list):
+        raise RequestRejectedError("invalid_request", name)
+    return rows
 
 
 def _key(channel: str, listing: Listing) -> str:

@@ -177,6 +177,7 @@ async def test_orders_and_their_reports(v1: V1) -> None:
         ("addOrder", {"pair": "XBT/NONE", "type": "buy", "ordertype": "market", "volume": "1"}, "Unknown asset"),
         ("cancelOrder", {"txid": ["OAAAAA-AAAAA-AAAAAA"]}, "EOrder:Unknown order"),
         ("addOrder", {"token": "x"}, "ESession:Invalid session"),
+        ("cancelOrder", {"txid": 5}, "EGeneral:Invalid arguments:txid"),
     ],
     ids=str,
 )
