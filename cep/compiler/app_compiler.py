@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cep.compiler.aggregation_compiler import AggregationPlan, aggregation_plan
+from cep.compiler.aggregation_reads import Buckets
 from cep.compiler.expression_code import placed
 from cep.compiler.limit_annotation import app_limits
 from cep.compiler.own_calls import bound, define_functions
@@ -45,6 +46,10 @@ ACTIONS = "there are log and stream, and wait where the stream has a sink"
 STORED_ERRORS = "write action = 'stream', and insert the rows of the stream behind `!` into a stored table"
 TRIGGER_COLUMNS = (TypedColumn("triggered_time", "long"),)
 MakeTrigger = Callable[[PartContext, Receiver], Trigger]
+
+
+WITHOUT_MEANING = ("async", "config", "info")
+"""Annotations of a stream that are read, as in Siddhi, and mean nothing: how rows are handed on, and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,8 @@ def _readable(plan: AppPlan) -> dict[str, Columns]:
 
 
 def _readable_with(plan: AppPlan, inner: Mapping[str, Columns]) -> Readable:
-    return Readable({**_readable(plan), **inner}, frozenset(plan.windows), plan.tables, plan.of_aggregations)
+    buckets = {name: Buckets(one.columns, one.durations) for name, one in plan.aggregations.items()}
+    return Readable({**_readable(plan), **inner}, frozenset(plan.windows), plan.tables, buckets)
 
 
 def _define(plan: AppPlan, definition: Definition, environment: Environment) -> None:
@@ -166,7 +172,7 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
 
 def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:
     for annotation in definition.annotations:
-        if annotation.name.lower() in (*KINDS, "async"):
+        if annotation.name.lower() in (*KINDS, *WITHOUT_MEANING):
             # a host's, and to the app a stream like any other; rows have one order, however they are handed on
             continue
         if annotation.name.lower() != "onerror":

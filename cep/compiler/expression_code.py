@@ -30,7 +30,7 @@ from cep.language.expression_tree import (
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.chunks import Row
 from cep.parts.scope import Code, Environment, Scope, TableCode, unknown
-from cep.parts.values import NUMERIC, wider
+from cep.parts.values import NUMERIC, as_float, wider
 
 _EARLIER = "a pattern has earlier rows, as in `from every a = S, b = S select a.price, b.price`"
 _ELSEWHERE = {
@@ -130,7 +130,9 @@ class ExpressionCompiler:
         numbers = left.type in NUMERIC and right.type in NUMERIC
         if not numbers and left.type != right.type and "object" not in (left.type, right.type):
             raise AppTextError(node.at, f"{left.type} cannot be compared with {right.type}")
-        is_null, a, b = self._bound(left, right)
+        # Java's engine compares a long with a float exactly here, and by size as floats
+        sides = (left, right) if "long" in (left.type, right.type) else _as_compared(left, right)
+        is_null, a, b = self._bound(*sides)
         if node.operator == "==":
             return Code(f"(not ({is_null}) and {a} == {b})", "bool")
         return Code(f"({is_null} or {a} != {b})", "bool")
@@ -139,7 +141,7 @@ class ExpressionCompiler:
         left, right = self.code_of(node.left), self.code_of(node.right)
         if left.type not in NUMERIC or right.type not in NUMERIC:
             raise AppTextError(node.at, f"{node.operator} compares numbers, and these are {left.type} and {right.type}")
-        is_null, a, b = self._bound(left, right)
+        is_null, a, b = self._bound(*_as_compared(left, right))
         return Code(f"(not ({is_null}) and {a} {node.operator} {b})", "bool")
 
     def _arithmetic(self, node: Operation) -> Code:
@@ -147,7 +149,7 @@ class ExpressionCompiler:
         type_ = wider(left.type, right.type) if left.type in NUMERIC and right.type in NUMERIC else None
         if type_ is None:
             raise AppTextError(node.at, f"{node.operator} cannot be applied to {left.type} and {right.type}")
-        is_null, a, b = self._bound(left, right)
+        is_null, a, b = self._bound(*(_as_compared(left, right) if type_ == "float" else (left, right)))
         value = {"/": f"quotient({a}, {b})", "%": f"remainder({a}, {b})"}.get(node.operator, f"{a} {node.operator} {b}")
         if type_ in _ROUNDED and node.operator not in ("/", "%"):
             value = f"{_ROUNDED[type_]}({value})"
@@ -178,12 +180,27 @@ class ExpressionCompiler:
         return f"v{self._temporary}"
 
 
+def _as_compared(left: Code, right: Code) -> tuple[Code, Code]:
+    """As Java compares and computes with a float: a whole number beside it is rounded to 32 bits first."""
+    return _beside(left, right), _beside(right, left)
+
+
+def _beside(code: Code, other: Code) -> Code:
+    if other.type != "float" or code.type not in ("int", "long"):
+        return code
+    if code.is_constant:
+        rounded = as_float(cast(int, code.constant))
+        return Code(repr(rounded), "float", rounded)
+    return Code(f"converted({code.source}, 'float')", "float")
+
+
 def _constant(node: Constant | Duration) -> Code:
     if isinstance(node, Duration):
         return Code(repr(node.milliseconds), "long", node.milliseconds)
-    if isinstance(node.value, float) and not math.isfinite(node.value):
+    value = as_float(node.value) if node.type == "float" and isinstance(node.value, float) else node.value
+    if isinstance(value, float) and not math.isfinite(value):
         raise AppTextError(node.at, f"this number is too large for {node.type}")
-    return Code(repr(node.value), node.type, node.value)
+    return Code(repr(value), node.type, value)
 
 
 def _no_function(at: Place, name: str) -> AppTextError:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from cep.compiler.aggregation_reads import Finds, aggregation_finds
+from cep.compiler.aggregation_reads import Buckets, Finds, aggregation_finds
 from cep.compiler.stages import MakeStage, RowPasses, filter_stage, row_condition, source_columns
 from cep.compiler.stream_functions import stream_function
 from cep.compiler.window_arguments import MakeWindow
@@ -34,10 +34,10 @@ class SidePlan:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What an app keeps by name: tables, and the columns of aggregations."""
+    """What an app keeps by name."""
 
     tables: Mapping[str, Table]
-    aggregations: Mapping[str, Columns]
+    aggregations: Mapping[str, Buckets]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,9 @@ def join_plan(
         else _side(side, read, sources, kept, environment)
         for side in (read.left, read.right)
     )
+    _check_keeps(read, left, right)
     left, right = (
-        replace(plan, finds=aggregation_finds(side.at, read.within, read.per, cast(Scope, asks), environment))
+        replace(plan, finds=_finds(side, read, stored, cast(Scope, asks), environment))
         if side.source.name in stored.aggregations
         else plan
         for side, plan, asks in ((read.left, left, right_scope), (read.right, right, left_scope))
@@ -99,13 +100,25 @@ def join_plan(
     return JoinPlan(left, right, row_condition(read.on, cast(Scope, scope), environment)), scope
 
 
+def _finds(side: StreamInput, read: JoinInput, stored: Stored, asks: Scope, environment: Environment) -> Finds:
+    durations = stored.aggregations[side.source.name].durations
+    return aggregation_finds(side.at, read.within, read.per, asks, environment, durations)
+
+
+def _check_keeps(read: JoinInput, left: SidePlan, right: SidePlan) -> None:
+    """Raises AppTextError where no row could ever meet another."""
+    if read.kind == "inner" and all(side.window is PassingWindow for side in (left, right)):
+        problem = "no row of this join can ever meet another, as neither side keeps any: give one of them a window"
+        raise AppTextError(read.at, problem)
+
+
 def _stored_side(side: StreamInput, read: JoinInput, stored: Stored) -> tuple[SidePlan, RowScope]:
     """A table or an aggregation is met, and starts nothing itself."""
     if side.handlers or side.is_unidirectional:
         problem = "a table or an aggregation in a join takes no filter, window or `unidirectional`"
         raise AppUnsupportedError(side.at, problem)
     name, table = side.source.name, stored.tables.get(side.source.name)
-    columns = stored.aggregations[name] if table is None else table.columns
+    columns = stored.aggregations[name].columns if table is None else table.columns
     scope = RowScope(columns, frozenset((side.alias or name, name)))
     is_outer = read.kind in ("full", "left" if side is read.left else "right")
     plan = SidePlan(name, (), None, len(columns), triggers=False, is_outer=is_outer, table=table)
@@ -139,10 +152,18 @@ def _side(
         before=tuple(before),
         window=window,
         width=len(scope.columns),
-        triggers=side.is_unidirectional or not other.is_unidirectional,
+        triggers=_triggers(side, other, is_left=is_left, is_kept=name in kept),
         is_outer=read.kind in ("full", "left" if is_left else "right"),
     )
     return plan, scope
+
+
+def _triggers(side: StreamInput, other: StreamInput, *, is_left: bool, is_kept: bool) -> bool:
+    """Whether the side's rows are joined as they come. Of a named window that meets itself those of the left side are:
+    the right side's are the same."""
+    if side.is_unidirectional or other.is_unidirectional:
+        return side.is_unidirectional
+    return is_left or not (is_kept and side.source.name == other.source.name)
 
 
 def _handled(

@@ -26,6 +26,8 @@ from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, u
 
 @dataclass(frozen=True, slots=True)
 class _Place:
+    """`names` has none where no row is ever kept, as of `not`."""
+
     names: frozenset[str]
     columns: Columns
     is_counted: bool = False
@@ -33,27 +35,28 @@ class _Place:
 
 @dataclass(slots=True)
 class PatternScope:
-    """The rows of all places, as the Python variable `row`."""
+    """The rows of all places, as the Python variable `variable`. `order`: the places as `select *` has them."""
 
     places: list[_Place] = field(default_factory=list)
+    order: Sequence[int] = ()
     variable: str = "row"
+    is_selected: bool = True
+    """Whether a step with a count that is named without an index means all of its rows; else the last one."""
 
     def all_columns(self, at: Place) -> tuple[list[str], Columns]:
-        """What `select *` selects, of every step its attributes: the Python of each and the columns.
+        """What `select *` selects, of every step its attributes, of one with a count those of its first row: the Python
+        of each and the columns. What did not come, as of `not`, is null.
 
-        Raises AppTextError where two steps have one name, AppUnsupportedError where a step may have several rows.
+        Raises AppTextError if two steps have one name.
         """
         sources, columns = list[str](), list[TypedColumn]()
-        for number, place in enumerate(self.places):
-            if place.is_counted:
-                raise AppUnsupportedError(
-                    at, "`select *` of a pattern with counts is not supported: name the attributes"
-                )
-            for position, column in enumerate(place.columns):
+        for number in self.order:
+            for position, column in enumerate(self.places[number].columns):
                 if any(other.name == column.name for other in columns):
                     problem = f"several steps have an attribute {column.name!r}: name what is selected, and as what"
                     raise AppTextError(at, problem)
-                sources.append(f"row_value({self.variable}[{number}], 0, {position})")
+                is_kept = bool(self.places[number].names)
+                sources.append(f"row_value({self.variable}[{number}], 0, {position})" if is_kept else "None")
                 columns.append(column)
         return sources, tuple(columns)
 
@@ -66,27 +69,68 @@ class PatternScope:
         number, place = found
         rows = f"{self.variable}[{number}]"
         if attribute.source is None and attribute.name in place.names:
-            return Code(f"({rows} or None)", "object")
-        for position, column in enumerate(place.columns):
-            if column.name == attribute.name:
-                return Code(f"row_value({rows}, {_index(attribute)}, {position})", column.type)
-        names = frozenset(column.name for column in place.columns)
-        raise unknown(attribute.at, f"there is no attribute {attribute.name!r}", attribute.name, names)
+            return _step_code(rows, attribute)
+        position, column = _column(attribute, place.columns)
+        if attribute.index is not None:
+            return Code(f"row_value({rows}, {_index(attribute)}, {position})", column.type)
+        if place.is_counted and self.is_selected:
+            return Code(f"column_values({rows}, {position})", "object")
+        return Code(f"row_value({rows}, {-1 if place.is_counted else 0}, {position})", column.type)
 
     def _place_of(self, attribute: Attribute) -> tuple[int, _Place] | None:
         for number, place in enumerate(self.places):
             if attribute.source is not None and attribute.source in place.names:
                 return number, place
-            own = attribute.name in place.names or any(column.name == attribute.name for column in place.columns)
-            if attribute.source is None and own:
+            own = bool(place.names) and any(column.name == attribute.name for column in place.columns)
+            if attribute.source is None and (own or attribute.name in place.names):
                 return number, place
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _OwnScope:
+    """What a step's own condition may name: the row that is looked at, as `row`, and the rows that the step has before
+    it, by an index. As in Siddhi `[last]` is the newest of those before, and `[0]` may be the row itself."""
+
+    columns: Columns
+    names: frozenset[str]
+    number: int
+    before: PatternScope
+    is_absent: bool
+
+    def code_of(self, attribute: Attribute) -> Code:
+        if attribute.index is None or (attribute.source or attribute.name) not in self.names:
+            return RowScope(self.columns, self.names, outer=self.before).code_of(attribute)
+        if self.is_absent:
+            raise AppTextError(attribute.at, "no row of `not` is kept, so none has a number")
+        earlier = f"{self.before.variable}[{self.number}]"
+        rows = earlier if attribute.index.is_from_last else f"(*{earlier}, row)"
+        if attribute.source is None:
+            return _step_code(rows, attribute)
+        position, column = _column(attribute, self.columns)
+        return Code(f"row_value({rows}, {_index(attribute)}, {position})", column.type)
+
+
+def _column(attribute: Attribute, columns: Columns) -> tuple[int, TypedColumn]:
+    """Of that name, with its position. Raises AppTextError."""
+    for position, column in enumerate(columns):
+        if column.name == attribute.name:
+            return position, column
+    names = frozenset(column.name for column in columns)
+    raise unknown(attribute.at, f"there is no attribute {attribute.name!r}", attribute.name, names)
+
+
+def _step_code(rows: str, attribute: Attribute) -> Code:
+    """Of a step itself, for `is null`: all of its rows, or the one that the index names."""
+    found = f"({rows} or None)" if attribute.index is None else f"row_at({rows}, {_index(attribute)})"
+    return Code(found, "object")
+
+
 def _index(attribute: Attribute) -> int:
-    if attribute.index is None:
+    index = attribute.index
+    if index is None:
         return 0
-    return -1 - attribute.index.offset if attribute.index.is_from_last else attribute.index.offset
+    return -1 - index.offset if index.is_from_last else index.offset
 
 
 def pattern_plan(
@@ -96,7 +140,8 @@ def pattern_plan(
     compiler = _Steps(sources, environment)
     compiler.add_all(read.steps)
     steps = _with_absence_in_every(compiler.steps) if read.kind == "sequence" else tuple(compiler.steps)
-    scope = PatternScope(compiler.places)
+    order = [part.place for step in compiler.steps for part in step.ordered]
+    scope = PatternScope(compiler.places, order)
     return PatternPlan(read.kind, steps, len(compiler.places), read.within), scope
 
 
@@ -143,26 +188,24 @@ class _Steps:
         name = step.source.mark + step.source.name
         reference = None if isinstance(step, AbsentStep) else step.reference
         own_names = frozenset((reference or step.source.name,))
-        before = PatternScope(list(self.places), "match")
-        scope = RowScope(columns, own_names, outer=before)
-        condition = self._condition(step, scope)
+        before = PatternScope(list(self.places), variable="match", is_selected=False)
+        place, is_absent = len(self.places), isinstance(step, AbsentStep)
+        condition = self._condition(step, _OwnScope(columns, own_names, place, before, is_absent))
         passes, looks_back = (
             cast(Passes, function_of(condition, "row, at, match", self.environment)),
             "match" in condition,
         )
-        place = len(self.places)
         if isinstance(step, AbsentStep):
             if step.wait == 0:
                 raise AppTextError(step.at, "`not` must wait longer than 0")
-            # no row of it is ever there to be read
-            self.places.append(_Place(frozenset(), ()))
+            self.places.append(_Place(frozenset(), columns))
             return Part(place, name, passes, is_absent=True, looks_back=looks_back, wait=step.wait)
         self.places.append(_Place(own_names, columns, step.is_counted))
         if step.most is not None and step.most < step.least:
             raise AppTextError(step.at, "the most is less than the least")
         return Part(place, name, passes, looks_back=looks_back)
 
-    def _condition(self, step: StreamStep | AbsentStep, scope: RowScope) -> str:
+    def _condition(self, step: StreamStep | AbsentStep, scope: _OwnScope) -> str:
         conditions = list[Expression]()
         for handler in step.handlers:
             if not isinstance(handler, Filter):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from cep.compiler.aggregation_reads import Buckets
 from cep.compiler.expression_code import ExpressionCompiler, function_made, function_of, row_function, tuple_source
 from cep.compiler.fused_query import FusedPlan, aggregated_name, fused_plan, query_shape
 from cep.compiler.join_compiler import JoinPlan, JoinScope, Stored, join_plan
@@ -87,7 +88,7 @@ class Readable:
     streams: Mapping[str, Columns]
     windows: frozenset[str]
     tables: Mapping[str, Table]
-    aggregations: Mapping[str, Columns] = field(default_factory=dict)
+    aggregations: Mapping[str, Buckets] = field(default_factory=dict)
 
 
 def _check_is_stream(read: StreamInput, readable: Readable) -> None:
@@ -197,6 +198,7 @@ class Selecting:
     def plan(self, at: Place, selection: Selection, kind: EventKind) -> tuple[SelectorPlan, Columns]:
         sources, columns = self._outputs(at, selection.columns)
         having = None if selection.having is None else self._having(selection.having, columns)
+        order = tuple((self._place(one.attribute, columns, sources), one.is_descending) for one in selection.order_by)
         group = self._group(selection.group_by)
         plan = SelectorPlan(
             outputs=cast(Outputs, self._with_aggregated(tuple_source(sources), "row, at, aggregated")),
@@ -204,7 +206,8 @@ class Selecting:
             arguments=row_function(self.arguments, "row, at", self.environment),
             kinds=tuple(self.kinds),
             group=None if group is None else cast(Group, function_of(group, "row, at", self.environment)),
-            order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
+            order=order,
+            width=len(columns),
             limit=None if selection.limit is None else _number(selection.limit, "limit"),
             offset=0 if selection.offset is None else _number(selection.offset, "offset"),
             wanted=WANTED["all" if self.is_snapshot else kind],
@@ -242,6 +245,18 @@ class Selecting:
         self.arguments.append(arguments[0].source if arguments else "None")
         return Code(aggregated_name(len(self.kinds) - 1), kind.type)
 
+    def _place(self, attribute: Attribute, columns: Columns, sources: list[str]) -> int:
+        """Of the output that is ordered by; one that is not selected comes behind those that are."""
+        for position, column in enumerate(columns):
+            if column.name == attribute.name and attribute.source is None:
+                return position
+        try:
+            sources.append(self.scope.code_of(attribute).source)
+        except AppTextError:
+            names = [column.name for column in columns]
+            raise unknown(attribute.at, f"there is no attribute {attribute.name!r}", attribute.name, names) from None
+        return len(sources) - 1
+
     def _group(self, attributes: Sequence[Attribute]) -> str | None:
         """Of one attribute its value is the key."""
         sources = [self.scope.code_of(attribute).source for attribute in attributes]
@@ -258,16 +273,6 @@ class Selecting:
     def _having(self, condition: Expression, columns: Columns) -> str:
         scope = RowScope(columns, frozenset(), "out", outer=self.scope)
         return ExpressionCompiler(scope, self._aggregated).condition_of(condition)
-
-
-def _position(attribute: Attribute, columns: Columns) -> int:
-    for position, column in enumerate(columns):
-        if column.name == attribute.name:
-            return position
-    names = [column.name for column in columns]
-    raise unknown(
-        attribute.at, f"{attribute.name!r} is not selected, so nothing can be ordered by it", attribute.name, names
-    )
 
 
 def _number(node: Expression, word: str) -> int:

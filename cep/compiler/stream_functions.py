@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.expression_code import ExpressionCompiler, row_function
 from cep.compiler.log_stage import log_stage
 from cep.compiler.stages import MakeStage
 from cep.functions.collection_functions import at_path, dumped
@@ -17,8 +17,8 @@ from cep.parts.chunks import Chunk, Receiver, Row
 from cep.parts.scope import Columns, Environment, RowScope, TypedColumn
 from cep.parts.values import NUMERIC
 
-Added = Callable[[Any, Any], Iterable[Row]]
-"""Of two values, neither of them null: the new columns, once for each row that comes of it."""
+Added = Callable[..., Iterable[Row]]
+"""Of values, none of them null: the new columns, once for each row that comes of it."""
 
 
 def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
@@ -30,23 +30,25 @@ def stream_function(call: FunctionCall, scope: RowScope, environment: Environmen
     if call.full_name == "log":
         return log_stage(call, codes, environment), scope
     function = STREAM_FUNCTIONS[call.full_name]
-    if len(codes) != 2 or any(code.type not in wanted for code, wanted in zip(codes, function.takes, strict=False)):
+    if function.longer is not None and len(codes) == len(function.longer.takes):
+        function = function.longer
+    fits = len(codes) == len(function.takes)
+    if not fits or any(code.type not in wanted for code, wanted in zip(codes, function.takes, strict=True)):
         raise AppTextError(call.at, f"#{call.full_name}() takes {function.what}")
-    source = f"({codes[0].source}, {codes[1].source})"
-    given = cast(Callable[[Row, int], Row], function_of(source, "row, at", environment))
+    given = row_function([code.source for code in codes], "row, at", environment)
     return _adding(given, function.added), RowScope((*scope.columns, *function.columns), scope.names)
 
 
 def _adding(given: Callable[[Row, int], Row], added: Added) -> MakeStage:
-    """A row without one of both values is dropped; what comes of a chunk stays together."""
+    """A row without one of the values is dropped; what comes of a chunk stays together."""
 
     def make(_: PartContext, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:
             out: Chunk = []
             for kind, at, row in chunk:
-                first, second = given(row, at)
-                if first is not None and second is not None:
-                    out += [(kind, at, (*row, *columns)) for columns in added(first, second)]
+                values = given(row, at)
+                if None not in values:
+                    out += [(kind, at, (*row, *columns)) for columns in added(*values)]
             if out:
                 emit(out)
 
@@ -57,18 +59,19 @@ def _adding(given: Callable[[Row, int], Row], added: Added) -> MakeStage:
 
 @dataclass(frozen=True, slots=True)
 class AddingFunction:
-    """`takes`: the types of both arguments; `what`: in words."""
+    """`takes`: the types of the arguments; `what`: in words; `longer`: with more of them."""
 
-    takes: tuple[tuple[ValueType, ...], tuple[ValueType, ...]]
+    takes: tuple[tuple[ValueType, ...], ...]
     what: str
     columns: Columns
     added: Added
+    longer: "AddingFunction | None" = None
 
 
-def _cartesian(theta: float, rho: float) -> list[Row]:
-    """Of an angle in degrees and a radius."""
+def _cartesian(theta: float, rho: float, *height: float) -> list[Row]:
+    """Of an angle in degrees and a radius; a height stays as it is."""
     angle = math.radians(theta)
-    return [(rho * math.cos(angle), rho * math.sin(angle))]
+    return [(rho * math.cos(angle), rho * math.sin(angle), *map(float, height))]
 
 
 def _json_parts(value: Any, path: str) -> list[Row]:
@@ -83,12 +86,15 @@ def _text_parts(text: str, pattern: str) -> list[Row]:
 
 
 APART = "a text, and where to take it apart"
+POLAR = "two numbers, an angle in degrees and a radius, and a height where there is one"
+CARTESIAN: Columns = (TypedColumn("x", "double"), TypedColumn("y", "double"))
 STREAM_FUNCTIONS: Mapping[str, AddingFunction] = {
     "pol2Cart": AddingFunction(
         (NUMERIC, NUMERIC),
-        "two numbers: an angle in degrees and a radius",
-        (TypedColumn("x", "double"), TypedColumn("y", "double")),
+        POLAR,
+        CARTESIAN,
         _cartesian,
+        AddingFunction((NUMERIC, NUMERIC, NUMERIC), POLAR, (*CARTESIAN, TypedColumn("z", "double")), _cartesian),
     ),
     "json:tokenize": AddingFunction(
         (("string", "object"), ("string",)), APART, (TypedColumn("jsonElement", "string"),), _json_parts

@@ -6,12 +6,30 @@ from typing import cast
 from cep.compiler.expression_code import ExpressionCompiler, function_of, row_function
 from cep.language.app_ends import KINDS
 from cep.language.app_tree import Assignment, DeleteFrom, InsertInto, TableDefinition, UpdateTable
-from cep.language.expression_tree import Expression, InTable
+from cep.language.expression_tree import Expression, InTable, Place, ValueType
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.scope import Code, Columns, Environment, RowScope, Scope, TableCode, check_fits, columns_of, unknown
+from cep.parts.scope import (
+    Code,
+    Columns,
+    Environment,
+    RowScope,
+    Scope,
+    TableCode,
+    TypedColumn,
+    check_fits,
+    columns_of,
+    unknown,
+)
 from cep.parts.tables import Changed, Meets, Table, TableWrite
 
 _KEY, _INDEX = "primarykey", "index"
+FITTING: Mapping[ValueType, tuple[ValueType, ...]] = {
+    "long": ("int",),
+    "float": ("int", "long", "double"),
+    "double": ("int", "long", "float"),
+    "decimal": ("int", "long"),
+}
+"""Types that a column takes besides its own. Siddhi takes any and leaves it as it is: a double in a column of ints."""
 
 
 def table_of(definition: TableDefinition) -> Table:
@@ -80,10 +98,20 @@ def _changed(output: UpdateTable, table: Table, columns: Columns, scope: RowScop
             place, code = _assigned(one, output, table, scope)
             sources[place] = code.source
     else:
+        _check_named(output, table, columns)
         for place, column in enumerate(table.columns):
             given = [position for position, one in enumerate(columns) if one.name == column.name]
             sources[place] = f"row[{given[0]}]" if given else sources[place]
     return row_function(sources, "row, at, kept", environment)
+
+
+def _check_named(output: UpdateTable, table: Table, columns: Columns) -> None:
+    """Raises AppTextError where an update by name gives what the table has not."""
+    wrong = next((one for one in columns if one not in table.columns), None)
+    if wrong is not None and not output.inserts_missing:
+        names, what = [one.name for one in table.columns], f"{wrong.name!r}, which is {wrong.type} here"
+        problem = f"{output.target.name!r} has no column {what}: write what changes after `set`"
+        raise unknown(output.at, problem, wrong.name, [] if wrong.name in names else names)
 
 
 def _assigned(one: Assignment, output: UpdateTable, table: Table, scope: RowScope) -> tuple[int, Code]:
@@ -92,7 +120,14 @@ def _assigned(one: Assignment, output: UpdateTable, table: Table, scope: RowScop
         names = [column.name for column in table.columns]
         raise unknown(one.target.at, f"there is no attribute {one.target.name!r}", one.target.name, names)
     code = ExpressionCompiler(scope).code_of(one.value)
-    wanted = table.columns[places[0]].type
-    if code.type != wanted:
-        raise AppTextError(one.target.at, f"{one.target.name!r} is {wanted}, and this value is {code.type}")
-    return places[0], code
+    return places[0], _as_column(one.target.at, table.columns[places[0]], code)
+
+
+def _as_column(at: Place, column: TypedColumn, code: Code) -> Code:
+    """The value as the column's type: whole numbers fit into wider types and into float and double, a double into a
+    float. Raises AppTextError where it does not fit."""
+    if code.type == column.type:
+        return code
+    if code.type not in FITTING.get(column.type, ()):
+        raise AppTextError(at, f"{column.name!r} is {column.type}, and this value is {code.type}")
+    return Code(f"converted({code.source}, {column.type!r})", column.type)

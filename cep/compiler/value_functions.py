@@ -13,7 +13,18 @@ from cep.functions.time_functions import TIME_FUNCTIONS
 from cep.language.expression_tree import FunctionCall, ValueType
 from cep.language.language_errors import AppTextError
 from cep.parts.scope import Code
-from cep.parts.values import NUMERIC, Value, as_float, as_int, as_long, converted, quotient, remainder, wider
+from cep.parts.values import (
+    NUMERIC,
+    Value,
+    as_float,
+    as_int,
+    as_long,
+    converted,
+    float_text,
+    quotient,
+    remainder,
+    wider,
+)
 
 FunctionCode = Callable[[FunctionCall, Sequence[Code]], Code]
 _TYPES: tuple[ValueType, ...] = ("string", "int", "long", "float", "double", "decimal", "bool", "object")
@@ -64,17 +75,30 @@ def row_value(rows: Sequence[tuple[object, ...]], index: int, column: int) -> ob
     return rows[index][column] if -len(rows) <= index < len(rows) else None
 
 
+def row_at(rows: Sequence[tuple[object, ...]], index: int) -> tuple[object, ...] | None:
+    """One of a pattern's rows; None where there is no such row. From the end where `index` is negative."""
+    return rows[index] if -len(rows) <= index < len(rows) else None
+
+
+def column_values(rows: Sequence[tuple[object, ...]], column: int) -> tuple[object, ...]:
+    """A column of all of a pattern's rows."""
+    return tuple(row[column] for row in rows)
+
+
 LIBRARY = (*STRING_FUNCTIONS, *MATH_FUNCTIONS, *TIME_FUNCTIONS, *COLLECTION_FUNCTIONS)
 
 RUNTIME_NAMES: Mapping[str, object] = {
     **{one.runtime_name: one.called for one in LIBRARY},
     "row_value": row_value,
+    "row_at": row_at,
+    "column_values": column_values,
     "as_int": as_int,
     "as_long": as_long,
     "as_float": as_float,
     "quotient": quotient,
     "remainder": remainder,
     "converted": converted,
+    "float_text": float_text,
     "cast_value": cast_value,
     "first_not_null": first_not_null,
     "largest": largest,
@@ -118,13 +142,20 @@ def _listed(arguments: Sequence[Code]) -> str:
 def _convert(call: FunctionCall, arguments: Sequence[Code]) -> Code:
     _counted(call, arguments, 2, 2)
     wanted = _type_argument(call, arguments, 1)
-    return Code(f"converted({arguments[0].source}, {wanted!r})", wanted)
+    return _as_type(arguments[0], wanted, f"converted({arguments[0].source}, {wanted!r})")
 
 
 def _cast(call: FunctionCall, arguments: Sequence[Code]) -> Code:
     _counted(call, arguments, 2, 2)
     wanted = _type_argument(call, arguments, 1)
-    return Code(f"cast_value({arguments[0].source}, {wanted!r}, {arguments[0].type!r})", wanted)
+    return _as_type(arguments[0], wanted, f"cast_value({arguments[0].source}, {wanted!r}, {arguments[0].type!r})")
+
+
+def _as_type(given: Code, wanted: ValueType, source: str) -> Code:
+    if given.type == "float" and wanted == "string":
+        return Code(f"float_text({given.source})", wanted)
+    # as in Siddhi, a null is not true
+    return Code(f"({source} or False)" if wanted == "bool" else source, wanted)
 
 
 def _if_then_else(call: FunctionCall, arguments: Sequence[Code]) -> Code:

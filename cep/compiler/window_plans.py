@@ -64,7 +64,7 @@ def _length(given: WindowArguments) -> MakeWindow:
 
 def _length_batch(given: WindowArguments) -> MakeWindow:
     given.counted(1, 2)
-    length, kind = given.length(0), StreamedLengthBatchWindow if given.flag(1) else LengthBatchWindow
+    length, kind = given.length(0), StreamedLengthBatchWindow if given.truth(1) else LengthBatchWindow
     if length == 0:
         return EmptyBatchWindow
     return lambda context, emit: kind(context, emit, length)
@@ -86,8 +86,8 @@ def _time_batch(given: WindowArguments) -> MakeWindow:
     milliseconds, last = given.time(0), len(given.call.arguments) - 1
     if milliseconds == 0:
         raise AppTextError(given.call.arguments[0].at, "a batch must last longer than 0")
-    streams = given.flag(last) or False
-    start = given.time(1) if last >= 1 and given.flag(1) is None else None
+    streams = given.truth(2) if last == 2 else given.flag(1) or False
+    start = given.time(1) if last == 2 or (last == 1 and given.flag(1) is None) else None
     return lambda context, emit: TimeBatchWindow(context, emit, milliseconds, start, streams=streams)
 
 

@@ -240,21 +240,28 @@ def _of_answers(case: AppCase, engine: StreamEngine) -> Iterable[str]:
             rows = None
         theirs = None if isinstance(wanted, str) else wanted or []
         if rows is not None and theirs is not None and " order by " not in text:
-            rows, theirs = sorted(rows, key=repr), sorted(theirs, key=repr)
+            rows, theirs = sorted(rows, key=_place_in_set), sorted(theirs, key=_place_in_set)
         if not same_values(rows, theirs):
             yield f"{text}: gives {rows}, and {theirs} was expected"
 
 
 def _sorted(chunk: Sequence[Any]) -> list[Any]:
     """The chunk with its rows in an order of their own."""
-    return [sorted(part, key=repr) if isinstance(part, list) else part for part in chunk]
+    return [sorted(part, key=_place_in_set) if isinstance(part, list) else part for part in chunk]
+
+
+def _place_in_set(values: Any) -> str:
+    """What rows are sorted by: equal of numbers that count as the same, as of a float and its digits."""
+    if isinstance(values, tuple | list):
+        return f"[{', '.join(map(_place_in_set, values))}]"
+    return f"{values:.5g}" if _is_number(values) else repr(values)
 
 
 def _different(case: AppCase, name: str, got: Sequence[Any], wanted: Sequence[Any]) -> Iterable[str]:
     if not case.times:
         got, wanted = [row[1] for row in got], [row[1] for row in wanted]
     if case.compare == "set":
-        got, wanted = sorted(got, key=repr), sorted(wanted, key=repr)
+        got, wanted = sorted(got, key=_place_in_set), sorted(wanted, key=_place_in_set)
     for place, (mine, theirs) in enumerate(zip(got, wanted, strict=False)):
         if not same_values(mine, theirs):
             yield f"{name}: row {place + 1} is {mine}, and {theirs} was expected"

@@ -73,7 +73,8 @@ def _read(
         columns, kept = plan.windows[name].columns, has.windows[name].rows()
     elif name in plan.aggregations:
         columns, asks = plan.aggregations[name].columns, RowScope((), frozenset())
-        finds = aggregation_finds(query.at, query.within, query.per, asks, environment)
+        durations = plan.aggregations[name].durations
+        finds = aggregation_finds(query.at, query.within, query.per, asks, environment, durations)
         kept = _found(query.at, finds, has.aggregations[name], context.now)
     else:
         known = [*plan.tables, *plan.windows, *plan.aggregations]

@@ -1,5 +1,6 @@
 """The queries of a partition's keys: made with a key's first row, and forgotten where the partition is purged."""
 
+import math
 from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -95,18 +96,22 @@ class PartitionInstances(Stateful):
 
         return receive
 
-    def _on_time(self, _due: int, _what: object) -> None:
-        purge = self._plan.purge
+    def _on_time(self, due: int, _what: object) -> None:
+        """Forget the keys that had no row for so long, from `due` to now: the clock may have leapt past several turns,
+        and what a key waits for until its turn comes before it is forgotten."""
+        purge, now = self._plan.purge, self._context.now
         if purge is None:
             return
-        now = self._context.now
-        self._own.wake_at(now + purge.interval)
-        for key, instance in list(self.by_key.items()):
-            if now - instance.used_at >= purge.idle:
-                self._forget(key, instance)
+        self._own.wake_at(due + purge.interval * ((now - due) // purge.interval + 1))
+        for key, instance in sorted(self.by_key.items(), key=lambda one: one[1].used_at):
+            # what another key gave may have come to this one by now
+            turns = max(0, math.ceil((instance.used_at + purge.idle - due) / purge.interval))
+            until = due + turns * purge.interval
+            if until <= now:
+                self._forget(key, instance, until)
 
-    def _forget(self, key: str, instance: PartitionInstance) -> None:
+    def _forget(self, key: str, instance: PartitionInstance, until: int) -> None:
+        self._context.forget(instance.ranks, until)
         del self.by_key[key]
-        self._context.forget(instance.ranks)
         for junction, reader in instance.outer:
             junction.remove(reader)

@@ -277,7 +277,9 @@ class StreamEngine:
                 side.finds = partial(of_plan.finds, self._aggregations[of_plan.source])
                 continue
             if of_plan.window is None:
-                receiver = join.receiver_of_kept(side, self._windows[of_plan.source].rows)
+                meets_itself = plan.left.source == plan.right.source
+                kept = self._windows[of_plan.source].rows
+                receiver = join.receiver_of_kept(side, kept, meets_itself=meets_itself)
             else:
                 receiver = join.receiver(side, of_plan.window, context)
             junctions[of_plan.source].add(self._staged(of_plan, receiver))

@@ -71,6 +71,8 @@ GROUPS: dict[str, frozenset[str]] = {
 }
 """Where a whole group is expected, its name stands for it."""
 SHORT_UNITS = {"ms": "millisec", "s": "sec", "m": "min", "h": "hour", "d": "day"}
+FRACTION = re.compile(r"\d\.\d*\s*$")
+DISTINCT_COUNT = re.compile(r"\bcount\s*\(\s*distinct\s*$", re.IGNORECASE)
 HABITS = {
     "where": "write the condition in brackets behind the stream, as in `from S[price > 1.0]`",
     "like": "write str:contains(text, part), str:startsWith(text, part) or regex:matches(pattern, text)",
@@ -94,7 +96,7 @@ def syntax_error(text: str, error: UnexpectedInput) -> AppTextError:
         return AppTextError(at, f"what {word} begins has no end: the closing {'}' if word == '{' else word} is missing")
     expected = _expected(error)
     what = f"`{word}` is unexpected" if word else "the text ends too early"
-    habit = _habit(word.lower(), text[:offset].split(), expected)
+    habit = _habit(word.lower(), text[:offset], expected)
     if habit:
         return AppTextError(at, f"{what}: {habit}")
     nearest = get_close_matches(word.lower(), _known_words(expected), n=1, cutoff=0.7) if word else []
@@ -102,20 +104,41 @@ def syntax_error(text: str, error: UnexpectedInput) -> AppTextError:
     return AppTextError(at, f"{what}{advice}: expected {_in_words(expected)}")
 
 
-def _habit(word: str, before: list[str], expected: set[str]) -> str | None:
-    """What to write, where the word is a habit from SQL. `before`: the text's words up to it."""
-    last = before[-1].lower() if before else ""
+def _habit(word: str, before: str, expected: set[str]) -> str | None:
+    """What to write, where the word is a habit from elsewhere, or what is missing. `before`: the text up to it."""
+    words = before.split()
+    last = words[-1].lower() if words else ""
     if word in SHORT_UNITS and expected & set(UNITS):
         return f"write `{SHORT_UNITS[word]}`"
-    if word == "=" and "IS_EQUAL" in expected:
-        return "equal is `==`"
-    if word == ">" and last.endswith("<"):
-        return "unequal is `!=`"
-    if word == "when" and last.endswith("case"):
-        return "write ifThenElse(condition, value, other value) in place of `case`"
-    if word in ("", ";") and "_INSERT" in expected:
-        return "an `insert into` is missing: a query says where its rows go"
-    return HABITS.get(word)
+    said = (
+        (word == "=" and "IS_EQUAL" in expected, "equal is `==`"),
+        (word == ">" and last.endswith("<"), "unequal is `!=`"),
+        (
+            word == "when" and last.endswith("case"),
+            "write ifThenElse(condition, value, other value) in place of `case`",
+        ),
+        (word in ("", ";") and "_END" in expected, "an `end` is missing: a partition ends with `end;`"),
+        (word in ("", ";") and "_INSERT" in expected, "an `insert into` is missing: a query says where its rows go"),
+        (_is_fraction_of_time(word, before, expected), "a time has whole numbers, as `1 sec 500 milliseconds`"),
+        (bool(DISTINCT_COUNT.search(before)), "write distinctCount(…), which counts different values"),
+        (
+            word in ("and", "or") and "_WITHIN" in expected and "AND" not in expected,
+            "`and` and `or` join two steps, not more: write the third one after `->`, or in a pattern of its own",
+        ),
+    )
+    return next((advice for is_so, advice in said if is_so), HABITS.get(word))
+
+
+def _is_fraction_of_time(word: str, before: str, expected: set[str]) -> bool:
+    """As in `0.5 sec` and `for 0.5 sec`."""
+    if word == ".":
+        return bool(expected & set(UNITS))
+    return _is_unit(word) and bool(FRACTION.search(before))
+
+
+def _is_unit(word: str) -> bool:
+    """Of time, as `sec` or `milliseconds`."""
+    return word in UNIT_WORDS or word.rstrip("s") in (*SHORT_UNITS.values(), "second", "minute", "millisecond")
 
 
 def _offset(text: str, error: UnexpectedInput) -> int:

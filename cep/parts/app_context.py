@@ -34,6 +34,15 @@ class Stateful:
                 setattr(self, name, value)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Parts that are being forgotten, and what they still wait for up to a time."""
+
+    ranks: range
+    until: int
+    waits: list[tuple[int, int, int, Any]]
+
+
 class AppContext:
     """Of one running app. Its clock moves with the log's rows.
 
@@ -56,19 +65,33 @@ class AppContext:
         """What the parts that are made now belong to: a query, a table."""
         self._owners: dict[int, str] = {}
         self._wakes: dict[int, Wake] = {}
+        self._ending: _Ending | None = None
+        self._calls: list[tuple[int, int, int, Any]] = []
+        """What is due now: rank, due, number, what it gave."""
 
     def part(self) -> "PartContext":
         self.ranks += 1
         return PartContext(self, self.ranks)
 
-    def forget(self, ranks: range) -> None:
-        """Parts that are no longer there, with all that they wait for."""
+    def forget(self, ranks: range, until: int) -> None:
+        """Parts that are there no longer. What they wait for up to `until` comes first, in the order of its times; the
+        rest goes with them."""
+        called = [(due, number, rank, what) for rank, due, number, what in self._calls]
+        ending = [wait for wait in (*self._waits, *called) if wait[2] in ranks and wait[0] <= until]
+        self._waits[:] = [wait for wait in self._waits if wait[2] not in ranks]
+        self._calls[:] = [call for call in self._calls if call[0] not in ranks]
+        for waits in (self._waits, self._calls, ending):
+            heapq.heapify(waits)
+        self._ending = _Ending(ranks, until, ending)
+        while ending:
+            due, _, rank, what = heapq.heappop(ending)
+            if rank in self._wakes:
+                self._wakes[rank](due, what)
+        self._ending = None
         for rank in ranks:
             self._parts.pop(rank, None)
             self._owners.pop(rank, None)
             self._wakes.pop(rank, None)
-        self._waits[:] = [wait for wait in self._waits if wait[2] not in ranks]
-        heapq.heapify(self._waits)
 
     def keep(self, rank: int, part: Stateful, wake: Wake | None) -> None:
         self._parts[rank], self._owners[rank] = part, self.owner
@@ -81,7 +104,11 @@ class AppContext:
 
     def wait(self, due: int, rank: int, what: Any) -> None:
         self._number += 1
-        heapq.heappush(self._waits, (due, self._number, rank, what))
+        wait, ending = (due, self._number, rank, what), self._ending
+        if ending is None or rank not in ending.ranks:
+            heapq.heappush(self._waits, wait)
+        elif due <= ending.until:
+            heapq.heappush(ending.waits, wait)
 
     def next_id(self) -> str:
         """The next id of this log: the same each time it is run."""
@@ -135,15 +162,14 @@ class AppContext:
                 self.wait(due, rank, what)
 
     def _wake_due(self) -> None:
-        calls: list[tuple[int, int, int, Any]] = []
-        self._collect(calls, 0)
-        while calls:
-            rank, due, _, what = heapq.heappop(calls)
+        self._collect(0)
+        while self._calls:
+            rank, due, _, what = heapq.heappop(self._calls)
             if rank in self._wakes:
                 self._wakes[rank](due, what)
-            self._collect(calls, rank)
+            self._collect(rank)
 
-    def _collect(self, calls: list[tuple[int, int, int, Any]], rank: int) -> None:
+    def _collect(self, rank: int) -> None:
         """What is due of parts that are not over yet; what an earlier part waits for now
         is due with the next row."""
         too_late = []
@@ -152,7 +178,7 @@ class AppContext:
             if wait[2] < rank:
                 too_late.append(wait)
             else:
-                heapq.heappush(calls, (wait[2], wait[0], wait[1], wait[3]))
+                heapq.heappush(self._calls, (wait[2], wait[0], wait[1], wait[3]))
         for wait in too_late:
             heapq.heappush(self._waits, wait)
 

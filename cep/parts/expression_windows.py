@@ -142,6 +142,8 @@ class ExpressionBatchWindow(Stateful):
         self._includes, self._streams = includes, streams
         self._filling: deque[Event] = deque()
         self._expiring: list[Event] = []
+        self._seen = 0
+        """How many of what fills a join has looked at: as in other batches these keep their times."""
         context.keep(self)
 
     def receive(self, chunk: Chunk) -> None:
@@ -177,8 +179,11 @@ class ExpressionBatchWindow(Stateful):
     def _ended(self, event: Event) -> Chunk:
         """The batch before leaves, and the one that is full comes."""
         now, out = self._context.now, self._before()
-        batch: list[Event] = [(CURRENT, now, row) for _, _, row in self._filling]
+        filling, seen = list(self._filling), self._seen
+        batch: list[Event] = [(CURRENT, at, row) for _, at, row in filling[:seen]]
+        batch += [(CURRENT, now, row) for _, _, row in filling[seen:]]
         self._filling.clear()
+        self._seen = 0
         (batch if self._includes else self._filling).append(event)
         self._expiring = batch
         return [*out, *batch]
@@ -193,11 +198,14 @@ class ExpressionBatchWindow(Stateful):
         return [*((EXPIRED, now, row) for row in left), event]
 
     def state(self) -> object:
-        return self._filling, self._expiring, self._condition.state()
+        return self._filling, self._expiring, self._condition.state(), self._seen
 
     def restore(self, state: Any) -> None:
-        self._filling, self._expiring, condition = state
+        # those of before have no number of what was looked at
+        self._filling, self._expiring, condition, *seen = state
+        self._seen = seen[0] if seen else 0
         self._condition.restore(condition)
 
     def rows(self) -> Iterable[Event]:
-        return self._filling if self._streams else self._expiring
+        self._seen = len(self._filling)
+        return self._filling

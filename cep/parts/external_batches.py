@@ -1,6 +1,7 @@
 """Batches by a time that events have. Semantics are Siddhi 5.1's."""
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 from cep.parts.app_context import PartContext, Stateful
 from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
@@ -32,6 +33,8 @@ class ExternalTimeBatchWindow(Stateful):
         self._filling: dict[Hashable, Event] = {}
         """By key, or by number where there is none; those that came last are last."""
         self._expiring: list[Row] = []
+        self._times: list[int] = []
+        """Of what expires: when each row came."""
         self._first: Row | None = None
         """Of the batch: aggregators are reset before it."""
         self._start, self._end, self._newest, self._due = 0, -1, 0, 0
@@ -94,7 +97,7 @@ class ExternalTimeBatchWindow(Stateful):
     def _flushed(self) -> Chunk:
         """The batch before it expires; then the batch."""
         out: Chunk = [(EXPIRED, self._newest, row) for row in self._expiring]
-        self._expiring = []
+        self._expiring, self._times = [], []
         return [*out, *self._passed()]
 
     def _appended(self) -> Chunk:
@@ -102,7 +105,7 @@ class ExternalTimeBatchWindow(Stateful):
         if not self._filling:
             return []
         before: Chunk = [(EXPIRED, self._newest, row) for row in self._expiring]
-        again: Chunk = [(CURRENT, self._newest, row) for row in self._expiring]
+        again: Chunk = [(CURRENT, at, row) for at, row in zip(self._times, self._expiring, strict=True)]
         reset, *filled = self._passed()
         return [*before, reset, *again, *filled]
 
@@ -111,8 +114,18 @@ class ExternalTimeBatchWindow(Stateful):
         if not filled:
             return []
         self._expiring += [row for _, _, row in filled]
+        self._times += [at for _, at, _ in filled]
         first, self._first = self._first or (), None
         return [(RESET, self._newest, first), *filled]
+
+    def state(self) -> object:
+        return super().state(), self._times
+
+    def restore(self, state: Any) -> None:
+        # a snapshot of an earlier release has no times
+        has_times = len(state) != len(self.STATE)
+        super().restore(state[0] if has_times else state)
+        self._times = state[1] if has_times else [self._newest] * len(self._expiring)
 
     def rows(self) -> Iterable[Event]:
         return [(EXPIRED, self._newest, row) for row in self._expiring]

@@ -64,10 +64,18 @@ class Join:
         side.keeps = made.rows
         return made.receive
 
-    def receiver_of_kept(self, side: JoinSide, keeps: Keeps) -> Receiver:
-        """As `receiver`, of a side that is kept elsewhere: a named window."""
+    def receiver_of_kept(self, side: JoinSide, keeps: Keeps, *, meets_itself: bool) -> Receiver:
+        """As `receiver`, of a side that is kept elsewhere: a named window. Where that meets itself, what one event
+        gives goes on before the next one is joined."""
         side.keeps = keeps
-        return lambda chunk: self.joined(side, chunk)
+        if not meets_itself:
+            return lambda chunk: self.joined(side, chunk)
+
+        def receive(chunk: Chunk) -> None:
+            for event in chunk:
+                self.joined(side, [event])
+
+        return receive
 
 
 @dataclass(slots=True)

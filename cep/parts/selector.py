@@ -1,7 +1,8 @@
 """What a query selects of each chunk: grouped, aggregated, filtered by `having`, in order, limited.
 
-With aggregators a chunk has one output, or one for each group in the order in which the groups were first met: the last
-event of it that is of a wanted kind and passes `having`. Order, limit and offset are per chunk. As in Siddhi 5.1.
+With aggregators a chunk has one output, and with `group by` one for each group in the order in which the groups were
+first met: the last event of it that is of a wanted kind and passes `having`. Order, limit and offset are per chunk. As
+in Siddhi 5.1.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -16,6 +17,8 @@ from cep.parts.app_context import PartContext, Stateful
 from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Kind, Row
 from cep.parts.windows import compared
 
+MOST_ALONE = 2
+"""Fewer rows than this have a group each."""
 Selected = tuple[Kind, int, Row, Hashable]
 """An output with its group."""
 SelectedReceiver = Callable[[list[Selected]], None]
@@ -51,6 +54,8 @@ class SelectorPlan:
     having: Having | None = None
     order: tuple[tuple[int, bool], ...] = ()
     """Positions of outputs, and whether they descend."""
+    width: int | None = None
+    """How many outputs are selected; those behind them are only ordered by. None: all are selected."""
     limit: int | None = None
     offset: int = 0
     wanted: frozenset[Kind] = frozenset((CURRENT,))
@@ -99,7 +104,7 @@ class Selector(Stateful):
     def _selected(self, chunk: Chunk) -> list[Selected]:
         selected = self._aggregated(chunk) if self._plan.kinds else self._plain(chunk)
         if selected and (self._plan.order or self._plan.limit is not None or self._plan.offset):
-            return self._limited(self._ordered(selected))
+            return self._shown(self._limited(self._ordered(selected)))
         return selected
 
     def _ordered(self, selected: list[Selected]) -> list[Selected]:
@@ -109,6 +114,13 @@ class Selector(Stateful):
             rows = list(run) if kind is not RESET else []
             out += sorted(rows, key=cmp_to_key(self._compared)) if self._plan.order else rows
         return out
+
+    def _shown(self, rows: list[Selected]) -> list[Selected]:
+        """What is selected of each."""
+        width = self._plan.width
+        if width is None or all(position < width for position, _ in self._plan.order):
+            return rows
+        return [(kind, at, row[:width], key) for kind, at, row, key in rows]
 
     def _limited(self, rows: list[Selected]) -> list[Selected]:
         """All rows count, but past the limit only current ones are left out."""
@@ -126,10 +138,12 @@ class Selector(Stateful):
                 values = plan.outputs(row, at, ())
                 if plan.having is None or plan.having(values, row, at, ()):
                     out.append((kind, at, values, None if plan.group is None else plan.group(row, at)))
-            elif kind is RESET:
+            elif kind is RESET and plan.group is None:
                 # no row, but listeners to the query see its time
                 out.append((kind, at, (), None))
-        return out
+        if plan.group is None or plan.is_per_event or len(out) < MOST_ALONE:
+            return out
+        return list({selected[3]: selected for selected in out}.values())
 
     def _aggregated(self, chunk: Chunk) -> list[Selected]:
         plan = self._plan

@@ -1,7 +1,7 @@
 """Tables of an app: rows that queries write and read. With a primary key a row whose key is there already is dropped,
 as in Siddhi 5.1."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cep.parts.app_context import Stateful
@@ -71,19 +71,25 @@ class Table(Stateful):
             self._tell(key, row)
 
     def update(self, row: Row, at: int, meets: Meets, changed: Changed) -> bool:
-        """Whether a row met the condition."""
+        """Whether a row met the condition. Nothing changes where two rows would have one key then."""
         met = [key for key, kept in self._rows.items() if meets(row, at, kept)]
-        for key in met:
-            after = changed(row, at, self._rows[key])
-            new_key = self._key_of(after) if self._key else key
-            if new_key != key and new_key in self._rows:
-                continue
+        after = [changed(row, at, self._rows[key]) for key in met]
+        keys = [self._key_of(one) for one in after] if self._key else met
+        if keys != met and self._collide(met, keys):
+            return True
+        for key, new_key in zip(met, keys, strict=True):
+            # all of them first: two rows may change their keys with each other
             if new_key != key:
                 del self._rows[key]
                 self._tell(key, None)
-            self._rows[new_key] = after
-            self._tell(new_key, after)
+        for new_key, one in zip(keys, after, strict=True):
+            self._rows[new_key] = one
+            self._tell(new_key, one)
         return bool(met)
+
+    def _collide(self, before: Sequence[Hashable], after: Sequence[Hashable]) -> bool:
+        others = self._rows.keys() - set(before)
+        return len(set(after)) < len(after) or not others.isdisjoint(after)
 
     def delete(self, row: Row, at: int, meets: Meets) -> None:
         for key in [key for key, kept in self._rows.items() if meets(row, at, kept)]:

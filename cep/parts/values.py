@@ -18,6 +18,7 @@ Value = Any
 _INT_HALF, _INT_ALL = 2**31, 2**32
 _LONG_HALF, _LONG_ALL = 2**63, 2**64
 NUMERIC: tuple[ValueType, ...] = ("int", "long", "float", "double", "decimal")
+_DIGITS_OF_FLOAT = 10
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
 """Java prints numbers of this range without an exponent."""
 
@@ -72,8 +73,12 @@ def text_of(value: Value) -> str:
     """As Java prints it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if not isinstance(value, float):
-        return str(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join('null' if one is None else text_of(one) for one in value)}]"
+    return _float_text(value) if isinstance(value, float) else str(value)
+
+
+def _float_text(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -85,6 +90,14 @@ def text_of(value: Value) -> str:
     return f"{digits}E{int(exponent)}"
 
 
+def float_text(value: float | None) -> str | None:
+    """As Java prints a number of 32 bits: with as many digits as tell it from the next one."""
+    if value is None or not math.isfinite(value):
+        return None if value is None else text_of(value)
+    shortest = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS_OF_FLOAT))
+    return text_of(next((one for one in shortest if as_float(one) == value), value))
+
+
 def converted(value: Value, wanted: ValueType) -> Value:
     """`value` as another type; None where it has no such value."""
     if value is None:
@@ -92,7 +105,7 @@ def converted(value: Value, wanted: ValueType) -> Value:
     if wanted == "string":
         return text_of(value)
     if wanted == "bool":
-        return value.lower() == "true" if isinstance(value, str) else bool(value)
+        return value.lower() == "true" if isinstance(value, str) else bool(value == 1)
     try:
         return _number(value, wanted)
     except (ValueError, OverflowError, InvalidOperation, DivisionByZero):

@@ -25,6 +25,23 @@ APPS = {
         from Trades#window.timeBatch(15) select symbol, min(price) as least insert into Out3;
         from Trades#window.lengthBatch(4) select stdDev(price) as d, distinctCount(symbol) as s insert into Out4;
     """,
+    "batches in joins": """
+        from Trades#window.expressionBatch('count() <= 2') as a join Trades#window.length(2) as b
+        on a.symbol == b.symbol
+        select a.price as price, b.amount as amount insert into Out;
+        from Trades#window.lengthBatch(3) select symbol, price group by symbol insert into Out2;
+    """,
+    "purge": """
+        @purge(enable = 'true', interval = '5 millisec', idle.period = '20 millisec')
+        partition with (symbol of Trades) begin
+            from every a = Trades -> not Trades for 7 millisec select a.symbol as symbol, a.price as p insert into Out;
+        end;
+    """,
+    "own rows": """
+        from every a = Trades, b = Trades[b[last].price is null or price > b[last].price]+,
+            c = Trades[price < b[last].price]
+        select a.price as first, b.price as prices, c.price as last insert into Out;
+    """,
     "partition": """
         partition with (symbol of Trades) begin
             from Trades#window.length(2) select symbol, avg(price) as mean insert into #Means;

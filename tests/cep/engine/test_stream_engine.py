@@ -195,6 +195,28 @@ def test_a_second_row_of_one_primary_key_is_dropped() -> None:
     assert engine.ask(parse_on_demand("from First select price")) == []
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("Kept.symbol = 'C' on Kept.n == 1", [("B", 2), ("C", 1)]),
+        ("Kept.symbol = 'B' on Kept.n == 1", [("A", 1), ("B", 2)]),
+        ("Kept.symbol = 'C', Kept.n = 7 on Kept.n < 3", [("A", 1), ("B", 2)]),
+        ("Kept.symbol = ifThenElse(Kept.n == 1, 'B', 'A') on Kept.n < 3", [("A", 2), ("B", 1)]),
+        ("Kept.symbol = ifThenElse(Kept.n == 1, 'B', 'C') on Kept.n < 3", [("B", 1), ("C", 2)]),
+        ("Kept.n = 7 on Kept.n < 3", [("A", 7), ("B", 7)]),
+    ],
+)
+def test_an_update_changes_all_of_its_rows_or_none(change: str, expected: list[tuple[str, int]]) -> None:
+    engine = StreamEngine(parse_app("@PrimaryKey('symbol') define table Kept (symbol string, n int);"))
+    heard = dict[Any, Any]()
+    engine.table("Kept").listen(heard.__setitem__)
+    for symbol, n in (("A", 1), ("B", 2)):
+        engine.ask(parse_on_demand(f"select '{symbol}' as symbol, {n} as n insert into Kept"))
+    engine.ask(parse_on_demand(f"update Kept set {change}"))
+    assert sorted(engine.ask(parse_on_demand("from Kept select *"))) == expected
+    assert sorted(row for row in heard.values() if row is not None) == expected
+
+
 def test_an_on_demand_query_that_is_nested_too_deep_is_refused() -> None:
     engine = StreamEngine(parse_app(f"{TRADES}define table T (amount long);"))
     with pytest.raises(AppTextError, match="an expression is nested too deep"):
@@ -210,16 +232,9 @@ def test_a_filter_looks_into_a_table() -> None:
     assert out_of(text, log) == [(3, ("BTC",))]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "define function f[scala] return int { 1 };",
-        "define stream Other (n int); from a=Trades<2> -> b=Other select * insert into Out;",
-    ],
-)
-def test_what_is_not_there_yet_is_named_before_anything_runs(text: str) -> None:
+def test_what_is_not_there_yet_is_named_before_anything_runs() -> None:
     with pytest.raises(AppUnsupportedError, match=r"supported"):
-        StreamEngine(parse_app(TRADES + text))
+        StreamEngine(parse_app(TRADES + "define function f[scala] return int { 1 };"))
 
 
 @given(

@@ -161,6 +161,43 @@ def test_a_key_without_rows_is_forgotten() -> None:
     assert [row for _, row in out_of(text, log)] == [("A", 1), ("B", 1), ("A", 1), ("B", 2)]
 
 
+PURGE = "@purge(enable = 'true', interval = '3 sec', idle.period = '20 sec')"
+WAITING = {
+    "absence": "from every a=E -> not E for 5 sec select a.id as id, a.n as n insert into Out;",
+    "absence or a row": "from every a=E -> not E for 5 sec or b=E[n > 5] select a.id as id, a.n as n insert into Out;",
+    "delay": "from E#window.delay(4 sec) select id, n insert into Out;",
+    "time": "from E#window.time(4 sec) select id, n insert expired events into Out;",
+    "session": "from E#window.session(3 sec) select id, n insert expired events into Out;",
+    "batch": "from E#window.timeBatch(7 sec) select id, sum(n) as n insert into Out;",
+    "rate": "from E select id, n output last every 4 sec insert into Out;",
+}
+"""What a key without rows waits for, all of it over before such a key is forgotten."""
+
+
+@pytest.mark.parametrize("waiting", WAITING)
+@given(
+    log=st.lists(st.tuples(st.sampled_from([0, 1, 400, 4_000, 21_000, 40_000]), st.sampled_from("abc")), max_size=12)
+)
+def test_a_leap_of_the_clock_past_a_purge_loses_nothing(waiting: str, log: list[tuple[int, str]]) -> None:
+    """The rows are those of a clock in small steps, in which what is due is done long before the key is forgotten."""
+    text = f"define stream E (id string, n int); {PURGE} partition with (id of E) begin {WAITING[waiting]} end;"
+    assert _rows_by_key(text, log, step=60_000) == _rows_by_key(text, log, step=1_000)
+
+
+def _rows_by_key(text: str, log: list[tuple[int, str]], *, step: int) -> dict[str, list[Any]]:
+    """Without their times, which for what leaves a window are those of the clock. Which key comes first is not
+    promised."""
+    engine, rows = StreamEngine(parse_app(text)), dict[str, list[Any]]()
+    engine.listen("Out", lambda _, row: rows.setdefault(row[0], []).append(row[1]))
+    now = 0
+    for number, (gap, key) in enumerate([*log, (60_000, "end")]):
+        for at in range(now + step, now + gap, step):
+            engine.advance(at)
+        now += gap
+        engine.send("E", now, (key, number))
+    return rows
+
+
 BARS = f"""{TRADES}define stream Ask (since long, until long, step string);
 define aggregation Bars from Trades select symbol, sum(price) as total, price as last, count() as n group by symbol
 aggregate every sec ... year;
@@ -196,6 +233,31 @@ def test_an_aggregation_is_asked_on_demand_by_a_time_as_people_write_it() -> Non
         engine.ask(parse_on_demand("from Bars within 'today' per 'seconds' select total;"))
     with pytest.raises(AppTextError, match="the aggregation has sec, min"):
         engine.ask(parse_on_demand("from Bars within 0L per 'eons' select total;"))
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"), [("AGG_TIMESTAMP desc limit 1", [(2.0,)]), ("symbol desc limit 1", [(1.0,)])]
+)
+def test_an_answer_may_be_in_the_order_of_what_is_not_selected(order: str, expected: list[tuple[float]]) -> None:
+    engine = StreamEngine(parse_app(BARS))
+    for stream, time, row in at(0, 600, 600):
+        engine.send(stream, time, row)
+    query = f"from Bars within '1970-01-01 00:00:**' per 'seconds' select total order by {order};"
+    assert engine.ask(parse_on_demand(query)) == expected
+
+
+def test_rows_of_a_chunk_may_be_in_the_order_of_what_is_not_selected() -> None:
+    text = f"{TRADES}from Trades#window.lengthBatch(3) select price order by amount desc limit 2 insert into Out;"
+    log: Log = [("Trades", place, ("A", float(place), amount)) for place, amount in enumerate((2, 9, 5))]
+    assert [row for _, row in out_of(text, log)] == [(1.0,), (2.0,)]
+
+
+def test_a_duration_that_an_aggregation_does_not_keep_finds_nothing_or_is_refused() -> None:
+    kept = BARS.replace("sec ... year", "sec, hour")
+    log = [*at(0, 600, 600), ("Ask", 2_000, (0, 2_000, "minutes")), ("Ask", 2_001, (0, 2_000, "hours"))]
+    assert [row[0] for _, row in out_of(kept, log)] == [0]
+    with pytest.raises(AppTextError, match="per 'minutes': the aggregation has sec, hour"):
+        StreamEngine(parse_app(kept.replace("per a.step", "per 'minutes'")))
 
 
 @pytest.mark.parametrize(

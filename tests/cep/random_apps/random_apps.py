@@ -7,6 +7,15 @@ from collections.abc import Callable
 from random import Random
 
 from tests.cep.random_apps.random_drafts import Draft, grouped_selection, plain_selection
+from tests.cep.random_apps.random_parts import (
+    collided,
+    grouped,
+    purged,
+    self_joined,
+    session_joined,
+    starred,
+    summed_by_calendar,
+)
 from tests.cep.random_apps.random_patterns import matched, pattern, sequence
 from tests.cep.random_apps.random_queries import (
     counted_window,
@@ -84,5 +93,12 @@ FIRST: dict[str, Template] = {
     "pattern": _pattern,
     "sequence": _sequence,
     "partition": partitioned,
+    "grouped": grouped,
+    "starred": starred,
+    "purged": purged,
+    "collided": collided,
+    "self": self_joined,
+    "session": session_joined,
+    "calendar": summed_by_calendar,
 }
 LATER: list[Template] = [filtered, windowed, rated]

@@ -10,11 +10,13 @@ NUMBERS = ("int", "long", "float", "double")
 LITERALS = {
     "int": ["1", "2", "3", "7", "-4", "0"],
     "long": ["1L", "5L", "9L", "0L"],
-    "float": ["0.5f", "2.0f", "1.25f"],
+    "float": ["0.5f", "2.0f", "1.25f", "0.1f", "1.1f", "55.6f"],
     "double": ["1.5", "100.0", "0.25", "-2.0"],
     "bool": ["true", "false"],
     "string": ["'ada'", "'btc'", "'zzz'", '"it\'s"'],
 }
+FLOATS = ("0.1f", "1.1f", "55.6f", "1.1", "0.1")
+"""Of which none is a float's own value but for those that end with f."""
 ABOVE_ZERO = {"int": "3", "long": "5L", "float": "1.25f", "double": "1.5"}
 CLASSES = ["String", "Integer", "Long", "Float", "Double", "Boolean"]
 
@@ -77,11 +79,13 @@ def _call(rng: Random, names: Names, type_: str, depth: int) -> str:
     if type_ == "int":
         calls += [f"sizeOfSet(createSet({expression(rng, names, 'string', 0)}))"]
     if type_ == "string":
-        given = rng.choice(["int", "long", "bool"])
+        given = rng.choice(["int", "long", "bool", "float"])
         calls += [f"convert({expression(rng, names, given, 0)}, 'string')"]
     if type_ == "bool":
         value = expression(rng, names, rng.choice(["int", "string", "double"]), 0)
         calls += [f"instanceOf{rng.choice(CLASSES)}({value})"]
+        given = rng.choice(["int", "long", "double", "float", "string", "bool"])
+        calls += [f"convert({expression(rng, names, given, 0)}, 'bool')"]
     return rng.choice(calls)
 
 
@@ -105,7 +109,8 @@ def _number_comparison(rng: Random, names: Names) -> str:
     own = names.of_types(NUMBERS)
     left = rng.choice(own) if own else "1"
     comparison = rng.choice(["<", ">", "<=", ">=", "==", "!="])
-    right = rng.choice([str(rng.randint(0, 12)), f"{rng.randint(360, 440) / 4}", *own])
+    constants = [str(rng.randint(0, 12)), f"{rng.randint(360, 440) / 4}", rng.choice(FLOATS), "3L", "16777217"]
+    right = rng.choice([*constants, *own])
     return f"{left} {comparison} {right}"
 
 

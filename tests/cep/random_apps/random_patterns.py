@@ -8,6 +8,8 @@ from tests.cep.random_apps.random_expressions import Names, condition
 from tests.cep.random_apps.random_queries import span
 from tests.cep.random_apps.random_rows import Column, Shape
 
+OWN, UNINDEXED = 0.4, 0.4
+"""How often a step with a count looks at its own rows, and is named without an index."""
 COUNTS = ("<2>", "<1:2>", "<2:3>", "<1:>", "<2:>", "<:2>")
 
 
@@ -43,6 +45,14 @@ class Steps:
             kinds.append(f"{rng.choice(shape.numbers)} {rng.choice('<>')} {rng.choice(numbers)}")
         return f"[{rng.choice(kinds)}]"
 
+    def own_test(self, name: str, shape: Shape) -> str:
+        """A condition on the rows that the step has already: rows that rise, fall or stay apart."""
+        rng, column = self.draft.rng, self.draft.rng.choice(shape.numbers)
+        earlier = f"{name}[{rng.choice(['last', 'last', 'last', 'last-1', '0', '1', '2'])}].{column}"
+        compared = f"{column} {rng.choice(['>', '<', '>=', '!='])} {earlier}"
+        others = [f"({earlier} is null or {compared})", f"({earlier} is null and {column} > 1) or {compared}"]
+        return f"[{rng.choice([*others, others[0], compared])}]"
+
     def plain(self) -> str:
         text, name, shape = self._step()
         self._is_known(name, shape)
@@ -63,8 +73,13 @@ class Steps:
 
     def counted(self, counts: Sequence[str]) -> str:
         rng, shape, name = self.draft.rng, self.shape(), self.reference()
-        text = f"{name}={shape.name}{self.test(shape)}{rng.choice(counts)}"
+        test = self.own_test(name, shape) if rng.random() < OWN else self.test(shape)
+        text = f"{name}={shape.name}{test}{rng.choice(counts)}"
         column, type_ = rng.choice(shape.columns)
+        if rng.random() < UNINDEXED:
+            number = rng.choice(shape.numbers)
+            self._select(f"{name}.{number}", f"{name}_all", "object")
+            self.known += Names(((f"{name}.{number}", dict(shape.columns)[number]),))
         for index in rng.sample(["0", "1", "2", "last", "last-1"], 2):
             self._select(f"{name}[{index}].{column}", f"{name}_{index.replace('-', '_')}", type_)
         return text
