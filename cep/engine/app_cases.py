@@ -250,11 +250,15 @@ def _sorted(chunk: Sequence[Any]) -> list[Any]:
     return [sorted(part, key=_place_in_set) if isinstance(part, list) else part for part in chunk]
 
 
-def _place_in_set(values: Any) -> str:
-    """What rows are sorted by: equal of numbers that count as the same, as of a float and its digits."""
+def _place_in_set(values: Any) -> tuple[str, str]:
+    """What rows are sorted by: first equal of numbers that count as the same, as of a float and its digits."""
+    return _rounded(values), repr(values)
+
+
+def _rounded(values: Any) -> str:
     if isinstance(values, tuple | list):
-        return f"[{', '.join(map(_place_in_set, values))}]"
-    return f"{values:.5g}" if _is_number(values) else repr(values)
+        return f"[{', '.join(map(_rounded, values))}]"
+    return f"{values:.6g}" if isinstance(values, float) else repr(values)
 
 
 def _different(case: AppCase, name: str, got: Sequence[Any], wanted: Sequence[Any]) -> Iterable[str]:
