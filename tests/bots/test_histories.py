@@ -206,7 +206,7 @@ def test_every_history_ends_well(count: int) -> None:
 @pytest.mark.parametrize(
     ("broken", "found"),
     [
-        (LetsAnybodyAct, " took the step | in our books, "),
+        (LetsAnybodyAct, " took the step | in our books, |, its row "),
         (LetsTwoDecide, "not the newest|took the step"),
         (IgnoresVetoes, "in spite of the veto"),
         (BooksTwice, "legs have"),
