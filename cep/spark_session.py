@@ -40,6 +40,8 @@ STREAMING_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    # Hadoop sets the rights of each file that it writes, whatever the process's own mask is
+    "spark.hadoop.fs.permissions.umask-mode": "077",
 }
 QUIET_SETTINGS = {
     "spark.ui.enabled": "false",
@@ -209,8 +211,9 @@ def archive_path(home: Path) -> Path:
 
 
 def archive_is_current(archive: Path, jars: Path = PYSPARK_JARS) -> bool:
-    """Whether it exists and no jar of Spark is newer; otherwise the JVM ignores it."""
-    return archive.exists() and all(jar.stat().st_mtime <= archive.stat().st_mtime for jar in jars.glob("*.jar"))
+    """Whether it exists and no jar of Spark, or of the connector beside it, is newer; otherwise the JVM ignores it."""
+    on_class_path = (*jars.glob("*.jar"), *(archive.parent / "spark").glob("*.jar"))
+    return archive.exists() and all(jar.stat().st_mtime <= archive.stat().st_mtime for jar in on_class_path)
 
 
 def archive_options(archive: Path) -> tuple[str, ...]:

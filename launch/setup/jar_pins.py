@@ -26,11 +26,12 @@ class JarSet:
 
 # fmt: off
 # ruff: noqa: E501  one jar a line
-# Spark 4.3.0's own Kafka connector is not published; this mix works with it in micro-batch and in real-time mode
-# (a test proves it end to end). Their own org.apache.spark dependencies stay out: pyspark brings those.
+# Spark 4.3.0's own Kafka connector is not published; that of 4.2.0, with what its own pom names, works with it in
+# micro-batch and in real-time mode (a test proves it end to end). Its org.apache.spark dependencies but the token
+# provider stay out: pyspark brings those.
 SPARK_CONNECTOR = JarSet("spark", (
     JarPin("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0", "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705"),
-    JarPin("org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1", "ab6e27a8a47ce63348dd0ecbd5543dc6212b4783180305cde5749e79684ea97b"),
+    JarPin("org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.2.0", "641c7947afc8aa1189e433b7c2d305293993c8691bc1c2062d6d4f513b12518c"),
     JarPin("org.apache.kafka:kafka-clients:3.9.2", "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8"),
     JarPin("org.apache.commons:commons-pool2:2.13.1", "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f"),
 ))

@@ -18,19 +18,22 @@ from cep.spark_session import (
 )
 
 
+@pytest.mark.parametrize("place", ["pyspark", "home/spark"])
 @pytest.mark.parametrize(
     ("made", "installed", "is_current"), [(200, 100, True), (100, 100, True), (100, 200, False), (None, 100, False)]
 )
 def test_an_archive_older_than_a_jar_is_made_again(
-    made: int | None, installed: int, is_current: bool, tmp_path: Path
+    made: int | None, installed: int, is_current: bool, place: str, tmp_path: Path
 ) -> None:
-    archive, jar = tmp_path / "spark.jsa", tmp_path / "spark-core.jar"
+    archive, jar = tmp_path / "home" / "spark.jsa", tmp_path / place / "one.jar"
+    archive.parent.mkdir()
+    jar.parent.mkdir(exist_ok=True)
     jar.touch()
     os.utime(jar, (installed, installed))
     if made is not None:
         archive.touch()
         os.utime(archive, (made, made))
-    assert archive_is_current(archive, tmp_path) is is_current
+    assert archive_is_current(archive, tmp_path / "pyspark") is is_current
 
 
 @pytest.mark.parametrize(

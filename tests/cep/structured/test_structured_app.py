@@ -80,6 +80,9 @@ def test_ended_and_gone_on_it_gives_what_one_kernel_gives(place: Place) -> None:
             found = asyncio.run(collected(place.kafka, wanted, FIRST))
         assert differing(of_apps(found, *sources), wanted) == {}
     assert len(wanted) > 300
+    kept = list((place.folder / "apps").rglob("*"))
+    assert any(path.name == "metadata" for path in kept)
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
 def test_one_that_fails_gives_what_was_before_and_stays_ended(place: Place) -> None:
