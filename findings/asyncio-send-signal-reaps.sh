@@ -33,6 +33,7 @@ async def first_lost(tries: int) -> int | None:
 
 
 if sys.version_info[:2] != (3, 11):
-    raise SystemExit(f"for CPython 3.11, here is {sys.version.split()[0]}")
+    print(f"not tried: it is about CPython 3.11, here is {sys.version.split()[0]}")
+    raise SystemExit(0)
 assert asyncio.run(first_lost(5_000)) is not None, "no exit code was lost in 5,000 children"
 PYTHON

@@ -9,10 +9,17 @@ from aiohttp import web
 from market.instruments.orders import Side
 from simulators.coinbaseexchange.coinbaseexchange_pages import is_between, page_reply
 from simulators.coinbaseexchange.coinbaseexchange_rejections import check_steps
-from simulators.coinbaseexchange.coinbaseexchange_rows import fill_row, order_row, pending_row, status_of
+from simulators.coinbaseexchange.coinbaseexchange_rows import (
+    DEFAULT_STP,
+    SELF_TRADES,
+    fill_row,
+    order_row,
+    pending_row,
+    status_of,
+)
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import LARGEST, lots_within
-from simulators.matching.order_records import OrderRequest, RequestRejectedError, SelfTrade, SimulatedOrder, Trigger
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder, Trigger
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import (
     Fields,
@@ -33,9 +40,6 @@ _FIELDS = frozenset(
 # The real exchange has them too; here nothing ends by itself, nothing is hidden, and there is one profile.
 _NOT_SIMULATED = frozenset(("stop_limit_price", "cancel_after", "max_floor", "profile_id"))
 _LIFETIMES = ("GTC", "IOC", "FOK")
-_SELF_TRADES: dict[str, SelfTrade] = {"dc": "smaller", "co": "maker", "cn": "taker", "cb": "both"}
-_DEFAULT_STP = "dc"
-"""https://docs.cdp.coinbase.com/exchange/concepts/matching-engine, read in November 2026"""
 _OPEN = ["open", "pending", "active"]
 
 
@@ -121,7 +125,7 @@ class CoinbaseExchangeOrders:
             client_order_id=_client_id(fields.get("client_oid")),
             whole=lifetime == "FOK",
             trigger=_trigger(fields, side),
-            self_trade=_SELF_TRADES[str(fields.get("stp", _DEFAULT_STP))],
+            self_trade=SELF_TRADES[str(fields.get("stp", DEFAULT_STP))],
         )
 
     def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
@@ -182,7 +186,7 @@ def _check_fields(fields: Fields) -> None:
             raise RequestRejectedError("invalid_request", name)
     if not isinstance(fields.get("post_only", False), bool):
         raise RequestRejectedError("invalid_request", "post_only")
-    if str(fields.get("stp", _DEFAULT_STP)) not in _SELF_TRADES:
+    if str(fields.get("stp", DEFAULT_STP)) not in SELF_TRADES:
         raise RequestRejectedError("invalid_request", "stp")
 
 

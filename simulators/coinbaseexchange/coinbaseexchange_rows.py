@@ -11,7 +11,7 @@ from simulators.matching.account_ledger import LedgerChange
 from simulators.matching.candles import Candle
 from simulators.matching.funded_account import charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder, Trigger
+from simulators.matching.order_records import PublicTrade, SelfTrade, SimulatedFill, SimulatedOrder, Trigger
 from simulators.web.exchange_gateway import iso_text
 from simulators.web.json_digits import exact, plain
 
@@ -19,6 +19,9 @@ IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")
 """Namespace of the exchange's UUIDs; house orders, accounts and the profile have one too."""
 PROFILE_ID = str(uuid5(IDS, "profile"))
 USER_ID = uuid5(IDS, "user").hex[:24]
+SELF_TRADES: Mapping[str, SelfTrade] = {"dc": "smaller", "co": "maker", "cn": "taker", "cb": "both"}
+DEFAULT_STP = "dc"
+"""https://docs.cdp.coinbase.com/exchange/concepts/matching-engine, read in November 2026"""
 
 
 def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str) -> dict[str, object]:
@@ -27,8 +30,7 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         "product_id": market_id,
         "profile_id": PROFILE_ID,
         "side": order.side,
-        # self-trade prevention cancels the newest order
-        "stp": "cn",
+        "stp": next(word for word, manner in SELF_TRADES.items() if manner == order.self_trade),
         "type": "market" if order.price is None else "limit",
         # what would have traded with the account itself is taken off an order that goes on
         "size": fixed_text(order.amount - (ZERO if order.is_prevented else order.prevented), 8),

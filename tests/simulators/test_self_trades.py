@@ -51,6 +51,13 @@ def held(bench: Bench) -> Callable[[Decimal], Decimal]:
     return of
 
 
+@pytest.mark.parametrize("word", ["", "dc", "co", "cn", "cb"])
+async def test_an_order_says_how_it_was_asked_to_meet_its_own_account(word: str, tmp_path: Path) -> None:
+    async with opened("coinbaseexchange", tmp_path) as bench:
+        placed = await bench.post("buy", OLDER, bench.best("buy")[0], {"stp": word} if word else {})
+        assert (await bench.order(placed))["info"]["stp"] == (word or "dc")
+
+
 async def test_an_order_that_became_smaller_fills_whole(tmp_path: Path) -> None:
     async with opened("coinbaseexchange", tmp_path) as bench:
         price = bench.best("buy")[0] + bench.market.tick_size
