@@ -82,9 +82,13 @@ class Differences(Protocol):
         """
         ...
 
-    async def explain(self, row: BalanceRow, at: int) -> None:
-        """The balance is the exchange's again, as compared at the server's time `at`: its open differences found until
-        then are settled, and nothing is booked."""
+    async def open_at(self, exchange: str) -> list[StoredDifference]:
+        """Those that keep an exchange reduce-only, in no order."""
+        ...
+
+    async def explain(self, exchange: str, difference_ids: Collection[str], at: int) -> None:
+        """A comparison at the server's time `at` no longer finds these of an exchange: those found until then are
+        settled, and nothing is booked."""
         ...
 
     async def stored(self) -> list[StoredDifference]:

@@ -12,6 +12,7 @@ from bots.execute.order_lookup import RecordFailure, ignore_failure, order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.accounting.differences import HANDLING, Difference, RowCorrection, StoredDifference, confirmed
+from market.accounting.explained_differences import no_longer_found
 from market.accounting.reconciliation import (
     BookedLeg,
     BookState,
@@ -80,10 +81,17 @@ class Reconciliation:
 
     async def round(self) -> list[Difference]:
         """Compare once; returns the differences acted on. Raises StoreError, ExchangeError."""
-        theirs, before = await self._fetch_exchange_state()
+        known = await self.store.differences.open_at(self.account.exchange)
+        theirs, before = await self._fetch_exchange_state(known)
         ours = await self._fetch_book_state(theirs, before)
-        await self._mark_balances(balance_marks(ours, theirs), theirs.asked_at)
+        for mark in balance_marks(ours, theirs):
+            await self.store.differences.correct(mark, self.by)
         found = differences(ours, theirs)
+        # in each round, whatever an earlier one was interrupted in
+        gone = no_longer_found(known, found, ours, theirs)
+        if gone:
+            ids = {one.difference_id for one in gone}
+            await self.store.differences.explain(self.account.exchange, ids, theirs.asked_at)
         for search in theirs.searches:
             if search.leg.unresolved == IMPLAUSIBLE and not _is_booked(search, found):
                 # the exchange stays paused until it is known what is true
@@ -100,11 +108,14 @@ class Reconciliation:
     # last: by then it has whatever the exchange showed, at least as a leg in state `granted`, which is left to its bot.
     # Balances are compared only if nothing was open before and after they were fetched and no row changed in between.
 
-    async def _fetch_exchange_state(self) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
-        """The exchange's state, and our balance rows before it if nothing was open."""
+    async def _fetch_exchange_state(
+        self, known: list[StoredDifference]
+    ) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
+        """The exchange's state, and our balance rows before it if nothing was open; fills also of `known` differences,
+        which may be explained."""
         exchange, asked_at = self.account.exchange, await self.store.server_now()
         store_ahead = asked_at - self.wall_clock()
-        since = await self._since(asked_at)
+        since = await self._since(asked_at, known)
         rows = await self._idle_rows()
         balances = None if rows is None else await self.account.balances()
         orders = tuple(await self.account.open_orders())
@@ -127,16 +138,13 @@ class Reconciliation:
             rules=self.rules,
         )
 
-    async def _mark_balances(self, marks: list[RowCorrection], asked_at: int) -> None:
-        """Have the rows say what is unexplained in them; differences that are gone are settled."""
-        for mark in marks:
-            if await self.store.differences.correct(mark, self.by) and not mark.corrected.unexplained:
-                await self.store.differences.explain(mark.corrected, asked_at)
-
-    async def _since(self, now: int) -> int:
+    async def _since(self, now: int, known: list[StoredDifference]) -> int:
         compared = await self.store.differences.compared_until(self.account.exchange)
         # if the store's clock was set back, the last comparison may lie in the future
-        return now - SEARCH_BACK if compared is None else max(min(compared, now) - OVERLAP, now - MAX_LOOK_BACK)
+        since = now - SEARCH_BACK if compared is None else min(compared, now) - OVERLAP
+        # a fill that a machine did not list, or otherwise, may be listed as we know it later
+        unsure = [one.found_at - SEARCH_BACK for one in known if one.kind in ("fill_not_listed", "fill_differs")]
+        return max(min(since, *unsure) if unsure else since, now - MAX_LOOK_BACK)
 
     async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
         """Our rows of the exchange; None while anything is open there."""

@@ -41,7 +41,8 @@ PersonsVerdict = Literal["acknowledged", "deposit", "withdrawal"]
 class Handling:
     """When a kind of difference is confirmed, and whether it is healed or only reported.
 
-    `is_unexplained`: somebody else may trade on the account, so its exchange is reduce-only until a person settles it.
+    `is_unexplained`: somebody else may trade on the account, so its exchange is reduce-only until a person settles it,
+    or a later comparison explains it.
     """
 
     confirmed: Believed
@@ -63,7 +64,8 @@ HANDLING: Mapping[DifferenceKind, Handling] = {
     "fill_differs": Handling("when seen twice", "reported", is_unexplained=True),
     # a balance that our orders do not explain is reported: healing it would hide it
     "balance_unexplained": Handling("when seen twice", "reported", is_unexplained=True),
-    "balance_differs": Handling("when seen twice", "healed"),
+    # at once: while we trade its content changes in every round, and would add up to more than rounding
+    "balance_differs": Handling("at once", "healed"),
     "hold_left": Handling("when seen twice", "healed"),
     "resumable_after_halt": Handling("when seen twice", "healed"),
 }
@@ -178,16 +180,17 @@ def is_of_balance(one: StoredDifference, settled: StoredDifference) -> bool:
 
 
 def explained(known: StoredDifference, at: int) -> StoredDifference:
-    """`known`, settled where a comparison at the server's time `at` no longer finds the balance to differ."""
-    if known.kind != "balance_unexplained" or not known.is_open or known.found_at >= at:
+    """`known`, settled where a comparison at the server's time `at` no longer finds it."""
+    if not known.is_open or known.found_at >= at:
         return known
     return replace(known, settled="explained", settled_at=at)
 
 
 def is_found_again(known: StoredDifference, found: StoredDifference) -> bool:
-    """Whether a difference of the same content is a new one: a balance may differ by the same amount again, whereas an
-    order or a fill is listed for a while after it was settled."""
-    return known.kind == "balance_unexplained" and known.settled is not None and found.found_at > known.settled_at
+    """Whether a difference of the same content is a new one: a balance may differ by the same amount again, and what
+    explained itself may be back, whereas an order or a fill is listed for a while after a person settled it."""
+    may_return = known.kind == "balance_unexplained" or (known.settled == "explained" and known.settled_at > 0)
+    return may_return and known.settled is not None and found.found_at > known.settled_at
 
 
 def confirmed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:

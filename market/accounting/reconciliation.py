@@ -8,13 +8,15 @@ from market.accounting.differences import HANDLING, Difference, Resumption, RowC
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side, changes_of
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
+from market.trade.balance_rounding import rounding_of
 from market.trade.order_results import result_of
 from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from market.trade.reservation_state import BalanceRow, fill_key
 
-LARGEST_ROUNDING = Decimal("0.00000001")
 ROUNDING_SHARE = Decimal("0.000001")
 """A millionth of a balance: what exchanges round of fees, but no deposit that a person would make."""
+ORDER_SHARE = Decimal("0.01")
+"""Of an order: nearer to what its report says the balances must be, however much else the account has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,18 @@ class BookState:
     """Legs of residual arbitrages whose orders the exchange does not know although its balances suggest them."""
     has_client_ids: bool = True
     rules: ReportRules = field(default_factory=ReportRules)
+
+    @property
+    def traded(self) -> frozenset[str] | None:
+        """Currencies that our orders and their fees move here; None where the markets are not known.
+
+        Whatever else the account has, as rewards and tokens that nobody asked for, is no business of ours."""
+        markets = [market for market in self.rules.markets.values() if market.exchange == self.exchange]
+        if not markets:
+            return None
+        of_markets = {name for market in markets for name in (market.base, market.quote_currency)}
+        of_legs = {name for own in self.legs for name in (own.leg.base, own.leg.quote_currency)}
+        return frozenset(of_markets | of_legs | {fill.fee_currency for own in self.legs for fill in own.leg.fills})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +147,26 @@ def _doubt_about_search(search: OrderSearch, ours: BookState, theirs: ExchangeSt
     for currency in sorted({leg.base, leg.quote_currency, *(fill.fee_currency for fill in report.fills)}):
         row = rows.get(currency) or BalanceRow(ours.exchange, currency, ZERO, ZERO)
         here, there = row.free + row.held + moved.get(currency, ZERO), theirs.balances.get(currency, ZERO)
+        margin = _search_margin(search, row, there, ours)
         # what was unexplained before is so still, unless it was this
-        if there - here not in (ZERO, row.unexplained):
+        if min(abs(there - here), abs(there - here - row.unexplained)) > margin:
             amounts = f"{text_of(here)} {currency} by it, {text_of(there)} at the exchange"
             return f"order {report.exchange_order_id}, filled {text_of(report.filled)}: {amounts}"
     return None
 
 
+def _search_margin(search: OrderSearch, row: BalanceRow, there: Decimal, ours: BookState) -> Decimal:
+    """Rounding, of which a share of a large balance must not hide a small order."""
+    leg, fills = search.leg, () if search.report is None else search.report.fills
+    units = rounding_of(row.currency, (*_fills(ours), *fills))
+    ordered = {leg.base: leg.amount, leg.quote_currency: leg.amount * leg.limit_price}
+    share = _rounding(row, there, ours)
+    return max(units, min(share, ordered.get(row.currency, share) * ORDER_SHARE))
+
+
 def _moved(ours: BookState, theirs: ExchangeState) -> dict[str, Decimal]:
     """Currency → what the orders that were searched for and found moved, as far as it is not booked."""
-    booked, moved = _booked(ours), dict[str, Decimal]()
+    booked, moved = booked_fills(ours), dict[str, Decimal]()
     for search in theirs.searches:
         for fill in () if search.report is None else search.report.fills:
             if fill_key(fill) not in booked:
@@ -174,7 +198,7 @@ def _is_anothers(exchange_order_id: str, leg: Leg, ours: BookState) -> bool:
 
 
 def _resting(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    owners, found = _Owners(ours), []
+    owners, found = Owners(ours), []
     for order in theirs.orders:
         owner = owners.of(order.exchange_order_id, order.client_order_id)
         there = f"{order.side} {text_of(order.amount)} {order.symbol} rests"
@@ -188,7 +212,7 @@ def _resting(ours: BookState, theirs: ExchangeState) -> list[Difference]:
 
 def _late_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     """One for each order whose leg has ended without some of its fills; those of an open leg are on their way."""
-    owners, booked, sought = _Owners(ours), _booked(ours), _searched_ids(theirs)
+    owners, booked, sought = Owners(ours), booked_fills(ours), _searched_ids(theirs)
     missing: dict[str, list[AccountFill]] = {}
     for one in theirs.fills:
         owner = owners.of(one.exchange_order_id, one.client_order_id)
@@ -219,7 +243,7 @@ def _late(ours: BookState, order_id: str, owner: BookedLeg, missing: list[Fill])
 
 
 def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    owners, booked, legs, sought = _Owners(ours), _booked(ours), _legs(ours), _searched_ids(theirs)
+    owners, booked, legs, sought = Owners(ours), booked_fills(ours), _legs(ours), _searched_ids(theirs)
     return [
         Difference(
             "fill_foreign",
@@ -256,7 +280,7 @@ def _unlisted_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
 
 
 def _changed_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    booked, found = _booked(ours), []
+    booked, found = booked_fills(ours), []
     for one in theirs.fills:
         fill = booked.get(fill_key(one.fill))
         if fill is not None and _flows(fill) != _flows(one.fill):
@@ -270,15 +294,15 @@ def balance_marks(ours: BookState, theirs: ExchangeState) -> list[RowCorrection]
     """What each row has to say of what is unexplained in it, one for each row that says something else: from the first
     comparison on, orders are sized by the smaller of both."""
     marks = []
-    for row, there in _compared_balances(ours, theirs):
+    for row, there in compared_balances(ours, theirs):
         apart = there - row.free - row.held
-        unexplained = ZERO if _is_rounding(row, there) else apart
+        unexplained = ZERO if _is_explained(row, there, ours) else apart
         if unexplained != row.unexplained:
             marks.append(RowCorrection(row, replace(row, unexplained=unexplained)))
     return marks
 
 
-def _compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[BalanceRow, Decimal]]:
+def compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[BalanceRow, Decimal]]:
     """Our row and their total, by currency; none where anything is open, or what is being booked explains them."""
     if ours.rows is None or theirs.balances is None:
         return []
@@ -291,21 +315,28 @@ def _compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[Bal
     ]
 
 
-def _is_rounding(row: BalanceRow, there: Decimal) -> bool:
-    """Whether both are so near that exchanges' rounding explains it."""
-    apart = abs(there - row.free - row.held)
-    return apart <= max(LARGEST_ROUNDING, max(row.free + row.held, there) * ROUNDING_SHARE)
+def _is_explained(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
+    """Whether exchanges' rounding explains how far both are apart, or nobody trades the currency here."""
+    traded = ours.traded
+    is_ours = traded is None or row.currency in traded
+    return not is_ours or abs(there - row.free - row.held) <= _rounding(row, there, ours)
+
+
+def _rounding(row: BalanceRow, there: Decimal, ours: BookState) -> Decimal:
+    """What rounding may come to since the last comparison: by fills, which `ours.legs` have from some time before."""
+    share = max(row.free + row.held, there) * ROUNDING_SHARE
+    return max(share, rounding_of(row.currency, _fills(ours)))
 
 
 def _balances(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    """Where nothing is open: totals must be equal and nothing be held. More than rounding is reported and left as it
-    is: our orders do not explain it."""
+    """Where nothing is open: totals must be equal and nothing be held. More than rounding of what we trade is reported
+    and left as it is: our orders do not explain it."""
     found = []
-    for row, there in _compared_balances(ours, theirs):
+    for row, there in compared_balances(ours, theirs):
         currency = row.currency
         remedy = RowCorrection(row, BalanceRow(ours.exchange, currency, there, ZERO))
         here = text_of(row.free + row.held)
-        if not _is_rounding(row, there):
+        if not _is_explained(row, there, ours):
             found.append(Difference("balance_unexplained", ours.exchange, currency, here, text_of(there)))
         elif row.free + row.held != there:
             found.append(Difference("balance_differs", ours.exchange, currency, here, text_of(there), remedy))
@@ -338,11 +369,15 @@ def _searched_ids(theirs: ExchangeState) -> set[str]:
     return {search.report.exchange_order_id for search in theirs.searches if search.report is not None}
 
 
-def _booked(ours: BookState) -> dict[str, Fill]:
-    return {fill_key(fill): fill for leg in _legs(ours) for fill in leg.fills}
+def _fills(ours: BookState) -> list[Fill]:
+    return [fill for leg in _legs(ours) for fill in leg.fills]
 
 
-class _Owners:
+def booked_fills(ours: BookState) -> dict[str, Fill]:
+    return {fill_key(fill): fill for fill in _fills(ours)}
+
+
+class Owners:
     """Whose an order is, by either of its ids."""
 
     def __init__(self, ours: BookState) -> None:
@@ -351,6 +386,9 @@ class _Owners:
 
     def of(self, exchange_order_id: str, client_order_id: str | None) -> BookedLeg | None:
         return self._by_id.get(exchange_order_id) or self._by_client_id.get(client_order_id or "")
+
+    def has(self, one: OpenOrder | AccountFill) -> bool:
+        return self.of(one.exchange_order_id, one.client_order_id) is not None
 
 
 def _may_be_in_flight(legs: list[Leg], symbol: str, side: Side) -> bool:

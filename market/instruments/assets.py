@@ -161,6 +161,12 @@ def asset_of(exchange: str, code: str) -> Asset | None:
     return None if asset_id is None else _ASSETS[asset_id]
 
 
+def is_money(currency: str) -> bool:
+    """Whether a common code is of a state's money, or of a coin that follows it."""
+    asset = _ASSETS.get(currency)
+    return currency in _FIATS or (asset is not None and asset.kind in ("fiat", "stable coin"))
+
+
 def has_codes(exchange: str) -> bool:
     """Whether all codes that may be traded at this exchange are listed here. Of the others, only the symbols that a
     user names are traded, by ccxt's common codes."""

@@ -1,6 +1,6 @@
 """Reconciliation's differences in memory, under the contract of the MongoDB adapter."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from market.accounting.differences import (
@@ -68,11 +68,14 @@ class MemoryDifferences:
         self._update_health(known.exchange, known.found_at)
         return settled
 
-    async def explain(self, row: BalanceRow, at: int) -> None:
-        for one in list(self._kept.values()):
-            if (one.exchange, one.subject) == (row.exchange, row.currency):
+    async def open_at(self, exchange: str) -> list[StoredDifference]:
+        return [one for one in self._kept.values() if one.exchange == exchange and one.is_open]
+
+    async def explain(self, exchange: str, difference_ids: Collection[str], at: int) -> None:
+        for one in await self.open_at(exchange):
+            if one.difference_id in difference_ids:
                 self._kept[one.difference_id] = explained(one, at)
-        self._update_health(row.exchange, at)
+        self._update_health(exchange, at)
 
     def _update_health(self, exchange: str, at: int) -> None:
         is_open = any(one.exchange == exchange and one.is_open for one in self._kept.values())

@@ -1,6 +1,6 @@
 """Reconciliation in MongoDB: each difference once, and the time up to which each exchange was compared."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from market.decide.circuit_breaker import Health
 from market.money import ZERO
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor
-from market.trade.reservation_state import BalanceRow
 from store.errors import StoreError
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN
 from store.mongo.mongo_balances import MongoBalances
@@ -91,12 +90,17 @@ class MongoDifferences:
 
         return await in_transaction(self._database, step)
 
-    async def explain(self, row: BalanceRow, at: int) -> None:
+    async def open_at(self, exchange: str) -> list[StoredDifference]:
+        with translated_errors():
+            found = self._database[DIFFERENCES].find({"exchange": exchange, **OPEN_DIFFERENCES})
+            return [difference_of(document) async for document in found]
+
+    async def explain(self, exchange: str, difference_ids: Collection[str], at: int) -> None:
         def step(transaction: Transaction) -> None:
-            for one in _open_at(transaction, row.exchange):
-                if one.subject == row.currency and explained(one, at) is not one:
+            for one in _open_at(transaction, exchange):
+                if one.difference_id in difference_ids and explained(one, at) is not one:
                     _write(transaction, explained(one, at))
-            _update_health(transaction, row.exchange, at)
+            _update_health(transaction, exchange, at)
 
         await in_transaction(self._database, step)
 

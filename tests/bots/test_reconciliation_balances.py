@@ -10,6 +10,7 @@ from market.accounting.differences import CannotSettleError, PersonsVerdict, Row
 from market.prices.opportunities import Opportunity
 from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
+from market.trade.report_checks import ReportRules
 from market.trade.reservation_state import SIDES
 from store.errors import FencedOutError
 from tests.bots.reconciling_bench import (
@@ -22,6 +23,7 @@ from tests.bots.reconciling_bench import (
     fill_of_a_stranger,
     finish,
     opened_bench,
+    resting,
 )
 from tests.market.samples import MARKETS
 from tests.store.booking import finish_leg
@@ -36,11 +38,9 @@ async def bench() -> Bench:
     return await opened_bench()
 
 
-async def test_a_balance_that_differs_twice_is_the_exchanges(bench: Bench) -> None:
+async def test_a_balance_that_differs_by_rounding_is_the_exchanges(bench: Bench) -> None:
     bench.exchange.owned["USD"] += Decimal("0.00000001")
     process = bench.process()
-    assert await bench.rounds(process, 1) == []
-    assert (await bench.row()).free == OPENING["alpha"]["USD"]
     assert await bench.rounds(process, 1) == ["balance_differs"]
     assert (await bench.row()).free == OPENING["alpha"]["USD"] + Decimal("0.00000001")
     assert await bench.rounds(process, 2) == []
@@ -85,10 +85,9 @@ async def test_what_an_arbitrage_moves_while_the_exchange_is_asked_is_not_compar
 
 
 async def test_what_an_arbitrage_moved_after_the_comparison_is_not_undone(bench: Bench) -> None:
-    """Between the second look and the correction: the row is not what was compared any more."""
+    """Between the look and the correction: the row is not what was compared any more."""
     bench.exchange.owned["USD"] += CENT
     process = bench.process()
-    await bench.rounds(process, 1)
     [differs] = await process.round()
     assert isinstance(differs.remedy, RowCorrection)
     row = await bench.row()
@@ -148,7 +147,6 @@ async def test_who_was_replaced_mends_nothing(bench: Bench) -> None:
     await bench.store.leases.acquire("alpha", "second")
     bench.exchange.owned["USD"] += CENT
     process = bench.process(lease.actor)
-    await bench.rounds(process, 1)
     with pytest.raises(FencedOutError):
         await process.round()
     assert (await bench.row()).free == OPENING["alpha"]["USD"]
@@ -249,3 +247,76 @@ async def test_a_strangers_fill_waits_for_a_person_also_where_its_balances_are_s
     # listed for a while yet, and known by now
     await bench.rounds(process, 3)
     assert await bench.reduce_only() == []
+
+
+async def test_what_a_lagging_machine_showed_is_explained_without_anybody(bench: Bench) -> None:
+    """Every kind but a stranger's fill, which was there: that was reduce-only until a person came."""
+    bench.exchange.orders = [resting("lagging")]
+    process = bench.process()
+    assert await bench.rounds(process, 2) == ["order_foreign"]
+    assert await bench.reduce_only() == ["alpha"]
+    bench.exchange.orders = []
+    await bench.rounds(process, 1)
+    assert await bench.reduce_only() == []
+    # it was there after all
+    bench.exchange.orders = [resting("lagging")]
+    await bench.rounds(process, 2)
+    assert await bench.reduce_only() == ["alpha"]
+
+
+async def test_a_fill_that_is_listed_again_much_later_is_explained(bench: Bench) -> None:
+    buy = await buy_sent(bench, sold="2")
+    report = filled(buy, Decimal(2))
+    bench.exchange.fill(report)
+    await finish(bench, "buy", report)
+    bench.exchange.fills, listed = [], bench.exchange.fills
+    process = bench.process()
+    bench.clock.time += 1_000_000
+    assert await bench.rounds(process, 2) == ["fill_not_listed"]
+    await bench.rounds(bench.process(), 40)
+    assert await bench.reduce_only() == ["alpha"]
+    bench.exchange.fills = listed
+    await bench.rounds(bench.process(), 1)
+    assert await bench.reduce_only() == []
+
+
+async def test_a_strangers_fill_is_not_explained_by_its_age(bench: Bench) -> None:
+    bench.exchange.fill(fill_of_a_stranger())
+    process = bench.process()
+    await bench.rounds(process, 2)
+    bench.exchange.fills = []
+    await bench.rounds(process, 60)
+    assert {one.kind for one in await bench.store.differences.open_at("alpha")} >= {"fill_foreign"}
+
+
+async def test_rounding_in_each_round_never_adds_up(bench: Bench) -> None:
+    """While orders are sent no two rounds see the same totals, so that what waits to be seen twice is never healed."""
+    process = bench.process()
+    for _ in range(50):
+        bench.exchange.owned["USD"] -= Decimal("0.01")
+        await bench.rounds(process, 1)
+    assert (await bench.row()).free == bench.exchange.owned["USD"]
+    assert await bench.reduce_only() == []
+
+
+async def test_what_a_crash_left_open_is_explained_in_the_next_round(bench: Bench) -> None:
+    """Between the row that says that nothing is unexplained, and the difference."""
+    bench.exchange.owned["USD"] -= 100
+    await bench.rounds(bench.process(), 2)
+    process = bench.process()
+    await process.round()
+    row = await bench.row()
+    assert row.unexplained == -100
+    await bench.store.differences.correct(RowCorrection(row, replace(row, unexplained=Decimal(0))), UNFENCED)
+    bench.exchange.owned["USD"] += 100
+    await bench.rounds(bench.process(), 1)
+    assert await bench.reduce_only() == []
+
+
+async def test_what_nobody_trades_here_stops_nothing(bench: Bench) -> None:
+    process = bench.process()
+    process.rules = ReportRules({(one.exchange, one.symbol): one for one in MARKETS})
+    bench.exchange.owned |= {"USD.F": Decimal("0.001"), "AIRDROP": Decimal(10**6)}
+    assert await bench.rounds(process, 3) == ["balance_differs"] * 2
+    assert await bench.reduce_only() == []
+    assert (await bench.row("AIRDROP")).free == 10**6

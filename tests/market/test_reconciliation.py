@@ -20,14 +20,19 @@ from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport,
 from market.money import Amount, Price
 from market.trade.arbitrages import Leg, LegState
 from market.trade.order_results import OrderResult, result_of
+from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from market.trade.reservation_state import BalanceRow
-from tests.market.samples import USD_MARKET, fill_of, order_leg
+from tests.market.samples import MARKETS, USD_MARKET, fill_of, order_leg
 
 ONE, PRICE = Decimal(1), Decimal(100)
 FILL = fill_of(USD_MARKET, "buy", ONE, PRICE)
 OTHER_FILL = fill_of(USD_MARKET, "buy", ONE, PRICE, fill_id="2")
 ASKED_AT = 1_000
 USD = BalanceRow("alpha", "USD", Decimal(900), Decimal(0))
+
+YEN = BalanceRow("alpha", "JPY", Decimal(500_000), Decimal(0))
+DOLLARS = BalanceRow("alpha", "USD", Decimal(5_000), Decimal(0))
+RULES = ReportRules({(market.exchange, market.symbol): market for market in MARKETS})
 
 
 def leg(state: LegState = "done", order_id: str | None = "order-1", *fills: Fill, role: Side = "buy") -> Leg:
@@ -69,6 +74,10 @@ def search(report: OrderReport | None, found_for: Leg | None = None, is_ambiguou
 
 
 FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
+LISTED = listed(), listed(OTHER_FILL)
+TRADING = replace(ours(), rules=RULES)
+IN_BNB = replace(FILL, fee_currency="BNB")
+PAYING, PAID = replace(ours(leg("done", "order-1", IN_BNB)), rules=RULES), (listed(IN_BNB),)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +109,20 @@ FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
         (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, fee=ONE))), ["fill_differs"]),
         (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, filled_at=99))), []),
         # balances
-        (ours(), theirs(usd="900.0009"), ["balance_differs"]),
-        (ours(), theirs(usd="899.9991"), ["balance_differs"]),
-        (ours(), theirs(usd="900.001"), ["balance_unexplained"]),
+        (ours(), theirs(usd="900.01"), ["balance_differs"]),
+        (ours(), theirs(usd="899.99"), ["balance_differs"]),
+        (ours(), theirs(usd="900.02"), ["balance_unexplained"]),
+        # a cent for each fill
+        (ours(leg("done", "order-1", FILL, OTHER_FILL)), theirs(*LISTED, usd="899.98"), ["balance_differs"]),
+        (ours(leg("done", "order-1", FILL, OTHER_FILL)), theirs(*LISTED, usd="899.97"), ["balance_unexplained"]),
+        (ours(rows=(YEN,)), replace(theirs(), balances={"JPY": Decimal(499_999)}), ["balance_differs"]),
+        (ours(rows=(YEN,)), replace(theirs(), balances={"JPY": Decimal(499_998)}), ["balance_unexplained"]),
+        (ours(rows=(DOLLARS,)), theirs(usd="4999.99"), ["balance_differs"]),
+        # rewards, and tokens that nobody asked for
+        (TRADING, replace(theirs(), balances={"USD": USD.free, "USD.F": Decimal("0.001")}), ["balance_differs"]),
+        (TRADING, replace(theirs(), balances={"USD": USD.free, "AIRDROP": Decimal(5000)}), ["balance_differs"]),
+        (TRADING, replace(theirs(), balances={"USD": USD.free, "BTC": ONE}), ["balance_unexplained"]),
+        (PAYING, replace(theirs(*PAID), balances={"USD": USD.free, "BNB": ONE}), ["balance_unexplained"]),
         (ours(), theirs(usd="0"), ["balance_unexplained"]),
         (ours(rows=()), theirs(), ["balance_unexplained"]),
         (ours(rows=(USD, BalanceRow("alpha", "BTC", ONE, Decimal(0)))), theirs(), ["balance_unexplained"]),
@@ -226,6 +246,30 @@ def test_balances_wait_for_an_order_whose_fills_are_not_known_yet(undecided: Ord
     assert "balance_unexplained" not in kinds(ours(leg("not_sent", None)), moved)
     denied = replace(moved, searches=(search(None),))
     assert kinds(ours(leg("not_sent", None)), denied) == ["balance_unexplained"]
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs_usd", "unexplained", "expected"),
+    [
+        ("1000", "900", "0", ["order_found"]),
+        ("1000", "899.99", "0", ["order_found"]),
+        ("1000", "880.01", "-20", ["order_found"]),
+        ("1000", "890", "0", ["report_implausible"]),
+        ("1000", "1000", "0", ["report_implausible"]),
+        # what is rounding of a large balance is not rounding of the order
+        ("1000000000", "1000000000", "0", ["report_implausible"]),
+        ("1000000000", "999999899.5", "0", ["order_found"]),
+    ],
+)
+def test_a_report_in_doubt_is_believed_if_balances_say_so_but_for_rounding(
+    own: str, theirs_usd: str, unexplained: str, expected: list[str]
+) -> None:
+    doubted = replace(leg("not_sent", "order-9"), unresolved=IMPLAUSIBLE)
+    usd = BalanceRow("alpha", "USD", Decimal(own), Decimal(0), Decimal(unexplained))
+    free = replace(FILL, fee=Decimal(0))
+    his = theirs(searches=(search(replace(FOUND, fills=(free,)), doubted),))
+    his = replace(his, balances={"USD": Decimal(theirs_usd), "BTC": ONE})
+    assert kinds(ours(doubted, rows=(usd,)), his) == expected
 
 
 def test_what_a_halt_left_goes_on() -> None:

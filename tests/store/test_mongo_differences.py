@@ -221,17 +221,25 @@ async def test_all_that_was_found_of_one_balance_is_settled_with_the_newest(stor
     assert await reduce_only(store) == ["beta"]
 
 
-async def test_a_balance_that_no_longer_differs_is_explained(store: TradeStore) -> None:
+async def test_what_is_no_longer_found_is_explained_and_may_return(store: TradeStore) -> None:
     await open_books(store)
-    await store.differences.store(SOLD)
-    await store.differences.store(FOREIGN)
-    await store.differences.explain(USD, SOLD.found_at)
-    assert [one.is_open for one in await store.differences.stored()] == [True, True]
-    await store.differences.explain(USD, SOLD.found_at + 1)
-    assert {one.difference_id: one.settled for one in await store.differences.stored()} == {
-        "sold": "explained",
-        "foreign": None,
-    }
+    for one in (SOLD, FOREIGN, KEPT):
+        await store.differences.store(one)
+    assert {one.difference_id for one in await store.differences.open_at("alpha")} == {"sold", "foreign"}
+    # a comparison that began before it was found
+    await store.differences.explain("alpha", {"foreign"}, FOREIGN.found_at)
+    assert len(await store.differences.open_at("alpha")) == 2
+    at = FOREIGN.found_at + 1
+    await store.differences.explain("alpha", {"foreign", "of another exchange"}, at)
+    assert await store.differences.open_at("alpha") == [SOLD]
+    assert await reduce_only(store) == ["alpha"]
+    await store.differences.explain("alpha", {"sold"}, at)
+    assert await store.differences.open_at("alpha") == []
+    assert await reduce_only(store) == []
+    settled = {one.difference_id: one.settled for one in await store.differences.stored()}
+    assert (settled["sold"], settled["foreign"]) == ("explained", "explained")
+    assert not await store.differences.store(replace(FOREIGN, found_at=at))
+    assert await store.differences.store(replace(FOREIGN, found_at=at + 1))
     assert await reduce_only(store) == ["alpha"]
 
 

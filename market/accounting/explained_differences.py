@@ -1,0 +1,44 @@
+"""Which differences explained themselves: an exchange's machine lagged, or an order was found late. Pure."""
+
+from collections.abc import Iterable
+
+from market.accounting.differences import Difference, StoredDifference
+from market.accounting.reconciliation import BookState, ExchangeState, Owners, booked_fills, compared_balances
+from market.instruments.orders import Fill
+from market.trade.reservation_state import fill_key
+
+
+def no_longer_found(
+    known: Iterable[StoredDifference], found: Iterable[Difference], ours: BookState, theirs: ExchangeState
+) -> list[StoredDifference]:
+    """Those of the `known` open differences of one exchange that this round looked for and did not find.
+
+    What is only hidden for now, as behind an order in flight, or too old to be listed, is not explained.
+    """
+    still = {(one.kind, one.subject) for one in found}
+    return [one for one in known if (one.kind, one.subject) not in still and _is_gone(one, ours, theirs)]
+
+
+def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) -> bool:
+    owners, booked = Owners(ours), booked_fills(ours)
+    match known.kind:
+        case "balance_unexplained":
+            return any(row.currency == known.subject for row, _ in compared_balances(ours, theirs))
+        case "order_still_open":
+            return all(order.exchange_order_id != known.subject for order in theirs.orders)
+        case "order_foreign":
+            # one that rests and is nobody's may be hidden behind a leg in flight
+            strangers = {order.exchange_order_id for order in theirs.orders if not owners.has(order)}
+            return known.subject not in strangers
+        case "fill_foreign":
+            return any(_is_of(known, fill) for fill in booked.values()) or any(
+                _is_of(known, one.fill) for one in theirs.fills if owners.has(one)
+            )
+        case "fill_not_listed" | "fill_differs":
+            return any(_is_of(known, one.fill) for one in theirs.fills if fill_key(one.fill) in booked)
+    return False
+
+
+def _is_of(known: StoredDifference, fill: Fill) -> bool:
+    """Some exchanges number the fills of each market apart, so that the id alone does not tell."""
+    return known.subject == fill.fill_id and f" {fill.symbol} at " in f"{known.ours} {known.theirs}"
