@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from bots.account_lockout import AccountLockout
@@ -36,9 +36,9 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
-from market.trade.leg_planning import HALTED, advancing, markets_by_symbol
+from market.trade.leg_planning import HALTED, Markets, advancing, markets_by_symbol
 from market.trade.report_checks import ReportRules
-from session.clock import Clock, SystemClock, steady_now, wall_now
+from session.clock import Clock, ReplayClock, SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
 from store.store_port import TradeStore
 from streams.records import Record
@@ -71,6 +71,12 @@ class Pace:
 DEFAULT_PACE = Pace()
 
 
+def report_rules(markets: Markets, clock: Clock, cache: StateCache) -> ReportRules:
+    """What an exchange's reports are checked by: in a replay, the times of fills are recorded ones."""
+    rules = ReportRules(markets, lambda: cache.settings, cache.held)
+    return replace(rules, on_exchange=clock.at) if isinstance(clock, ReplayClock) else rules
+
+
 class BotLoop:
     """The bot of one exchange. `run` ends by cancellation, or by an error that a retry cannot mend."""
 
@@ -93,7 +99,7 @@ class BotLoop:
         self.health = ExchangeHealthWatch(self.exchange, store, cache, pace.wall_clock)
         self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
         self.server_clock = ServerClock(pace.steady_clock)
-        self.rules = ReportRules(self._markets, lambda: cache.settings.taker_fees)
+        self.rules = report_rules(self._markets, clock, cache)
         hooks = self.health.record_failure, cache.send_block, self.server_clock, self.rules, cache.final_within
         self.trader = LegExecutor(store, account, by, pace.unknown_after, pace.steady_clock, *hooks)
         self._advance, self._by = advancing(markets), by

@@ -153,7 +153,7 @@ class SimulatedBots:
             steady_clock=self._agenda.now,
             record_failure=record_failure,
             server_clock=server_clock,
-            rules=ReportRules(self._markets, lambda: self.cache.settings.taker_fees),
+            rules=ReportRules(self._markets, lambda: self.cache.settings),
         )
 
     def _follow(self, identity: str) -> bool:

@@ -123,6 +123,10 @@ class StateCache:
         currencies = {row.currency for row, _ in changed}
         self._update_drift(row for row in self._rows if row.currency in currencies)
 
+    def held(self, exchange: str) -> frozenset[str]:
+        """Currencies of which the account there has something."""
+        return frozenset(row.currency for row in self._rows if row.exchange == exchange and row.free + row.held > 0)
+
     def update_opening(self, opening: Balances) -> None:
         """Set the session's opening balances; exchanges that have not reported any are left out of the drift."""
         self._opening = opening

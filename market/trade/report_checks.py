@@ -5,12 +5,14 @@ and reconciliation books the order once the balances agree with it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Final, Literal
 
+from market.decide.market_rules import market_in_force
+from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, OrderReport, Side, StatedOrder
 from market.money import EXACT, ZERO, text_of, total
@@ -47,10 +49,13 @@ MOST_IMPROVEMENT = 2
 ROUNDING = Decimal("0.01")
 """Of the notional, or of the market's smallest order: exchanges book costs and fees rounded, to whole yen."""
 MOST_OFF = 24 * 3_600 * MICROSECONDS
-"""How far the time of a fill may be from the grant; clocks are off by minutes."""
+"""How far the time of a fill may be from the grant, by the exchange's clock; clocks are off by minutes."""
 LONGEST_ID = 100
-FEE_TOKENS = frozenset({"BNB", "KCS", "OKB", "GT", "HT", "BGB", "MX", "CRO", "LEO", "WRX", "BMX", "XT"})
-"""Exchanges' own tokens, which their accounts may pay fees in. What one is worth is not known here."""
+FEE_TOKENS = frozenset({"BNB", "KCS", "OKB", "GT", "HT", "BGB", "MX", "MNT", "CRO", "LEO", "WRX", "BMX", "XT"})
+"""Exchanges' own tokens, which their accounts may pay fees in even if a market here trades them. What one is worth is
+not known here."""
+WHOLE_UNITS: Mapping[str, Decimal] = MappingProxyType(dict.fromkeys(("IDR", "JPY", "KRW"), Decimal(1)))
+"""Currencies that exchanges book in whole units, so that the cost of a small fill may be 0."""
 
 _ID = re.compile(r"[\x21-\x7e]+")
 
@@ -70,8 +75,14 @@ class _Checked:
     leg: Leg
     report: OrderReport
     market: Market | None
+    """By the rules in force."""
+    steps: frozenset[Decimal]
+    """Lot steps that a fill may be of: that in force, and that of the session's start, which older orders rest by."""
     taker_fee: Decimal
+    tokens: Collection[str]
+    """In which fees may be paid besides."""
     seen: Decimal
+    on_exchange: Callable[[int], int]
 
     @property
     def stated(self) -> StatedOrder:
@@ -80,10 +91,11 @@ class _Checked:
     @property
     def slack(self) -> Decimal:
         """What rounding of a cost may come to, in quote currency."""
+        unit = WHOLE_UNITS.get(self.leg.quote_currency, ZERO)
         if self.market is None:
-            return ZERO
+            return unit
         smallest = max(self.market.minimum_notional, self.market.minimum_amount * self.leg.limit_price)
-        return max(smallest, self.market.tick_size) * ROUNDING
+        return max(smallest, self.market.tick_size) * ROUNDING + unit
 
 
 Check = Callable[[_Checked], str | None]
@@ -146,9 +158,9 @@ def _shrunk(one: _Checked) -> str | None:
 
 
 def _time(one: _Checked) -> str | None:
-    granted = one.leg.times.get("granted")
-    if granted is None:
+    if "granted" not in one.leg.times:
         return None
+    granted = one.on_exchange(one.leg.times["granted"])
     return _first(one, lambda fill: "its time is days off" if abs(fill.filled_at - granted) > MOST_OFF else None)
 
 
@@ -158,15 +170,21 @@ def _overfilled(one: _Checked) -> str | None:
 
 
 def _steps(one: _Checked) -> str | None:
-    step = ZERO if one.market is None else one.market.lot_step
-    if step <= 0:
+    """No doubt if the order itself is of none of the steps: they have changed since."""
+    if not _is_of_a_step(one.leg.amount, one.steps):
         return None
-    return _first(one, lambda fill: _off_step(fill, step))
+    return _first(one, lambda fill: _off_steps(fill, one.steps))
 
 
-def _off_step(fill: Fill, step: Decimal) -> str | None:
-    is_off = EXACT.remainder(fill.amount, step) != 0
-    return f"its amount {text_of(fill.amount)} is not a whole number of steps of {text_of(step)}" if is_off else None
+def _off_steps(fill: Fill, steps: Collection[Decimal]) -> str | None:
+    if _is_of_a_step(fill.amount, steps):
+        return None
+    known = " or ".join(text_of(step) for step in sorted(steps))
+    return f"its amount {text_of(fill.amount)} is not a whole number of steps of {known}"
+
+
+def _is_of_a_step(amount: Decimal, steps: Collection[Decimal]) -> bool:
+    return not steps or any(EXACT.remainder(amount, step) == 0 for step in steps)
 
 
 def _price(one: _Checked) -> str | None:
@@ -192,7 +210,7 @@ def _cost(one: _Checked) -> str | None:
 
 def _cost_fault(fill: Fill, slack: Decimal) -> str | None:
     product = fill.price * fill.amount
-    is_near = abs(fill.cost - product) <= abs(product) * ROUNDING + slack
+    is_near = fill.cost * product >= 0 and abs(fill.cost - product) <= abs(product) * ROUNDING + slack
     return None if is_near else f"its cost is {text_of(fill.cost)}, its price times its amount {text_of(product)}"
 
 
@@ -214,7 +232,7 @@ def _fee_fault(fill: Fill, one: _Checked) -> str | None:
 
 
 def _fee_currency(one: _Checked) -> str | None:
-    known = FEE_TOKENS | {one.leg.base, one.leg.quote_currency}
+    known = {one.leg.base, one.leg.quote_currency, *one.tokens}
     return _first(one, lambda fill: None if fill.fee_currency in known else f"its fee is in {fill.fee_currency[:20]!r}")
 
 
@@ -244,9 +262,14 @@ may be of another order, the books have no place for them, or, as a price that c
 them."""
 
 
-def _no_fees() -> Mapping[str, Decimal]:
-    """Default without settings."""
-    return {}
+def _none_held(_exchange: str) -> Collection[str]:
+    """Default without balances."""
+    return ()
+
+
+def _as_it_is(time: int) -> int:
+    """Default where the exchange's clock is this world's."""
+    return time
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +277,13 @@ class ReportRules:
     """What reports are checked by. A market that is not among `markets` is not checked for steps."""
 
     markets: Markets = field(default_factory=dict)
-    taker_fees: Callable[[], Mapping[str, Decimal]] = _no_fees
-    """By exchange, as a fraction of the notional."""
+    """As the session began."""
+    settings: Callable[[], Settings] | None = None
+    """Those in force: the rules of markets and the taker fees."""
+    held: Callable[[str], Collection[str]] = _none_held
+    """Exchange → currencies that the account has there."""
+    on_exchange: Callable[[int], int] = _as_it_is
+    """A time of the store's clock by the clock that stamps fills: in a replay, that of the recording."""
     checks: Mapping[Subject, Check] = field(default_factory=lambda: CHECKS)
 
     def doubt(self, leg: Leg, report: OrderReport, seen: Decimal = ZERO) -> ReportDoubt | None:
@@ -266,8 +294,7 @@ class ReportRules:
         if not report.is_posted or not (report.exchange_order_id or report.filled or report.fills):
             # made here: the exchange never had the order
             return None
-        market, fee = self.markets.get((leg.exchange, leg.symbol)), self.taker_fees().get(leg.exchange, ZERO)
-        checked = _Checked(leg, report, market, fee, max(seen, leg.filled))
+        checked = self._checked(leg, report, max(seen, leg.filled))
         for subject, check in self.checks.items():
             text = check(checked)
             if text is not None:
@@ -277,7 +304,29 @@ class ReportRules:
     def doubt_beside_balances(self, leg: Leg, report: OrderReport) -> ReportDoubt | None:
         """The same without what the balances can settle, and without the id of the acknowledgement."""
         checks = {name: check for name, check in self.checks.items() if name not in SETTLED_BY_BALANCES}
-        return ReportRules(self.markets, self.taker_fees, checks).doubt(_unacknowledged(leg), report)
+        return replace(self, checks=checks).doubt(_unacknowledged(leg), report)
+
+    def _checked(self, leg: Leg, report: OrderReport, seen: Decimal) -> _Checked:
+        settings = None if self.settings is None else self.settings()
+        began = self.markets.get((leg.exchange, leg.symbol))
+        market = began if began is None or settings is None else market_in_force(began, settings)
+        return _Checked(
+            leg=leg,
+            report=report,
+            market=market,
+            steps=frozenset(one.lot_step for one in (began, market) if one is not None and one.lot_step > 0),
+            taker_fee=ZERO if settings is None else settings.taker_fees.get(leg.exchange, ZERO),
+            tokens=FEE_TOKENS | self._untraded(leg.exchange),
+            seen=seen,
+            on_exchange=self.on_exchange,
+        )
+
+    def _untraded(self, exchange: str) -> frozenset[str]:
+        """What the account holds and no market here trades: an exchange may take its fees of that."""
+        held = frozenset(self.held(exchange))
+        if not held:
+            return held
+        return held - {name for one in self.markets.values() for name in (one.base, one.quote_currency)}
 
 
 def _unacknowledged(leg: Leg) -> Leg:

@@ -187,6 +187,8 @@ class Floor:
     folder: Path
     settings: Settings
     mishaps: Mishaps = field(default_factory=lambda: Mishaps(Random(1)))
+    market_clock: Clock = field(default_factory=LoopClock)
+    """Another one than the store's in a replay."""
 
     def __post_init__(self) -> None:
         self.clock = LoopClock()
@@ -220,7 +222,7 @@ class Floor:
         account = self.accounts[exchange]
         cache = StateCache(settings, exchange, has_room=account.has_room, holds_lease=lease.is_held)
         pace = Pace(round_seconds=0.1, wall_clock=self.clock.now, steady_clock=self.clock.now)
-        bot_loop = BotLoop(self.store, account, (USD_MARKET, EUR_MARKET), self.clock, cache, by, pace)
+        bot_loop = BotLoop(self.store, account, (USD_MARKET, EUR_MARKET), self.market_clock, cache, by, pace)
         draining.bot_loop = bot_loop
         trading = run_all(lease.keep_renewing(), bot_loop.run(self._signals(exchange), ready.set))
         await run_until_drained(trading, draining)
@@ -251,7 +253,7 @@ class Floor:
             bids=levels(*bids),
             asks=levels(*asks),
             exchange_time=None,
-            received_time=self.clock.now(),
+            received_time=self.market_clock.now(),
             sequence=self._sequence,
         )
         self.accounts[market.exchange].paper.update_quote(quote)
@@ -271,7 +273,7 @@ class Floor:
             (USD_MARKET, buy.asks),
             (EUR_MARKET, sell.bids),
             identity=f"opportunity-{self._sequence}",
-            event_time=self.clock.now(),
+            event_time=self.market_clock.now(),
             lifetime=int(WAIT_SECONDS * 1_000_000),
             sequence=self._sequence,
         )
@@ -292,7 +294,7 @@ class Floor:
             markets=(USD_MARKET, EUR_MARKET),
             opening=OPENING[market.exchange],
             journal=PaperJournal(self.folder / f"{market.exchange}.jsonl"),
-            clock=self.clock,
+            clock=self.market_clock,
             fee_rate=lambda: self.settings.taker_fees[market.exchange],
             latency_ms=0,
         )

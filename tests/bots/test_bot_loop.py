@@ -16,7 +16,9 @@ from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
 from market.trade.leases import LEASE_SECONDS, NO_BOT, decision_right
 from market.trade.leg_planning import NOT_POSTED
+from session.clock import ReplayClock
 from tests.bots.exchange_floor import LONG_SECONDS, WAIT_SECONDS, Book, Floor, Mishaps, until
+from tests.bots.hurried_loop import START, LoopClock
 from tests.bots.ledger import balances_by_fills
 from tests.market.samples import EUR_MARKET, settings_of
 
@@ -38,6 +40,27 @@ async def ended(floor: Floor, identity: str) -> Arbitrage:
     )
     assert arbitrage is not None
     return arbitrage
+
+
+class LoopReplayClock(ReplayClock):
+    """Recorded time by the running loop's."""
+
+    def now(self) -> int:
+        return self.at(LoopClock().now())
+
+
+@pytest.mark.parametrize("speed", [1.0, 50.0])
+async def test_a_replay_of_an_old_recording_trades_through(tmp_path: Path, speed: float) -> None:
+    """Its fills have recorded times, years before those of their grants."""
+    recorded = LoopReplayClock(START - 3 * 365 * 86_400 * 1_000_000, START, speed)
+    floor = Floor(tmp_path, EASY, market_clock=recorded)
+    await floor.open()
+    for amount in ("0.5", "0.7", "0.9"):
+        offered = floor.offer(asks=(("6000", amount),), bids=(("5618", amount),))
+        arbitrage = await ended(floor, offered.opportunity_id)
+        assert (arbitrage.state, arbitrage.reason) == ("closed", None)
+    await floor.close()
+    await assert_books_balance(floor)
 
 
 async def assert_books_balance(floor: Floor) -> None:

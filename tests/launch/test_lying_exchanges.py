@@ -58,7 +58,7 @@ class LyingFloor(Floor):
     def __init__(self, stage: Stage, liar: str, checks: Mapping[Subject, Check] = CHECKS) -> None:
         super().__init__(stage)
         self.liar = liar
-        self.rules = ReportRules(markets_by_symbol(MARKETS), lambda: SETTINGS.taker_fees, checks)
+        self.rules = ReportRules(markets_by_symbol(MARKETS), lambda: SETTINGS, checks=checks)
         self.failures: list[str] = []
         self._numbers = count(1)
 

@@ -9,18 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from market.decide.market_rules import rules_of
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, OrderReport, Side, StatedOrder
 from market.money import ZERO, Amount, Price, total
 from market.trade.arbitrages import Leg
 from market.trade.report_checks import CHECKS, SETTLED_BY_BALANCES, ReportRules, Subject
-from tests.market.samples import JPY_MARKET, USD_MARKET, fill_of, order_leg
+from tests.market.samples import JPY_MARKET, USD_MARKET, fill_of, order_leg, settings_of
 
 AMOUNT = Decimal("0.05")
 LIMIT = {"BTC/USD": Decimal(6_000), "BTC/JPY": Decimal(900_000)}
 MARKETS = {(market.exchange, market.symbol): market for market in (USD_MARKET, JPY_MARKET)}
 FEES = {"alpha": Decimal("0.001"), "gamma": Decimal("0.0015")}
-RULES = ReportRules(MARKETS, lambda: FEES)
+SETTINGS = settings_of(taker_fees=FEES, enabled_exchanges=tuple(FEES))
+RULES = ReportRules(MARKETS, lambda: SETTINGS, lambda _exchange: ("BTC", "USD", "EUR", "XPT"))
 EACH = [(market, side) for market in MARKETS.values() for side in ("buy", "sell")]
 
 
@@ -117,7 +119,7 @@ def test_each_lie_is_found_by_its_check_alone(subject: Subject, lie: dict[str, A
     assert doubt is not None
     assert doubt.subject == subject
     others = {name: check for name, check in CHECKS.items() if name != subject}
-    left = ReportRules(MARKETS, lambda: FEES, others).doubt(leg, report)
+    left = ReportRules(MARKETS, lambda: SETTINGS, checks=others).doubt(leg, report)
     # a build without the check believes it, unless it is also something else
     assert left is None or left.subject != subject
 
@@ -128,7 +130,10 @@ def test_every_check_is_needed() -> None:
     needed = set()
     for subject, lie in LIES:
         others = {name: check for name, check in CHECKS.items() if name != subject}
-        if ReportRules(MARKETS, lambda: FEES, others).doubt(leg, lied(true_report(leg, USD_MARKET), lie)) is None:
+        if (
+            ReportRules(MARKETS, lambda: SETTINGS, checks=others).doubt(leg, lied(true_report(leg, USD_MARKET), lie))
+            is None
+        ):
             needed.add(subject)
     assert needed | {"shrunk"} == set(CHECKS)
 
@@ -177,6 +182,8 @@ def honest(leg: Leg, market: Market) -> dict[str, OrderReport]:
         "no fee": report_of(leg, replace(fill, fee=ZERO)),
         "a fee in base": report_of(leg, replace(fill, fee=AMOUNT / 500, fee_currency="BTC")),
         "a fee in the exchange's token": report_of(leg, replace(fill, fee=Decimal(50), fee_currency="BNB")),
+        "a fee in Bybit's token": report_of(leg, replace(fill, fee=Decimal(50), fee_currency="MNT")),
+        "a fee in whatever the account holds": report_of(leg, replace(fill, fee=Decimal(50), fee_currency="XPT")),
         "a higher fee than known": report_of(leg, replace(fill, fee=fill.fee * 3)),
         "a clock two minutes off": report_of(leg, replace(fill, filled_at=120_000_000)),
         "nothing said of the order": replace(true, stated=None),
@@ -191,6 +198,50 @@ def honest(leg: Leg, market: Market) -> dict[str, OrderReport]:
 def test_odd_but_honest_reports_are_believed(name: str, market: Market, side: Side) -> None:
     leg = leg_on(market, side)
     assert RULES.doubt(leg, honest(leg, market)[name]) is None
+
+
+@pytest.mark.parametrize(
+    ("began", "in_force", "ordered", "filled", "is_believed"),
+    [
+        # a finer step in force, a coarser one with orders that rest by the old one, and an order of a step between
+        ("0.001", "0.0001", "0.05", "0.0123", True),
+        ("0.0001", "0.01", "0.05", "0.0123", True),
+        ("0.001", "0.01", "0.0512", "0.0123", True),
+        ("0.001", "0.01", "0.05", "0.0123", False),
+        ("0.001", "0.0001", "0.05", "0.01234", False),
+    ],
+)
+def test_fills_are_held_to_the_step_in_force_and_to_that_of_the_start(
+    began: str, in_force: str, ordered: str, filled: str, is_believed: bool
+) -> None:
+    market = replace(USD_MARKET, lot_step=Decimal(began))
+    changed = rules_of(replace(market, lot_step=Decimal(in_force)))
+    settings = SETTINGS.model_copy(update={"market_rules": {"alpha|BTC/USD": changed}})
+    rules = ReportRules({("alpha", "BTC/USD"): market}, lambda: settings)
+    leg = order_leg(market, "buy", Decimal(ordered), LIMIT["BTC/USD"])
+    assert (rules.doubt(leg, true_report(leg, market, Decimal(filled))) is None) == is_believed
+
+
+YEN = replace(JPY_MARKET, symbol="XLM/JPY", base="XLM", tick_size=Decimal("0.1"), lot_step=Decimal("0.01"))
+
+
+@pytest.mark.parametrize(
+    ("cost", "is_believed"), [("0", True), ("1", True), ("0.808", True), ("-0.1", False), ("2", False)]
+)
+def test_small_fills_are_booked_in_whole_yen(cost: str, is_believed: bool) -> None:
+    """0.02 XLM at 40.4 yen."""
+    market = replace(YEN, minimum_amount=Decimal("0.01"))
+    leg = order_leg(market, "buy", Decimal(10), Decimal("40.4"))
+    fill = replace(fill_of(market, "buy", Decimal("0.02"), leg.limit_price), cost=Decimal(cost), fee=ZERO)
+    rules = ReportRules({(market.exchange, market.symbol): market}, lambda: SETTINGS)
+    assert (rules.doubt(leg, report_of(leg, fill)) is None) == is_believed
+
+
+def test_times_are_compared_by_the_clock_that_stamps_the_fills() -> None:
+    leg = leg_on(USD_MARKET, "buy")
+    recorded = lied(true_report(leg, USD_MARKET), {"fill.filled_at": -(10**14)})
+    assert RULES.doubt(leg, recorded) is not None
+    assert replace(RULES, on_exchange=lambda time: time - 10**14).doubt(leg, recorded) is None
 
 
 def test_a_market_that_is_not_in_the_session_is_checked_for_all_but_steps() -> None:
@@ -239,7 +290,7 @@ def test_nothing_is_booked_beyond_what_was_ordered(
         assert one.amount % market.lot_step == 0
         assert one.price <= leg.limit_price if side == "buy" else one.price >= leg.limit_price
         assert one.fee >= 0
-        assert one.cost > 0
+        assert one.cost > 0 or (one.cost == 0 and market.quote_currency == "JPY" and one.price * one.amount < 20)
         assert one.fee_currency in (market.base, market.quote_currency)
 
 
