@@ -69,11 +69,10 @@ def report_check(path: Path, restored: Restored, echo: Echo) -> int:
     for finding in restored.findings:
         echo(finding)
     counts = f"{restored.arbitrages:,} arbitrages, {restored.fills:,} fills, {restored.documents:,} documents"
+    for name, layout in restored.older.items():
+        echo(f"{name}: is of layout {layout}; its ledger is checked when the next session brings it to {LAYOUT}")
     if restored.contents.layout < LAYOUT:
-        counts = f"{restored.documents:,} documents of layout {restored.contents.layout}"
-        echo(
-            f"{path}: {counts}, all as they were; their ledger is checked when the next session brings them to {LAYOUT}"
-        )
+        echo(f"{path}: {restored.documents:,} documents of layout {restored.contents.layout}, all as they were")
         return 0
     if restored.findings:
         echo(f"{path}: {counts}, as they were; ledger NOT reconciled ({len(restored.findings)} findings above)")
@@ -92,9 +91,9 @@ def write_backup(home: Path, path: Path, include: tuple[str, ...], echo: Echo) -
 
 
 def write_archive(
-    home: Path, path: Path, databases: Sequence[SourceDatabase], include: tuple[str, ...], layout: int = LAYOUT
+    home: Path, path: Path, databases: Sequence[SourceDatabase], include: tuple[str, ...]
 ) -> dict[str, int]:
-    """With these databases, which are of that layout; folder → bytes of what is left out."""
+    """With these databases; folder → bytes of what is left out."""
     with new_archive(path) as archive:
         for source in databases:
             _add_database(archive, home, source)
@@ -102,6 +101,7 @@ def write_archive(
             _add_file(archive, home, file)
         out = left_out(home, include)
         is_running = any(source.is_running for source in databases)
+        layout = max(source.layout for source in databases)
         program = version("cross-exchange-arbitrage")
         archive.finish(Contents(FORMAT, layout, program, wall_now(), is_running, archive.members, out))
     return out

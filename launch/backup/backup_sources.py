@@ -9,7 +9,7 @@ from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError
 from launch.regions.region_sessions import REGIONS
 from launch.setup.data_dir import CERTIFICATES, RUN_FILE, locked, read_session, session_runs
-from launch.setup.data_layout import database_name
+from launch.setup.data_layout import LAYOUT, database_name, stored_layout
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from session.logins import Address
@@ -39,6 +39,7 @@ class SourceDatabase:
     name: str
     address: Address
     is_running: bool
+    layout: int = LAYOUT
 
 
 @contextmanager
@@ -46,7 +47,10 @@ def source_databases(home: Path) -> Iterator[list[SourceDatabase]]:
     """Those of the sessions in `home`; a mongod is started for each whose session does not run, and no session can
     start meanwhile where none runs.
 
-    Raises CannotStartError where there is none, or a session is just starting; LaunchError.
+    Each is of the layout that its folder is marked with: one mode may be migrated, another not yet.
+
+    Raises CannotStartError where there is none, a session is just starting, or a folder's layout is not known;
+    LaunchError.
     """
     with ExitStack() as stack:
         is_running = session_runs(home)
@@ -58,8 +62,10 @@ def source_databases(home: Path) -> Iterator[list[SourceDatabase]]:
             if is_running and (own / RUN_FILE).exists():
                 found.append(_running_database(mode, own))
             elif (own / "mongodb").is_dir():
-                name = database_name(mode)
-                found.append(SourceDatabase(mode, own, name, stack.enter_context(temporary_mongod(own, name)), False))
+                layout = _copied_layout(own)
+                name = database_name(mode, layout)
+                address = stack.enter_context(temporary_mongod(own, name))
+                found.append(SourceDatabase(mode, own, name, address, is_running=False, layout=layout))
         if is_running and not any(one.is_running for one in found):
             raise CannotStartError(
                 f"{home}: what uses it has no session that can be copied, or is starting; try later."
@@ -69,6 +75,18 @@ def source_databases(home: Path) -> Iterator[list[SourceDatabase]]:
                 f"{home}: has no database of a session; a MongoDB of your own is copied while its session runs."
             )
         yield found
+
+
+def _copied_layout(own: Path) -> int:
+    layout = stored_layout(own)
+    if layout is None:
+        raise CannotStartError(
+            f"{own}: nothing says of which layout its session data are; start a session, which moves them aside, or "
+            "copy the folder while nothing runs in it."
+        )
+    if layout > LAYOUT:
+        raise CannotStartError(f"{own}: is of a newer version (layout {layout}); back it up with that one or a later.")
+    return layout
 
 
 def _running_database(mode: Mode, home: Path) -> SourceDatabase:

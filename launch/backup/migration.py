@@ -56,7 +56,7 @@ def _migrate_database(home: Path, own: Path, mode: Mode, layout: int, echo: Echo
                 f"{own}: {still_open} arbitrages of the earlier version (layout {layout}) are open; start that version "
                 "once more, so that it ends them."
             )
-        kept = _backup_of(home, SourceDatabase(mode, own, old, address, is_running=False), layout)
+        kept = _backup_of(home, SourceDatabase(mode, own, old, address, is_running=False, layout=layout))
         documents = migrate_database(address, (old, layout), (new, LAYOUT))
         asyncio.run(make_indexes(address, new))
         check = check_ledger(address, new, own)
@@ -74,11 +74,11 @@ def _migrate_database(home: Path, own: Path, mode: Mode, layout: int, echo: Echo
     )
 
 
-def _backup_of(home: Path, source: SourceDatabase, layout: int) -> Path:
+def _backup_of(home: Path, source: SourceDatabase) -> Path:
     """Written and checked byte by byte."""
     moment = datetime.fromtimestamp(wall_now() / MICROSECONDS, UTC)
     path = home / f"before-layout-{LAYOUT}-{source.mode}-{moment:%Y%m%d-%H%M%S}.tar.gz"
-    write_archive(home, path, [source], (), layout)
+    write_archive(home, path, [source], ())
     with ExitStack() as stack:
         folder = stack.enter_context(TemporaryDirectory(prefix=f".{path.name}.", dir=home))
         restored_folder(path, Path(folder))

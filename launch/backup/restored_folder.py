@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from launch.backup.archive import DATABASES, FILES, Contents, unpack
@@ -31,6 +31,8 @@ class Restored:
     arbitrages: int = 0
     fills: int = 0
     findings: tuple[str, ...] = ()
+    older: dict[str, int] = field(default_factory=dict)
+    """Database → its layout, where that is an earlier one: its ledger was not checked."""
 
 
 def restored_folder(path: Path, target: Path) -> Restored:
@@ -56,6 +58,8 @@ def restored_folder(path: Path, target: Path) -> Restored:
                 restored.arbitrages += check.arbitrages
                 restored.fills += check.fills
                 restored.findings += tuple(check.findings)
+            else:
+                restored.older[copied.name] = layout
         write_atomically(own / LAYOUT_FILE, f"{layout}\n".encode())
     return restored
 

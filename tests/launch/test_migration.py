@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from bson import json_util
 
+from launch.backup.backup_command import BackupOptions, run_backup
 from launch.backup.migration import migrate_folder
 from launch.backup.restore_command import run_restore
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError
 from launch.setup.data_layout import LAYOUT, LAYOUT_FILE, database_name, stored_layout
 from market.trade.arbitrages import Arbitrage
+from session.session import Mode
 from store.backups.database_dump import blocking_database
 from store.backups.layout_steps import migrated
 from store.errors import StoreError
@@ -34,12 +36,13 @@ def documents_of(layout: int) -> Documents:
     return found
 
 
-def folder_of(layout: int, home: Path, documents: Documents) -> Path:
+def folder_of(layout: int, home: Path, documents: Documents, mode: Mode = "paper") -> Path:
     try:
         mongod_program()
     except StoreError as reason:
         pytest.skip(str(reason))
-    name = database_name("paper", layout)
+    home.mkdir(exist_ok=True)
+    name = database_name(mode, layout)
     with temporary_mongod(home, name) as address, blocking_database(address, name) as database:
         for collection, rows in documents.items():
             database[collection].insert_many(rows)
@@ -76,6 +79,37 @@ def test_an_earlier_layout_goes_on_with_its_ledger(tmp_path: Path, layout: int, 
     (backup,) = home.glob("before-layout-4-paper-*.tar.gz")
     assert run_restore(tmp_path / "before", backup, lines.append) == 0
     assert stored_layout(tmp_path / "before") == layout
+
+
+def test_each_mode_is_copied_by_its_own_layout(tmp_path: Path) -> None:
+    home, lines = folder_of(3, tmp_path / "home", documents_of(3)), list[str]()
+    migrate_folder(home, "paper", lines.append)
+    folder_of(3, home / "live", documents_of(3), "live")
+    assert run_backup(home, BackupOptions(tmp_path / "backup"), lines.append) == 0
+    assert [line for line in lines if line.startswith("arbitrage_live_3: is of layout 3")]
+    assert "2 arbitrages, 2 fills" in lines[-1]
+    assert run_restore(tmp_path / "again", tmp_path / "backup", lines.append) == 0
+    assert stored_layout(tmp_path / "again") == LAYOUT
+    assert stored_layout(tmp_path / "again" / "live") == 3
+    migrate_folder(tmp_path / "again", "live", lines.append)
+    assert "from layout 3 to 4: 2 arbitrages, 2 fills" in lines[-1]
+
+
+def test_a_folder_wholly_of_an_earlier_layout_is_copied(tmp_path: Path) -> None:
+    home, lines = folder_of(2, tmp_path / "home", documents_of(2)), list[str]()
+    assert run_backup(home, BackupOptions(tmp_path / "backup"), lines.append) == 0
+    assert "documents of layout 2, all as they were" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("marker", "why"), [("", "nothing says of which layout"), ("5", r"is of a newer version \(layout 5\)")]
+)
+def test_a_layout_that_is_not_known_is_told(tmp_path: Path, marker: str, why: str) -> None:
+    (tmp_path / "home" / "mongodb").mkdir(parents=True)
+    (tmp_path / "home" / LAYOUT_FILE).write_text(marker)
+    with pytest.raises(CannotStartError, match=why):
+        run_backup(tmp_path / "home", BackupOptions(tmp_path / "backup"), print)
+    assert not (tmp_path / "backup").exists()
 
 
 @pytest.mark.parametrize(
