@@ -102,31 +102,43 @@ class _Hashed:
 
 
 @contextmanager
-def new_archive(path: Path) -> Iterator[ArchiveWriter]:
-    """Written beside `path`, for its owner alone, and renamed once it is whole and on the disk.
+def scratch_beside(path: Path) -> Iterator[Path]:
+    """Where an archive is written until it has been checked; gone at the end, unless it was put in place."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield scratch
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def put_in_place(scratch: Path, path: Path) -> None:
+    """Name it `path`, so that a power cut leaves the file before or this one. Raises OSError."""
+    scratch.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def new_archive(scratch: Path) -> Iterator[ArchiveWriter]:
+    """Written for its owner alone; at the end it is whole and on the disk.
 
     Raises LaunchError where it cannot be written.
     """
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with (
                 gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=PACKING) as packed,
                 tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
             ):
-                yield ArchiveWriter(tar, path.parent)
+                yield ArchiveWriter(tar, scratch.parent)
             file.flush()
             os.fsync(file.fileno())
-        scratch.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
     except OSError as error:
-        raise LaunchError(f"{path}: cannot be written ({error.strerror or error}); nothing is left of it.") from error
-    finally:
-        scratch.unlink(missing_ok=True)
+        why = error.strerror or error
+        raise LaunchError(f"{scratch}: cannot be written ({why}); nothing is left of it.") from error
 
 
 def unpack(path: Path, target: Path) -> Contents:

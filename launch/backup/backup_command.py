@@ -6,7 +6,16 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
-from launch.backup.archive import DATABASES, FILES, FORMAT, ArchiveWriter, Contents, new_archive
+from launch.backup.archive import (
+    DATABASES,
+    FILES,
+    FORMAT,
+    ArchiveWriter,
+    Contents,
+    new_archive,
+    put_in_place,
+    scratch_beside,
+)
 from launch.backup.backup_sources import (
     RECORDS,
     SourceDatabase,
@@ -45,6 +54,8 @@ class BackupOptions:
 def run_backup(home: Path, options: BackupOptions, echo: Echo) -> int:
     """Write the file and check it; exit code 0 only where what was restored from it is whole and reconciles.
 
+    It takes the place of a file that was there before only if all of it was found right.
+
     Raises LaunchError.
     """
     if not home.is_dir():
@@ -55,10 +66,15 @@ def run_backup(home: Path, options: BackupOptions, echo: Echo) -> int:
         raise CannotStartError(f"{path}: is there already; name another file, or add --overwrite.")
     with Stopping(home / "logs" / "backup.log", "No backup was written."):
         try:
-            write_backup(home, path, options.include, echo)
-            echo(f"{path}: {path.stat().st_size / MEGABYTE:.1f} MB; checking it by restoring it")
-            with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-                restored = restored_folder(path, Path(folder))
+            with scratch_beside(path) as scratch:
+                write_backup(home, scratch, options.include, echo)
+                echo(f"{path}: {scratch.stat().st_size / MEGABYTE:.1f} MB; checking it by restoring it")
+                with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+                    restored = restored_folder(scratch, Path(folder))
+                if restored.findings and path.exists():
+                    path = path.with_name(f"{path.name}.not-reconciled")
+                    echo(f"{options.file}: stays the one before; the new one is {path}")
+                put_in_place(scratch, path)
         except (StoreError, OSError) as error:
             raise LaunchError(f"{path}: no backup that can be relied on: {str(error).rstrip('.')}.") from error
     return report_check(path, restored, echo)
@@ -82,7 +98,7 @@ def report_check(path: Path, restored: Restored, echo: Echo) -> int:
 
 
 def write_backup(home: Path, path: Path, include: tuple[str, ...], echo: Echo) -> None:
-    """Raises LaunchError, StoreError; then there is no file, or the one that was there before."""
+    """Raises LaunchError, StoreError."""
     with source_databases(home) as databases:
         out = write_archive(home, path, databases, include)
     for name, size in sorted(out.items()):

@@ -3,11 +3,11 @@
 import asyncio
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from launch.backup.archive import put_in_place, scratch_beside
 from launch.backup.backup_command import write_archive
 from launch.backup.backup_sources import MODES, SourceDatabase
 from launch.backup.restored_folder import check_ledger, restored_folder
@@ -78,8 +78,9 @@ def _backup_of(home: Path, source: SourceDatabase) -> Path:
     """Written and checked byte by byte."""
     moment = datetime.fromtimestamp(wall_now() / MICROSECONDS, UTC)
     path = home / f"before-layout-{LAYOUT}-{source.mode}-{moment:%Y%m%d-%H%M%S}.tar.gz"
-    write_archive(home, path, [source], ())
-    with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix=f".{path.name}.", dir=home))
-        restored_folder(path, Path(folder))
+    with scratch_beside(path) as scratch:
+        write_archive(home, scratch, [source], ())
+        with TemporaryDirectory(prefix=f".{path.name}.", dir=home) as folder:
+            restored_folder(scratch, Path(folder))
+        put_in_place(scratch, path)
     return path

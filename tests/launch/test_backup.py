@@ -225,7 +225,13 @@ def test_books_that_do_not_balance_are_told(backup: Path, tmp_path: Path) -> Non
     with temporary_mongod(home, DATABASE) as address, blocking_database(address, DATABASE) as database:
         for collection, wanted, changed, _ in FALSE_BOOKS:
             assert database[collection].update_one(wanted, {"$set": changed}).modified_count == 1
-    assert run_backup(home, BackupOptions(tmp_path / "false"), lines.append) == 1
+    false, good = tmp_path / "false", tmp_path / "good"
+    assert run_backup(home, BackupOptions(false), lines.append) == 1
     for *_, why in FALSE_BOOKS:
         assert [line for line in lines if why in line], why
     assert "NOT reconciled" in lines[-1]
+    good.write_bytes(backup.read_bytes())
+    assert run_backup(home, BackupOptions(good, overwrite=True), lines.append) == 1
+    assert good.read_bytes() == backup.read_bytes()
+    assert lines[-1].startswith(f"{good}.not-reconciled: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "false", "good", "good.not-reconciled"}
