@@ -1,5 +1,6 @@
 """Removes arbitrages that ended long ago, with their steps and fills, and keeps their sums by month."""
 
+import logging
 from collections.abc import Iterable
 
 from pymongo import DeleteMany, ReplaceOne, UpdateOne
@@ -7,6 +8,7 @@ from pymongo import DeleteMany, ReplaceOne, UpdateOne
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import fill_key
 from store.aggregates.month_sums import REVISION, MonthRow, added_row, month_document, month_row_of, rows_of
+from store.errors import StoreError
 from store.server.documents import ARBITRAGES, FILLS, MONTH_SUMS, ORDER_RESULTS, STEPS, arbitrage_of
 from store.server.mongo_client import Database, Document
 from store.server.transactions import Transaction, in_transaction
@@ -16,17 +18,18 @@ REMOVABLE = ("closed", "unwound", "unfilled")
 AT_ONCE = 100
 """Milliseconds of one transaction, which no trade meets."""
 
+log = logging.getLogger(__name__)
+
 
 async def remove_ended_before(database: Database, moment: int, at_most: int = AT_ONCE) -> int:
     """How many of those that ended before `moment` (the server's time) were removed, in one transaction with their
-    sums; fewer than `at_most` where no others are left. Raises StoreError."""
+    sums; 0 where no others are left. Raises StoreError."""
 
     def step(transaction: Transaction) -> int:
-        documents = _removable(transaction, moment, at_most)
-        keys = [document["_id"] for document in documents]
+        arbitrages = _removable(transaction, moment, at_most)
+        keys = [one.arbitrage_id for _, one in arbitrages]
         if not keys:
             return 0
-        arbitrages = [(str(document["session_id"]), arbitrage_of(document)) for document in documents]
         fills = [fill_key(fill) for _, one in arbitrages for leg in one.legs for fill in leg.fills]
         _add_sums(transaction, _summed(transaction, arbitrages, fills))
         transaction.write(FILLS, [DeleteMany({"_id": {"$in": fills}})])
@@ -37,13 +40,28 @@ async def remove_ended_before(database: Database, moment: int, at_most: int = AT
     return await in_transaction(database, step)
 
 
-def _removable(transaction: Transaction, moment: int, at_most: int) -> list[Document]:
-    wanted: Document = {"state": {"$in": list(REMOVABLE)}, "at": {"$lt": moment}, "times.ended": {"$lt": moment}}
-    found = transaction.aggregate(ARBITRAGES, [{"$match": wanted}, {"$sort": {"at": 1}}, {"$limit": at_most}])
-    results = transaction.find(ORDER_RESULTS, {"arbitrage_id": {"$in": [document["_id"] for document in found]}})
+def _removable(transaction: Transaction, moment: int, at_most: int) -> list[tuple[str, Arbitrage]]:
+    """(session, arbitrage) of the oldest; those that cannot be read stay, and keep none behind them."""
     # what was reported of it and not booked yet opens it again
-    waiting = {result["arbitrage_id"] for result in results}
-    return [document for document in found if document["_id"] not in waiting]
+    left_out = {result["arbitrage_id"] for result in transaction.find(ORDER_RESULTS, {})}
+    wanted: Document = {"state": {"$in": list(REMOVABLE)}, "at": {"$lt": moment}, "times.ended": {"$lt": moment}}
+    unreadable: list[str] = []
+    while True:
+        match = wanted | {"_id": {"$nin": list(left_out)}}
+        found = transaction.aggregate(ARBITRAGES, [{"$match": match}, {"$sort": {"at": 1}}, {"$limit": at_most}])
+        readable: list[tuple[str, Arbitrage]] = []
+        for document in found:
+            try:
+                readable.append((str(document["session_id"]), arbitrage_of(document)))
+            except StoreError:
+                unreadable.append(str(document["_id"]))
+                left_out.add(document["_id"])
+        if readable:
+            return readable
+        if not found:
+            if unreadable:
+                log.warning("arbitrages that cannot be read are kept", extra={"arbitrages": unreadable})
+            return []
 
 
 def _summed(
