@@ -16,7 +16,7 @@ from notices.routing import is_wanted
 from notices.trade_notices import notices_of_arbitrage
 from notices.trading_state_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
 from session.clock import SystemClock, wall_now
-from session.disk_space import free_bytes
+from session.disk_space import known_free_bytes
 from session.notices import Destination, Notice
 from session.session import Session
 from session.tasks import run_all
@@ -73,7 +73,7 @@ class EventReader:
         for arbitrage in present.single_legs:
             notices += notices_of_arbitrage(arbitrage, self._min_single_leg, now)
         before = dict(self._alerts.ongoing)
-        clock, free = self._session.clock(), free_bytes(self._session.home)
+        clock, free = self._session.clock(), known_free_bytes(self._session.home)
         faults = faults_now(present, self._session, clock.now(), free)
         notices += self._alerts.update(faults, self._session.exchanges, now)
         await self._enqueue(notices)

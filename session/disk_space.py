@@ -35,5 +35,13 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
+def known_free_bytes(folder: Path) -> int | None:
+    """None where that is not known: reports of all else must not end with the folder."""
+    try:
+        return free_bytes(folder)
+    except OSError:
+        return None
+
+
 def megabytes(size: int) -> str:
     return f"{size // MEGABYTE:,} MB"

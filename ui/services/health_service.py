@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
-from session.disk_space import free_bytes
+from session.disk_space import known_free_bytes
 from session.lag import ConsumerPosition
 from session.processes import Process
 from session.session import Session
@@ -116,7 +116,9 @@ class HealthService:
         regions = None
         if standing is not None:
             regions = RegionsSeen(standing_row(standing, now, market_now), standing.members)
-        report["findings"] = with_findings(report, self._session, hub.settings, regions, free_bytes(self._session.home))
+        report["findings"] = with_findings(
+            report, self._session, hub.settings, regions, known_free_bytes(self._session.home)
+        )
         report["verdict"] = verdict_of(report["findings"])
         report["summary"] = summary_of(report["findings"])
         return report
