@@ -12,7 +12,7 @@ from store.mongo.mongo_store import MongoTradeStore, open_store
 
 ROUND_SECONDS = 3_600.0
 PAUSE_SECONDS = 1.0
-"""Between two transactions of a few milliseconds: whoever sums what is there sums again after each."""
+"""Between two transactions of a few milliseconds: whoever sums what is there sums all of it after each."""
 DAY = 86_400 * MICROSECONDS
 
 log = logging.getLogger("launch")
@@ -33,7 +33,7 @@ async def run_retention(session: Session, echo: Callable[[str], None]) -> None:
                 echo(f"{removed:,} arbitrages that ended before {day} were removed; their sums by month are kept")
         except StoreError as error:
             # the next round tries again
-            log.info("ended arbitrages were not removed", extra={"error": str(error)})
+            log.warning("ended arbitrages were not removed", extra={"error": str(error)})
         await SystemClock().sleep(ROUND_SECONDS)
 
 

@@ -33,7 +33,7 @@ class RunningAverageSums:
 
     def __init__(self, database: Database, wanted: Document) -> None:
         sums = RunningSums(database, ARBITRAGES, wanted | {"strategy": "ma"}, _LEG, [1, *_AMOUNTS], _FILLS)
-        self._sums = KeptSums(sums, MonthSums(database, wanted, "average"))
+        self._sums = KeptSums(database, sums, MonthSums(database, wanted, "average"))
 
     async def read(self) -> tuple[AverageSum, ...]:
         """By market, side and fee currency. Raises StoreUnavailableError."""

@@ -1,7 +1,8 @@
 """What is kept of arbitrages that were removed for their age: sums by month, in the groups in which pages sum.
 
 Each group is one document: session, month of the end (UTC), which sum it is, what it is grouped by, and the values. A
-count of removals goes up with each, so that whoever has summed what was there before sums again.
+count of removals goes up with each, so that whoever has summed what was there before sums again. Sums, count and what
+is left are read as of one moment: each reading ends after one pass, however often something is removed meanwhile.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.trade.reservation_state import fill_key
 from store.server.documents import MONTH_SUMS, amount_of, integer_of, stored_amount
-from store.server.mongo_client import BlockingDatabase, Database, Document, translated_errors
+from store.server.mongo_client import BlockingDatabase, Database, Document, Moment, translated_errors
 
 SumName = Literal["states", "profits", "average", "changes", "equity"]
 REVISION = "revision"
@@ -125,22 +126,22 @@ class MonthSums:
         self._months = database[MONTH_SUMS]
         self._wanted = {name: value for name, value in wanted.items() if name == "session_id"} | {"name": name}
 
-    async def revision(self) -> int:
+    async def revision(self, moment: Moment) -> int:
         """How often anything was removed. Raises StoreUnavailableError."""
         with translated_errors():
-            found = await self._months.find_one({"_id": REVISION})
+            found = await self._months.find_one({"_id": REVISION}, session=moment)
         return 0 if found is None else integer_of(found["number"])
 
-    async def rows(self) -> list[MonthRow]:
+    async def rows(self, moment: Moment | None = None) -> list[MonthRow]:
         """By the times of their last. Raises StoreUnavailableError."""
         with translated_errors():
-            found = self._months.find(self._wanted).sort([("last_at", 1), ("_id", 1)])
+            found = self._months.find(self._wanted, session=moment).sort([("last_at", 1), ("_id", 1)])
             return [month_row_of(document) async for document in found]
 
-    async def sums(self) -> Sums:
+    async def sums(self, moment: Moment | None = None) -> Sums:
         """Over all months. Raises StoreUnavailableError."""
         sums: dict[tuple[str, ...], MonthRow] = {}
-        for row in await self.rows():
+        for row in await self.rows(moment):
             sums[row.by] = added_row(sums.get(row.by), row)
         return {by: row.values for by, row in sums.items()}
 

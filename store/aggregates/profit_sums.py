@@ -32,7 +32,7 @@ class RunningProfits:
         parts = [{"$toDecimal": {"$ifNull": [f"$profit.shares.{part}", f"$profit.{part}"]}} for part in PROFIT_PARTS]
         by = ("$profit.currency", _EXCHANGE, "$base", DAY_ENDED, *_PAIR, _STRATEGY)
         sums = RunningSums(database, ARBITRAGES, wanted, by, [1, _IS_FIRST, *parts], _SHARES)
-        self._sums = KeptSums(sums, MonthSums(database, wanted, "profits"))
+        self._sums = KeptSums(database, sums, MonthSums(database, wanted, "profits"))
 
     async def read(self, currency: str) -> tuple[ProfitGroup, ...]:
         """By day, exchange, asset, pair and strategy; by month where the arbitrages were removed for their age. Raises

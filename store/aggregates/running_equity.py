@@ -1,6 +1,8 @@
 """The equity of a session while it grows: what has ended is read once, only what is newer each time."""
 
+import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
 
 from market.accounting.equity_curve import Ending, Equity, EquityCurve, EquitySum
 from market.trade.arbitrages import FINAL_STATES, ArbitrageState
@@ -8,7 +10,7 @@ from session.clock import wall_now
 from store.aggregates.month_sums import MonthSums, equity_sum_of
 from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICROSECONDS
 from store.server.documents import ARBITRAGES, amount_of, integer_of
-from store.server.mongo_client import Database, Document, translated_errors
+from store.server.mongo_client import Database, Document, Moment, one_moment, translated_errors
 
 RECOUNT_LIMIT = 100
 """A full read, which corrects late changes, takes at most one part in this many of the time."""
@@ -22,6 +24,7 @@ class RunningEquity:
     """Of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
+        self._database = database
         self._arbitrages = database[ARBITRAGES]
         self._wanted = wanted
         self._settled: dict[str, tuple[EquityCurve, int]] = {}
@@ -29,49 +32,54 @@ class RunningEquity:
         self._recount_at = 0
         self._months = MonthSums(database, wanted, "equity")
         self._revision = 0
+        self._reading = asyncio.Lock()
+        """What is settled is of the revision that was read last."""
 
     async def read(self, currency: str) -> Equity:
         """With what was removed for its age, each month as one point. Raises StoreUnavailableError; the next read is
         unaffected."""
-        while True:
-            revision = await self._months.revision()
+        async with self._reading, one_moment(self._database) as moment:
+            revision = await self._months.revision(moment)
             if revision != self._revision:
-                self._revision, self._recount_at = revision, 0
-            equity = await self._read(currency)
-            if await self._months.revision() == revision:
-                return equity
+                self._settled.clear()
+                self._revision = revision
+            return await self._read(currency, moment)
 
-    async def _read(self, currency: str) -> Equity:
+    async def _read(self, currency: str, moment: Moment) -> Equity:
         begun, recount_at = wall_now(), self._recount_at
         is_complete = begun >= recount_at or currency not in self._settled
         settled, since = (EquityCurve(), 0) if is_complete else self._settled[currency]
         settled = settled.copy()
         wanted: Document = self._wanted | {"profit.currency": currency, "times.ended": {"$gte": since}}
         with translated_errors():
-            until = max(since, await self._newest(wanted) - SETTLING_MICROSECONDS)
-            removed = deque(await self._removed(currency) if is_complete else ())
-            curve = await self._followed(settled, wanted, until, removed)
+            until = max(since, await self._newest(wanted, moment) - SETTLING_MICROSECONDS)
+            removed = deque(await self._removed(currency, moment) if is_complete else ())
+            curve = await self._followed(settled, self._endings(wanted, moment), until, removed)
         if is_complete:
             recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_LIMIT * (wall_now() - begun))
         self._settled[currency] = (settled, until)
         self._recount_at = recount_at
         return curve.equity()
 
-    async def _newest(self, wanted: Document) -> int:
-        newest = await self._arbitrages.find_one(wanted, _FIELDS, sort=[(name, -order) for name, order in _BY_END])
+    async def _newest(self, wanted: Document, moment: Moment) -> int:
+        order = [(name, -order) for name, order in _BY_END]
+        newest = await self._arbitrages.find_one(wanted, _FIELDS, sort=order, session=moment)
         return 0 if newest is None else _ended(newest)
 
-    async def _removed(self, currency: str) -> list[EquitySum]:
-        return [equity_sum_of(row) for row in await self._months.rows() if row.by == (currency,)]
+    async def _endings(self, wanted: Document, moment: Moment) -> AsyncIterator[Ending]:
+        async for document in self._arbitrages.find(wanted, _FIELDS, session=moment).sort(_BY_END):
+            yield _ending_of(document)
+
+    async def _removed(self, currency: str, moment: Moment) -> list[EquitySum]:
+        return [equity_sum_of(row) for row in await self._months.rows(moment) if row.by == (currency,)]
 
     async def _followed(
-        self, settled: EquityCurve, wanted: Document, until: int, removed: deque[EquitySum]
+        self, settled: EquityCurve, endings: AsyncIterator[Ending], until: int, removed: deque[EquitySum]
     ) -> EquityCurve:
         """Add what ended before `until` to `settled`, and all that was `removed`; returns a curve with the rest as
         well."""
         curve = settled
-        async for document in self._arbitrages.find(wanted, _FIELDS).sort(_BY_END):
-            ending = _ending_of(document)
+        async for ending in endings:
             is_last = curve is settled and ending.at >= until
             while removed and (is_last or removed[0].last_at <= ending.at):
                 settled.add_sum(removed.popleft())

@@ -1,5 +1,6 @@
 """How many documents of each kind there are and what they sum to, counted by the server."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from market.trade.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from session.clock import wall_now
 from store.aggregates.month_sums import MonthSums, Sums
 from store.server.documents import ARBITRAGES, REJECTIONS, integer_of
-from store.server.mongo_client import Database, Document, translated_errors
+from store.server.mongo_client import Database, Document, Moment, one_moment, translated_errors
 
 SETTLING_MICROSECONDS = 60 * MICROSECONDS
 """A document this much older than the newest is taken as final, unless it is an open arbitrage."""
@@ -70,14 +71,14 @@ class RunningSums:
         self._settled_until = 0
         self._recount_at = 0
 
-    async def read(self) -> Sums:
+    async def read(self, moment: Moment | None = None) -> Sums:
         """Raises StoreUnavailableError; the next read is unaffected."""
         settled, since, recount_at = self._settled, self._settled_until, self._recount_at
         if wall_now() >= recount_at:
             settled, since, recount_at = {}, 0, wall_now() + self._recount_every
         with translated_errors():
-            until = max(since, await self._settling_time())
-            settling, fresh = await self._sums(since, until)
+            until = max(since, await self._settling_time(moment))
+            settling, fresh = await self._sums(since, until, moment)
         settled = _added(settled, settling)
         self._settled, self._settled_until, self._recount_at = settled, until, recount_at
         return _added(settled, fresh)
@@ -86,19 +87,21 @@ class RunningSums:
         """Read all of it again with the next read: what was settled has changed."""
         self._recount_at = 0
 
-    async def _settling_time(self) -> int:
+    async def _settling_time(self, moment: Moment | None) -> int:
         """Documents before it do not change any more. The collection's own times, which in tests are of any year."""
-        newest = await self._collection.find_one(self._wanted, {self._time: 1}, sort=[(self._time, DESCENDING)])
+        by_time = [(self._time, DESCENDING)]
+        newest = await self._collection.find_one(self._wanted, {self._time: 1}, sort=by_time, session=moment)
         if newest is None:
             return 0
         until = min(integer_of(newest[self._time]), wall_now()) - SETTLING_MICROSECONDS
         still_open = self._wanted | {"state": {"$in": list(OPEN_STATES)}}
         if self._collection.name == ARBITRAGES:
-            oldest = await self._collection.find_one(still_open, {"at": 1}, sort=[("at", ASCENDING)])
+            by_start = [("at", ASCENDING)]
+            oldest = await self._collection.find_one(still_open, {"at": 1}, sort=by_start, session=moment)
             until = until if oldest is None else min(until, integer_of(oldest["at"]))
         return until
 
-    async def _sums(self, since: int, until: int) -> tuple[Sums, Sums]:
+    async def _sums(self, since: int, until: int, moment: Moment | None) -> tuple[Sums, Sums]:
         """(before `until`, from there on) of those since `since`."""
         group: Document = {"_id": {"is_settled": {"$lt": [f"${self._time}", until]}, "by": self._by}}
         pipeline: list[Document] = [
@@ -108,7 +111,7 @@ class RunningSums:
         ]
         settled: Sums = {}
         fresh: Sums = {}
-        async for document in self._collection.aggregate(pipeline):
+        async for document in self._collection.aggregate(pipeline, session=moment):
             key = document["_id"]
             if isinstance(key, dict):
                 sums = settled if key["is_settled"] else fresh
@@ -121,21 +124,22 @@ class RunningSums:
 class KeptSums:
     """Sums over arbitrages, with those that were removed for their age."""
 
-    def __init__(self, sums: RunningSums, months: MonthSums) -> None:
+    def __init__(self, database: Database, sums: RunningSums, months: MonthSums) -> None:
+        self._database = database
         self._sums = sums
         self._months = months
         self._revision = 0
+        self._reading = asyncio.Lock()
+        """What is settled is of the revision that was read last."""
 
     async def read(self) -> Sums:
         """Each arbitrage once, also while some are removed. Raises StoreUnavailableError."""
-        while True:
-            revision = await self._months.revision()
+        async with self._reading, one_moment(self._database) as moment:
+            revision = await self._months.revision(moment)
             if revision != self._revision:
-                self._revision = revision
                 self._sums.forget()
-            stored, removed = await self._sums.read(), await self._months.sums()
-            if await self._months.revision() == revision:
-                return _added(stored, removed)
+                self._revision = revision
+            return _added(await self._sums.read(moment), await self._months.sums(moment))
 
 
 class RunningTotals:
@@ -144,7 +148,7 @@ class RunningTotals:
     def __init__(self, database: Database, wanted: Document) -> None:
         parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
         sums = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
-        self._arbitrages = KeptSums(sums, MonthSums(database, wanted, "states"))
+        self._arbitrages = KeptSums(database, sums, MonthSums(database, wanted, "states"))
         self._rejections = RunningSums(database, REJECTIONS, wanted, ("$reason",), ["$count"])
 
     async def read(self, currency: str) -> SessionTotals:

@@ -15,14 +15,22 @@ from pymongo.errors import OperationFailure
 
 from store.errors import StoreError
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import BlockingDatabase, Document, blocking, connect, database_of, translated_errors
+from store.server.mongo_client import (
+    SNAPSHOT_TOO_OLD,
+    SNAPSHOT_UNAVAILABLE,
+    BlockingDatabase,
+    Document,
+    blocking,
+    connect,
+    database_of,
+    translated_errors,
+)
 
 SNAPSHOT_LOST = {
-    239: "MongoDB keeps the past for five minutes only, and copying took longer; try again while less trades",
-    246: "a collection was made while the database was copied; try again",
+    SNAPSHOT_TOO_OLD: "MongoDB keeps the past for five minutes, and copying took longer; try again while less trades",
+    SNAPSHOT_UNAVAILABLE: "a collection was made while the database was copied; try again",
 }
-"""SnapshotTooOld, SnapshotUnavailable (mongodb.com, "Error Codes"): a collection that is younger than the moment is no
-empty one there."""
+"""A collection that is younger than the moment is no empty one there."""
 BATCH_BYTES = 8_000_000
 LENGTH_BYTES = 4
 

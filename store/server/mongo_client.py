@@ -1,11 +1,11 @@
 """The MongoDB driver: connecting, retrying and translating its errors."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from bson.errors import BSONError
-from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
+from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorClientSession, AsyncIOMotorDatabase
 from pymongo.database import Database as PyMongoDatabase
 from pymongo.errors import ConfigurationError, ConnectionFailure, OperationFailure, PyMongoError
 from pymongo.monitoring import CommandListener, TopologyListener
@@ -17,6 +17,8 @@ from session.logins import login_of
 from store.errors import LoginRefusedError, StoreError, StoreUnavailableError
 
 Document = dict[str, object]
+Moment = AsyncIOMotorClientSession
+"""A session of the driver whose reads are all of one moment."""
 Client = AsyncIOMotorClient[Document]
 Database = AsyncIOMotorDatabase[Document]
 BlockingDatabase = PyMongoDatabase[Document]
@@ -32,6 +34,8 @@ AS_CONFIGURED = WriteConcern("majority")
 """In a replica set of ours: its configuration says whether journals are waited for."""
 KEY_NOT_FOUND = 211
 """A member that has just started has not read yet what it checks cluster times with (mongodb.com, "Error Codes")."""
+SNAPSHOT_TOO_OLD, SNAPSHOT_UNAVAILABLE = 239, 246
+"""The next snapshot is of a later moment (mongodb.com, "Error Codes")."""
 LOGIN_REFUSED = 18
 """By whatever mechanism it was (mongodb.com, "Error Codes")."""
 QUICK = WriteConcern(1)
@@ -80,6 +84,15 @@ def blocking(database: Database) -> BlockingDatabase:
     return own
 
 
+@asynccontextmanager
+async def one_moment(database: Database) -> AsyncIterator[Moment]:
+    """Reads that are given it see what was committed at the first of them (mongodb.com, "Read Concern snapshot")."""
+    with translated_errors():
+        session = await database.client.start_session(snapshot=True)
+    async with session:
+        yield session
+
+
 @contextmanager
 def translated_errors() -> Iterator[None]:
     """Translate the driver's errors into StoreError, or StoreUnavailableError where a retry may help; LoginRefusedError
@@ -108,7 +121,11 @@ def is_passing(error: PyMongoError) -> bool:
     labels = ("TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError")
     if isinstance(error, ConnectionFailure) or any(error.has_error_label(label) for label in labels):
         return True
-    return isinstance(error, OperationFailure) and error.code == KEY_NOT_FOUND
+    return isinstance(error, OperationFailure) and error.code in (
+        KEY_NOT_FOUND,
+        SNAPSHOT_TOO_OLD,
+        SNAPSHOT_UNAVAILABLE,
+    )
 
 
 def first_sentence(error: PyMongoError) -> str:

@@ -16,10 +16,13 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, ProfitShare
 from market.trade.leases import UNFENCED
 from store.aggregates.average_sums import AverageSum
+from store.aggregates.month_sums import MonthSums, Sums
+from store.aggregates.session_totals import KeptSums, RunningSums
 from store.mongo.ended_arbitrages import remove_ended_before
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.documents import ARBITRAGES, FILLS, MONTH_SUMS, STEPS
+from store.server.documents import ARBITRAGES, FILLS, MONTH_SUMS, ORDER_RESULTS, STEPS
+from store.server.mongo_client import Database, Moment
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import OPENING, filled, leg_of, opportunity, reserved
@@ -126,6 +129,41 @@ async def test_whoever_reads_meanwhile_counts_each_arbitrage_once(reader: TradeR
     while not ended.is_set():
         assert await shown(reader) == before
     await removing
+
+
+class OvertakenSums(RunningSums):
+    """Whenever they were read, something else has been removed meanwhile; nobody need read them again."""
+
+    reads = 0
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, ARBITRAGES, {}, ("$state", "$profit.currency"), [1])
+        self._database = database
+
+    async def read(self, moment: Moment | None = None) -> Sums:
+        self.reads += 1
+        assert self.reads == 1, "summed again"
+        sums = await super().read(moment)
+        assert await remove_ended_before(self._database, CUT, 1) == 1
+        return sums
+
+
+async def test_one_pass_is_enough_while_more_is_removed(traded: MongoTradeStore) -> None:
+    database = traded._database
+    kept = KeptSums(database, OvertakenSums(database), MonthSums(database, {}, "states"))
+    assert sum(count for count, *_ in (await kept.read()).values()) == len(ROWS)
+
+
+async def test_what_cannot_be_removed_keeps_nothing_behind_it(traded: MongoTradeStore) -> None:
+    database = traded._database
+    await database[ORDER_RESULTS].insert_one({"_id": "waiting", "arbitrage_id": "opportunity-1"})
+    await database[ARBITRAGES].update_one({"_id": "opportunity-2"}, {"$set": {"legs": "torn"}})
+    removed = 0
+    while await remove_ended_before(database, CUT, 1):
+        removed += 1
+    assert removed == REMOVED - 2
+    left = {str(row["_id"]) async for row in database[ARBITRAGES].find()}
+    assert left == {f"opportunity-{number}" for number in (1, 2, 3, 7, 8)}
 
 
 async def test_a_month_is_added_to(traded: MongoTradeStore) -> None:
