@@ -163,7 +163,7 @@ class Reconciliation:
         taken: frozenset[str] = frozenset()
         for arbitrage_id, leg in denied:
             try:
-                report = await self.account.look_up(order_of(leg), taken | orders_of_others(leg, arbitrages))
+                report = await self.account.look_up(order_of(leg), taken.union(orders_of_others(leg, arbitrages)))
             except OutcomeUnknownError:
                 searches.append(OrderSearch(arbitrage_id, leg, None, is_ambiguous=True))
             except ExchangeUnavailableError as error:

@@ -4,7 +4,7 @@ a recording."""
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from market.instruments.markets import Market
+from market.instruments.markets import Market, base_and_quote
 from market.instruments.orders import Fill
 from market.trade.arbitrages import FINAL_STATES, OPEN_STATES, Arbitrage, Rejection
 
@@ -42,8 +42,7 @@ def trade_rows(arbitrage: Arbitrage, numbers: Iterable[int]) -> Iterator[Mapping
 
 def base_of(fill: Fill, markets: Iterable[Market]) -> str:
     """The asset that was bought or sold."""
-    found = (one.base for one in markets if (one.exchange, one.symbol) == (fill.exchange, fill.symbol))
-    return next(found, fill.symbol.partition("/")[0])
+    return base_and_quote(fill.exchange, fill.symbol, markets)[0]
 
 
 def fill_row(fill: Fill, arbitrage_id: str, base: str) -> Mapping[str, Any]:

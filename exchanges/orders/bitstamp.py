@@ -6,8 +6,9 @@ from typing import Any
 
 import ccxt
 
+from exchanges.common_codes import common_code
 from exchanges.error_mapping import is_not_found
-from exchanges.exchange_symbols import bitstamp_pair
+from exchanges.exchange_symbols import bitstamp_codes, bitstamp_name, bitstamp_pair
 from exchanges.order_port import (
     AnswerNotUnderstoodError,
     Pages,
@@ -61,10 +62,10 @@ class BitstampOrderApi:
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(await self._client.privatePostAccountBalances())
-        return {text_in(row, "currency").upper(): number_in(row, "total") for row in rows}
+        return {common_code("bitstamp", text_in(row, "currency").upper()): number_in(row, "total") for row in rows}
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
-        by_pair = {market.symbol: market for market in markets}
+        by_pair = {bitstamp_name(market): market for market in markets}
         rows = rows_of(await self._client.privatePostOpenOrdersAll())
         return [
             _open_order(row, by_pair[text_in(row, "currency_pair")])
@@ -85,7 +86,7 @@ class BitstampOrderApi:
                 for row in rows
                 if text_in(row, "type") == _TRADE
                 for market in markets
-                if f"{market.base}_{market.quote_currency}".lower() in row
+                if "_".join(bitstamp_codes(market)) in row
             ]
             if len(rows) < _PAGE:
                 return found
@@ -126,7 +127,9 @@ def _stated(row: Mapping[str, Any], market: Market) -> StatedOrder:
     kind = optional_text_in(row, "type")
     return StatedOrder(
         client_order_id=optional_text_in(row, "client_order_id"),
-        symbol=symbol_in(row, "market", market, [market.symbol, bitstamp_pair(market)]) if row.get("market") else None,
+        symbol=symbol_in(row, "market", market, [bitstamp_name(market), bitstamp_pair(market)])
+        if row.get("market")
+        else None,
         side=None if kind is None else _side(kind),
     )
 
@@ -141,7 +144,7 @@ def _side(kind: str) -> Side:
 def _booked(row: Mapping[str, Any], market: Market) -> Fill:
     """A row of the account's transactions, where received amounts are positive and the price's key is the pair's
     name."""
-    base, quote = market.base.lower(), market.quote_currency.lower()
+    base, quote = bitstamp_codes(market)
     amount, cost = number_in(row, base), number_in(row, quote)
     return Fill(
         fill_id=text_in(row, "id"),
@@ -158,14 +161,15 @@ def _booked(row: Mapping[str, Any], market: Market) -> Fill:
 
 
 def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
+    base, quote = bitstamp_codes(market)
     return Fill(
         fill_id=text_in(row, "tid"),
         exchange=market.exchange,
         symbol=market.symbol,
         side=side,
         price=Price(number_in(row, "price")),
-        amount=Amount(number_in(row, market.base.lower())),
-        cost=number_in(row, market.quote_currency.lower()),
+        amount=Amount(number_in(row, base)),
+        cost=number_in(row, quote),
         fee=number_in(row, "fee"),
         fee_currency=market.quote_currency,
         filled_at=micros_of(text_in(row, "datetime")),

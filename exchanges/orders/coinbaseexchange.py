@@ -7,6 +7,7 @@ from typing import Any
 
 import ccxt
 
+from exchanges.common_codes import common_code
 from exchanges.error_mapping import is_not_found
 from exchanges.exchange_symbols import coinbaseexchange_product
 from exchanges.order_port import (
@@ -81,7 +82,7 @@ class CoinbaseExchangeOrderApi:
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(await self._client.privateGetAccounts())
-        return {text_in(row, "currency"): number_in(row, "balance") for row in rows}
+        return {common_code("coinbaseexchange", text_in(row, "currency")): number_in(row, "balance") for row in rows}
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
         """Newest first; without a status parameter, done orders are left out."""

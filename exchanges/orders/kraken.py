@@ -9,7 +9,8 @@ from typing import Any
 
 import ccxt
 
-from exchanges.exchange_symbols import OLD_NAMES, kraken_asset, kraken_name, kraken_pair
+from exchanges.common_codes import common_code
+from exchanges.exchange_symbols import kraken_name, kraken_pair
 from exchanges.order_port import (
     FILLS_MARGIN,
     AnswerNotUnderstoodError,
@@ -24,7 +25,7 @@ from exchanges.order_port import (
     text_from,
     text_in,
 )
-from market.instruments.markets import Market
+from market.instruments.markets import Market, codes_in
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, StatedOrder
 from market.money import Amount, Price, text_of
 from market.time_units import MICROSECONDS
@@ -37,7 +38,6 @@ _TRADES_A_PAGE = 50
 _TRIES_FOR_A_NONCE = 10
 # ccxt counts nonces in milliseconds.
 _NEXT_NONCE_SECONDS = 0.002
-_CURRENCIES = {name: currency for currency in OLD_NAMES for name in (kraken_asset(currency), kraken_name(currency))}
 
 DEADLINE_SECONDS = 5
 """After that the matching engine refuses a new order (docs.kraken.com, "Add Order"; 2 to 60 seconds)."""
@@ -106,7 +106,7 @@ class KrakenOrderApi:
 
     async def balances(self) -> dict[str, Decimal]:
         rows = await self._call(self._client.privatePostBalanceEx, {})
-        return {_CURRENCIES.get(name, name): number_in(row_of(row), "balance") for name, row in rows.items()}
+        return {common_code("kraken", name): number_in(row_of(row), "balance") for name, row in rows.items()}
 
     async def cancel_all_after(self, seconds: int) -> None:
         """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x; 0 turns it off."""
@@ -218,5 +218,5 @@ def _fill(fill_id: str, row: Mapping[str, Any], market: Market) -> Fill:
 
 def _pairs(market: Market) -> set[str]:
     """The pair's names in rows: XBTUSD, or XXBTZUSD with the old prefix letters."""
-    base, quote = map(kraken_name, (market.base, market.quote_currency))
+    base, quote = map(kraken_name, codes_in(market.symbol))
     return {head + base + middle + quote for head in ("", "X", "Z") for middle in ("", "X", "Z")}

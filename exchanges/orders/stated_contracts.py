@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from market.instruments.markets import Market
+from market.instruments.markets import Market, codes_in
 from market.instruments.token_contracts import Contracts, Token, is_address, network_name
 
 _FIELDS = ("contract", "contractAddress", "contract_address", "ctAddr")
@@ -16,8 +16,7 @@ def stated_tokens(markets: Iterable[Market], currencies: Mapping[str, Any] | Non
     for market in markets:
         if market.is_fx:
             continue
-        codes = market.symbol.partition(":")[0].split("/")
-        for code, name in zip(codes, (market.base, market.quote_currency), strict=True):
+        for code, name in zip(codes_in(market.symbol), (market.base, market.quote_currency), strict=True):
             contracts = stated_contracts((currencies or {}).get(code))
             if contracts:
                 tokens[name] = Token(name, f"stated by {market.exchange}", contracts)

@@ -10,7 +10,7 @@ from launch.config.configured_entries import ccxt_id, session_codes
 from launch.errors import CannotStartError
 from launch.sessions.chosen_markets import check_compared, check_standby
 from market.instruments.assets import said_fault
-from market.instruments.markets import Market, fx_route
+from market.instruments.markets import Market, codes_in, fx_route
 from market.money import decimal_of
 
 _SYMBOL = re.compile(r"[A-Z0-9]+/[A-Z0-9]+", re.ASCII)
@@ -61,7 +61,7 @@ def _check_said(markets: Sequence[Market], config: Configuration) -> None:
     """Raises CannotStartError for what `[asset.NAME]` says of no market: a slip of the pen would have no effect."""
     traded: dict[str, set[str]] = {}
     for market in markets:
-        traded.setdefault(market.exchange, set()).update(market.symbol.split("/"))
+        traded.setdefault(market.exchange, set()).update(codes_in(market.symbol))
     for code, said in config.asset.items():
         for exchange in said.compare:
             place = f"[asset.{code}] compare"
@@ -109,7 +109,7 @@ def _said_markets(template: Market, config: Configuration) -> list[Market]:
     return [
         replace(_named_market(name, template.region, symbol), fee_side=template.fee_side)
         for symbol in symbols
-        if symbol.partition("/")[0] in said - set(simulated_bases())
+        if codes_in(symbol)[0] in said - set(simulated_bases())
     ]
 
 
@@ -117,7 +117,7 @@ def _named_market(exchange: str, region: str, symbol: str) -> Market:
     """Its sizes and the side of its fee are the exchange's own once that is asked."""
     if _SYMBOL.fullmatch(symbol) is None:
         raise CannotStartError(f"[markets.{exchange}] symbols: {symbol!r} is not a spot market as in BTC/USDT.")
-    base, quote_currency = symbol.split("/")
+    base, quote_currency = codes_in(symbol)
     return Market(exchange, region, symbol, base, quote_currency, *_UNKNOWN_SIZES, fee_side="quote")
 
 

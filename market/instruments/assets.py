@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from market.instruments.contracts import contract_name
-from market.instruments.markets import Market
+from market.instruments.markets import Market, codes_in
 from market.instruments.token_contracts import Token, known_contracts
 
 Kind = Literal["coin", "fiat", "stable coin", "wrapped coin", "contract"]
@@ -149,9 +149,15 @@ _FIATS = frozenset(
 _SYMBOL_CODES = {
     "kraken": {"BTC": "XXBT", "DOGE": "XXDG", "LUNA": "LUNA2", "LUNC": "LUNA", "USTC": "UST"},
     "bitstamp": {"USTC": "UST"},
+    "coinbaseexchange": {"CELO": "CGLD"},
     "bitfinex": {"USDT": "UST", "LUNA": "LUNA2", "LUNC": "LUNA"},
 }
 """What the codes of our symbols, which are ccxt's, are called by the exchange itself where that differs."""
+
+
+def own_code(exchange: str, code: str) -> str:
+    """What the exchange itself calls a code of our symbols: LUNA for LUNC on Kraken."""
+    return _SYMBOL_CODES.get(exchange, {}).get(code, code)
 
 
 def asset_of(exchange: str, code: str) -> Asset | None:
@@ -197,11 +203,9 @@ def is_currency(code: str) -> bool:
 
 def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
     """Base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
-    pair, _, settled_in = market.symbol.partition(":")
-    base, _, quote = pair.partition("/")
-    codes = _SYMBOL_CODES.get(market.exchange, {})
-    base_asset, quote_asset = (asset_of(market.exchange, codes.get(code, code)) for code in (base, quote))
-    if base_asset is not None and settled_in:
+    codes = (own_code(market.exchange, code) for code in codes_in(market.symbol))
+    base_asset, quote_asset = (asset_of(market.exchange, code) for code in codes)
+    if base_asset is not None and ":" in market.symbol:
         named = contract_name(base_asset.asset_id, market.symbol)
         base_asset = Asset(named, "contract", follows=base_asset.asset_id)
     return base_asset, quote_asset
@@ -263,7 +267,7 @@ def known_tokens(market: Market, codes: SessionCodes | None = None) -> tuple[Tok
 
 def _sides(market: Market, codes: SessionCodes | None) -> Iterable[tuple[str, Asset | None, str]]:
     """Base and quote: ccxt's code there, our asset of it, and what it is compared as."""
-    names = market.symbol.partition(":")[0].split("/")
+    names = codes_in(market.symbol)
     listed = market if codes is None else replace(market, exchange=codes.ccxt_id(market.exchange))
     return zip(names, assets_of(listed), (market.base, market.quote_currency), strict=False)
 

@@ -1,5 +1,6 @@
 """What is traded where: one row per (exchange, symbol) with the exchange's size rules."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -59,3 +60,17 @@ def fx_route(currency: str, settlement: str, markets: tuple[Market, ...]) -> FxR
         if market.is_fx and (market.base, market.quote_currency) == (settlement, currency):
             return FxRoute(currency, market.symbol, inverted=True)
     raise LookupError(f"no FX market converts {currency} to {settlement}")
+
+
+def codes_in(symbol: str) -> tuple[str, str]:
+    """The codes of base and quote in a symbol: BTC and USDT of BTC/USDT:USDT. The exchange is asked by them; what they
+    are compared as is in the market's own fields, and may be another name."""
+    base, _, quote = symbol.partition(":")[0].partition("/")
+    return base, quote
+
+
+def base_and_quote(exchange: str, symbol: str, markets: Iterable[Market]) -> tuple[str, str]:
+    """Base and quote currency of a market; the codes in its symbol if none of `markets` is it, as after an earlier
+    session with others."""
+    found = ((one.base, one.quote_currency) for one in markets if (one.exchange, one.symbol) == (exchange, symbol))
+    return next(found, None) or codes_in(symbol)

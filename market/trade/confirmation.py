@@ -56,17 +56,13 @@ def _difference(leg: Leg, view: ExchangeView, unbooked: Mapping[str, Decimal]) -
     return None
 
 
-def _unbooked(leg: Leg, view: ExchangeView, known: frozenset[str]) -> dict[str, Decimal]:
+def _unbooked(leg: Leg, view: ExchangeView, known: Mapping[str, Leg]) -> dict[str, Decimal]:
     """Currency → what fills of known orders moved that no row has yet: of orders being processed right now."""
     booked = {fill_key(fill) for one in view.arbitrages for other in one.legs for fill in other.fills}
     moved: dict[str, Decimal] = {}
     for one in view.fills:
-        if one.exchange_order_id in known and fill_key(one.fill) not in booked:
-            for currency, change in changes_of(one.fill, *_currencies(one.fill.symbol)):
+        of = known.get(one.exchange_order_id)
+        if of is not None and fill_key(one.fill) not in booked:
+            for currency, change in changes_of(one.fill, of.base, of.quote_currency):
                 moved[currency] = moved.get(currency, ZERO) + change
     return moved
-
-
-def _currencies(symbol: str) -> tuple[str, str]:
-    base, _, quote = symbol.partition("/")
-    return base, quote

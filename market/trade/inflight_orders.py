@@ -1,7 +1,7 @@
 """One order in flight at a time on exchanges without client order ids, where two similar ones look
 alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity
@@ -42,16 +42,16 @@ def inflight_owner(arbitrage_id: str, leg: Leg) -> str:
     return f"{arbitrage_id}:{leg.role}"
 
 
-def orders_of_others(leg: Leg, arbitrages: Iterable[Arbitrage]) -> frozenset[str]:
-    """The exchange's ids of the orders that legs other than `leg` have there, ended ones too."""
-    return frozenset(
-        one.exchange_order_id
+def orders_of_others(leg: Leg, arbitrages: Iterable[Arbitrage]) -> Mapping[str, Leg]:
+    """By the exchange's id of its order, the legs other than `leg` that have one there, ended ones too."""
+    return {
+        one.exchange_order_id: one
         for arbitrage in arbitrages
         for one in arbitrage.legs
         if one.exchange == leg.exchange
         and one.client_order_id != leg.client_order_id
         and one.exchange_order_id is not None
-    )
+    }
 
 
 def _key(exchange: str, symbol: str, side: Side) -> str:

@@ -7,7 +7,7 @@ from zlib import crc32
 import orjson
 
 from exchanges.exchange_credentials import Credentials
-from exchanges.exchange_symbols import kraken_pair
+from exchanges.exchange_symbols import kraken_pair, kraken_stream_symbol
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -40,7 +40,7 @@ class KrakenBook:
     """One symbol. Any lost, repeated or reordered change shows in the checksum of the message after it."""
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
-        self._symbol = market.symbol
+        self._symbol = kraken_stream_symbol(market)
         self._book = CheckedBook(DEPTH)
         self._has_snapshot = False
 
@@ -182,7 +182,7 @@ def _check_answer(fields: Fields) -> None:
 
 
 def leave(market: Market, _keys: Credentials | None) -> list[str]:
-    parameters = {"channel": "book", "symbol": [market.symbol], "depth": DEPTH}
+    parameters = {"channel": "book", "symbol": [kraken_stream_symbol(market)], "depth": DEPTH}
     return [orjson.dumps({"method": "unsubscribe", "params": parameters}).decode()]
 
 
@@ -197,7 +197,7 @@ WIRE = WireExchange(
     parse_rest_book=parse_rest_book,
     sharing=StreamSharing(
         re.compile(rb'"symbol":\s*"([^"]+)"'),
-        lambda market: market.symbol,
+        kraken_stream_symbol,
         leave,
         symbols=100,
         symbols_field=("params", "symbol"),

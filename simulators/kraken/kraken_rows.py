@@ -5,6 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from exchanges.exchange_symbols import kraken_asset, kraken_name, kraken_pair
 from exchanges.simulated_markets import simulated_bases
+from market.instruments.markets import codes_in
 from market.instruments.orders import Side
 from market.time_units import MICROSECONDS
 from simulators.matching.account_ledger import LedgerChange
@@ -58,7 +59,7 @@ def altname(listing: Listing) -> str:
 
 
 def wsname(listing: Listing) -> str:
-    return "/".join(map(kraken_name, (listing.market.base, listing.market.quote_currency)))
+    return "/".join(map(kraken_name, codes_in(listing.market.symbol)))
 
 
 def pair_row(listing: Listing) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from market.accounting.equity_curve import Equity
+from market.instruments.markets import codes_in
 from market.instruments.orders import Fill
 from market.money import BoundedDecimal
 from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Strategy
@@ -211,7 +212,7 @@ def _booked(document: Mapping[str, object]) -> BookedFill:
     ]
     return BookedFill(
         arbitrage_id=str(document["arbitrage_id"]),
-        base=str(arbitrage.get("base") or fill.symbol.partition("/")[0]),
+        base=str(arbitrage.get("base") or codes_in(fill.symbol)[0]),
         state=str(arbitrage.get("state", "")),
         strategy=str(arbitrage.get("strategy", "arbitrage")),
         role=roles[0] if roles else "",

@@ -79,6 +79,14 @@ def test_doubts(said: ExchangeView, doubt: str | None) -> None:
     assert doubt_about(LEG, said) == doubt
 
 
+def test_a_fill_of_another_order_changes_what_its_leg_trades() -> None:
+    """Of which its symbol's text says little: a contract, or a code that is not the asset's name."""
+    name = "XBT/USDT:USDT"
+    sold, seen = replace(SOLD, symbol=name), replace(other("known"), symbol=name)
+    there = view("5", "1000", fills=(AccountFill(sold, "known"),), legs=(seen,))
+    assert doubt_about(replace(LEG, symbol=name), there) is None
+
+
 amounts = st.decimals(Decimal("0.00000001"), ONE, places=8)
 
 
@@ -98,7 +106,7 @@ def test_orders_of_others_are_all_that_other_legs_have_there() -> None:
     elsewhere = replace(other("elsewhere"), exchange="beta")
     own = replace(LEG, exchange_order_id="own")
     ended = replace(arbitrage_of(other("ended")), state="closed")
-    assert orders_of_others(LEG, [arbitrage_of(own, other("open"), other("two"), elsewhere), ended]) == {
+    assert set(orders_of_others(LEG, [arbitrage_of(own, other("open"), other("two"), elsewhere), ended])) == {
         "open",
         "two",
         "ended",

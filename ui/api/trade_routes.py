@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from market.accounting.profit_groups import GroupedBy, profit_by
+from market.instruments.markets import base_and_quote
 from ui.api.download_routes import router as downloads
 from ui.api.market_routes import Base, Exchange
 from ui.api.trade_filters import Wanted
@@ -32,7 +33,7 @@ from ui.rows.fill_rows import AverageSumRow, TradeRow, average_sum_rows, trade_r
 from ui.rows.market_rows import FeedRow
 from ui.services.dashboard import dashboard_of
 from ui.services.opportunity_service import rejection_sums
-from ui.services.session_markets import base_of, is_of_market
+from ui.services.session_markets import is_of_market
 
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
@@ -132,5 +133,7 @@ async def feeds(request: Request, base: Base = None, exchange: Exchange = None) 
     return [
         row_from(FeedRow, state)
         for state in seen
-        if is_of_market(base, exchange, base_of(state.symbol), state.exchange)
+        if is_of_market(
+            base, exchange, base_and_quote(state.exchange, state.symbol, session.markets)[0], state.exchange
+        )
     ]

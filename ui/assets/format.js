@@ -1,7 +1,7 @@
 // Numbers, money and times as a trader reads them.
 
 import { DIGITS, EXCHANGES, REASONS, SIGNS, STATES } from "./labels.js";
-import { digitsOf, lotDigits, tickDigits } from "./market_digits.js";
+import { digitsOf, lotDigits, quoteOf, tickDigits } from "./market_digits.js";
 import { isoText, zoneWord } from "./zone.js";
 
 export const MINUS = "−";
@@ -57,8 +57,7 @@ export function price(value, currency, digits = moneyDigits(currency)) {
 
 // By the market's own tick.
 export function marketPrice(value, exchange, symbol) {
-  const currency = symbol.split(":")[0].split("/")[1];
-  return price(value, currency, tickDigits(exchange, symbol) ?? digitsOf(value));
+  return price(value, quoteOf(exchange, symbol), tickDigits(exchange, symbol) ?? digitsOf(value));
 }
 
 export function money(value, currency, digits = moneyDigits(currency)) {

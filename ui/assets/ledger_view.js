@@ -1,7 +1,8 @@
 // What the store counts: P&L with its parts, balances, feeds, rejections, and the figures on top.
 
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
-import { baseOf, marketFilter } from "./market_filter.js";
+import { baseOf } from "./market_digits.js";
+import { marketFilter } from "./market_filter.js";
 import { count, duration, exchangeName, fullTime, money, offset, reasonName, stateName, sum, tone, tookMicroseconds } from "./format.js";
 
 const PARTS = [
@@ -134,7 +135,7 @@ export class FeedsView {
     const verified = new Map(model.quotes.map((quote) => [`${quote.exchange} ${quote.symbol}`, quote.verified_time]));
     const rank = new Map([...model.series.keys()].map((key, i) => [key, i]));
     const rankOf = (feed) => rank.get(`${feed.exchange} ${feed.symbol}`) ?? rank.size;
-    const fitting = model.ledger.feeds.filter((feed) => marketFilter.fits(baseOf(feed.symbol), feed.exchange));
+    const fitting = model.ledger.feeds.filter((feed) => marketFilter.fits(baseOf(feed.exchange, feed.symbol), feed.exchange));
     const feeds = fitting
       .sort((a, b) => rankOf(a) - rankOf(b))
       .map((feed) => ({ ...feed, last_received: 0, age: ageWords(feed, verified.get(`${feed.exchange} ${feed.symbol}`), model) }));

@@ -41,7 +41,3 @@ class MarketFilter {
 }
 
 export const marketFilter = new MarketFilter();
-
-export function baseOf(symbol) {
-  return symbol.split("/")[0];
-}

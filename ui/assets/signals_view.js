@@ -1,7 +1,8 @@
 // The newest signals of the moving average strategy: asked for now and then, since they come every few seconds at most.
 
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
-import { baseOf, marketFilter } from "./market_filter.js";
+import { baseOf } from "./market_digits.js";
+import { marketFilter } from "./market_filter.js";
 import { baseAmount, exchangeName, fullTime, marketPrice, reasonName, stateName, timeParts } from "./format.js";
 
 const ADDRESS = "/api/strategies/ma/trades?limit=8";
@@ -34,7 +35,7 @@ export class SignalsView {
   show(signals) {
     this.signals = signals;
     setText(this.counter, signals.length ? `newest ${signals.length}${marketFilter.isSet ? ", those that match" : ""}` : "");
-    const fitting = signals.filter((signal) => marketFilter.fits(baseOf(signal.symbol), signal.exchange));
+    const fitting = signals.filter((signal) => marketFilter.fits(baseOf(signal.exchange, signal.symbol), signal.exchange));
     setText(this.empty.firstChild, signals.length ? "No signal matches the filter." : "No price has crossed its moving average yet.");
     this.rows.show(fitting, (signal) => signal.trade_id, this.empty);
   }
@@ -58,7 +59,7 @@ function signalRow(signal) {
     element("td", { class: "number muted" }, at(signal.average)),
     element("td", { class: "after-number" }, [...new Set([signal.trade_location, signal.quote_region])].join(" / ")),
     element("td", {}, signal.trade_strategy),
-    element("td", { title: order?.reason ? reasonName(order.reason) : "" }, order ? orderText(order, signal.symbol.split("/")[0]) : "signal only"),
+    element("td", { title: order?.reason ? reasonName(order.reason) : "" }, order ? orderText(order, baseOf(signal.exchange, signal.symbol)) : "signal only"),
   );
 }
 

@@ -38,6 +38,7 @@ class LiveState:
         self._series: dict[MarketKey, PriceSeries] = {
             (market.exchange, market.symbol): PriceSeries() for market in session.traded
         }
+        self._bases = {(market.exchange, market.symbol): market.base for market in session.traded}
         self._moved: set[MarketKey] = set()
         self._table = SpreadTable(session.markets, session.settlement_currency)
         self._opportunities: deque[Opportunity] = deque(maxlen=KEPT_OPPORTUNITIES)
@@ -126,7 +127,7 @@ class LiveState:
         plain = self._without_charts(tops)
         return replace(
             plain,
-            series={key: series.points() for key, series in self._series.items() if _is_of(key, base)},
+            series={key: series.points() for key, series in self._series.items() if base in (None, self._bases[key])},
             spreads=self._spreads(tops, plain.settings, plain.now),
             windows=tuple(
                 window for name, of in self._windows.items() if base in (None, name) for window in of.values()
@@ -194,10 +195,6 @@ class LiveState:
             known.is_withdrawn = True
         else:
             known.verified_time = max(known.verified_time, row["received_time"])
-
-
-def _is_of(key: MarketKey, base: str | None) -> bool:
-    return base is None or key[1].partition("/")[0] == base
 
 
 def _progress(arbitrage: Arbitrage) -> tuple[int, bool, int, int]:

@@ -1,11 +1,12 @@
 """How much an asset's price moves now, as the volatility of a year."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log, sqrt
 from statistics import fmean, median
 
+from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
 from ui.live.live_snapshot import MarketKey
 from ui.live.price_series import PricePoint
@@ -18,15 +19,16 @@ YEAR_SECONDS = 365.25 * 86_400
 Series = Mapping[MarketKey, Sequence[PricePoint]]
 
 
-def annual_volatility(series: Series) -> dict[str, float]:
-    """By base asset, as a fraction of one, of what the charts hold; without those that were not watched for a minute.
+def annual_volatility(series: Series, markets: Iterable[Market]) -> dict[str, float]:
+    """By base asset, as a fraction of one, of what the charts hold of `markets`; without those that were not watched
+    for a minute.
 
     Each return is the median over the asset's markets: a dislocation of one of them is no move of the price.
     """
     by_base: dict[str, list[list[PricePoint]]] = {}
-    for (_, symbol), points in series.items():
-        if points:
-            by_base.setdefault(symbol.partition("/")[0], []).append(list(points))
+    for market in markets:
+        if points := series.get((market.exchange, market.symbol)):
+            by_base.setdefault(market.base, []).append(list(points))
     found = {base: _returns(markets) for base, markets in by_base.items()}
     return {base: _annual(returns) for base, returns in found.items() if len(returns) >= LEAST_RETURNS}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from market.instruments.markets import Market
+from market.instruments.markets import Market, codes_in
 from market.money import decimal_of, text_of
 from session.number_format import UNKNOWN, amount, money, money_step, number, price, tone
 from ui.page_parts.dom_tables import Cell
@@ -18,11 +18,19 @@ class Steps:
     """(exchange, symbol) → tick."""
     lots: dict[str, Decimal] = field(default_factory=dict)
     """Base → the finest lot of all its markets, so that one column has one number of digits."""
+    pairs: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """(exchange, symbol) → base and quote currency."""
+
+    def base_of(self, exchange: str, symbol: str) -> str:
+        return self._pair_of(exchange, symbol)[0]
+
+    def quote_of(self, exchange: str, symbol: str) -> str:
+        return self._pair_of(exchange, symbol)[1]
 
     def price(self, exchange: str, symbol: str, value: Decimal | str | None) -> Cell | str:
         if value is None:
             return UNKNOWN
-        known, currency = decimal_of(value), quote_of(symbol)
+        known, currency = decimal_of(value), self.quote_of(exchange, symbol)
         tick = self.ticks.get((exchange, symbol))
         text = f"{text_of(known)} {currency}" if tick is None else price(known, tick, currency)
         return Cell(text, exact=f"{text_of(known)} {currency}")
@@ -39,6 +47,9 @@ class Steps:
         lot = self.lots.get(currency)
         return Cell(f"{number(known, money_step(currency) if lot is None else lot)} {currency}", exact=exact)
 
+    def _pair_of(self, exchange: str, symbol: str) -> tuple[str, str]:
+        return self.pairs.get((exchange, symbol)) or codes_in(symbol)
+
 
 def money_cell(value: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
     """What was won or lost."""
@@ -48,13 +59,10 @@ def money_cell(value: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
 def steps_of(markets: Iterable[Market]) -> Steps:
     ticks: dict[tuple[str, str], Decimal] = {}
     lots: dict[str, Decimal] = {}
+    pairs: dict[tuple[str, str], tuple[str, str]] = {}
     for market in markets:
+        pairs[market.exchange, market.symbol] = market.base, market.quote_currency
         ticks[market.exchange, market.symbol] = market.tick_size
         if not market.is_fx:
             lots[market.base] = min(market.lot_step, lots.get(market.base, market.lot_step))
-    return Steps(ticks, lots)
-
-
-def quote_of(symbol: str) -> str:
-    """`JPY` of `BTC/JPY`, `USDT` of `BTC/USDT:USDT`."""
-    return symbol.partition(":")[0].rpartition("/")[2]
+    return Steps(ticks, lots, pairs)

@@ -70,7 +70,7 @@ def _render_streams(dashboard: Dashboard, market: MarketChoice) -> None:
     report, zone = _report(dashboard), shown_zone()
     if report is None:
         return
-    streamlit.html(feeds_table(report, market))
+    streamlit.html(feeds_table(report, market, dashboard.session.markets))
     _section("Spark", queries_table(report, zone))
     streamlit.caption(REAL_TIME_REPORTS)
     left, right = streamlit.columns(2, gap="medium")

@@ -1,16 +1,17 @@
 """The page Health as HTML from the health report. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from html import escape
 
+from market.instruments.markets import Market, base_and_quote
 from session.labels import exchange_name, state_name
 from session.number_format import count_text, duration, offset_ms
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.market_choice import MarketChoice
 from ui.page_parts.page_times import moment
 from ui.rows.health_rows import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
-from ui.services.session_markets import base_of, is_of_market
+from ui.services.session_markets import is_of_market
 
 CSS = """
 <style>
@@ -87,7 +88,8 @@ def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
     return table("Processes", heads, rows, "No processes: no supervisor has reported any, or MongoDB does not answer.")
 
 
-def feeds_table(report: HealthReportRow, market: MarketChoice) -> str:
+def feeds_table(report: HealthReportRow, market: MarketChoice, markets: Sequence[Market]) -> str:
+    """HTML; `markets`: the session's."""
     rows: list[Line] = [
         [
             f"{exchange_name(one['exchange'])} {one['symbol']}",
@@ -100,7 +102,12 @@ def feeds_table(report: HealthReportRow, market: MarketChoice) -> str:
             UNKNOWN if one["offset_us"] is None else offset_ms(one["offset_us"]),
         ]
         for one in report["feeds"]
-        if is_of_market(market.base, market.exchange, base_of(one["symbol"]), one["exchange"])
+        if is_of_market(
+            market.base,
+            market.exchange,
+            base_and_quote(one["exchange"], one["symbol"], markets)[0],
+            one["exchange"],
+        )
     ]
     counted = ("Age", "Quotes", "Gaps", "Checksums", "Malformed", "Resyncs", "Reconnects", "REST mismatches")
     heads = (*words("Feed", "State", "Region"), *numbers(*counted, "Clock offset"))

@@ -11,7 +11,7 @@ from session.labels import ROLES, exchange_name, plain, reason_name, state_name
 from session.number_format import bps, money, signed, tone
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
-from ui.page_parts.money_cells import Steps, quote_of, steps_of
+from ui.page_parts.money_cells import Steps, steps_of
 from ui.panels.trades_figures import NO_STORE
 from ui.rows.arbitrage_rows import ProfitRow
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, StepRow, arbitrage_detail_row
@@ -80,7 +80,7 @@ def legs_table(row: ArbitrageDetailRow, steps: Steps) -> str:
             steps.amount(row["base"], leg["filled"]),
             steps.price(leg["exchange"], leg["symbol"], leg["limit_price"]),
             steps.price(leg["exchange"], leg["symbol"], leg["mean_price"]),
-            steps.sum(quote_of(leg["symbol"]), leg["cost"]),
+            steps.sum(steps.quote_of(leg["exchange"], leg["symbol"]), leg["cost"]),
             Cell(leg["exchange_order_id"] or "–", "quiet", leg["client_order_id"]),
         ]
         for leg in row["legs"]
@@ -97,7 +97,7 @@ def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
             exchange_name(fill["exchange"]),
             steps.price(fill["exchange"], fill["symbol"], fill["price"]),
             steps.amount(row["base"], fill["amount"]),
-            steps.sum(quote_of(fill["symbol"]), fill["cost"]),
+            steps.sum(steps.quote_of(fill["exchange"], fill["symbol"]), fill["cost"]),
             steps.sum(fill["fee_currency"], fill["fee"]),
             Cell(fill["fill_id"], "quiet"),
         ]

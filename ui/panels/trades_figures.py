@@ -15,12 +15,11 @@ from session.number_format import money, percent
 from store.aggregates.average_sums import AverageSum
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
-from ui.page_parts.money_cells import Steps, money_cell, quote_of, steps_of
+from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.trades_charts import equity_chart, lines_chart, split_chart
 from ui.rows.fill_rows import average_sum_rows
 from ui.services.dashboard import Dashboard
-from ui.services.session_markets import base_of
 
 REFRESH_SECONDS = 3.0
 BY = "trades.by"
@@ -145,12 +144,12 @@ def _render_averages(sums: tuple[AverageSum, ...], steps: Steps) -> None:
         [
             f"{exchange_name(row['exchange'])} {row['symbol']}",
             f"{row['fills']:,}",
-            steps.amount(base_of(row["symbol"]), row["bought"]),
-            steps.sum(quote_of(row["symbol"]), row["spent"]),
-            steps.amount(base_of(row["symbol"]), row["sold"]),
-            steps.sum(quote_of(row["symbol"]), row["received"]),
-            steps.amount(base_of(row["symbol"]), row["left"]),
-            steps.sum(quote_of(row["symbol"]), row["cash"]),
+            steps.amount(steps.base_of(row["exchange"], row["symbol"]), row["bought"]),
+            steps.sum(steps.quote_of(row["exchange"], row["symbol"]), row["spent"]),
+            steps.amount(steps.base_of(row["exchange"], row["symbol"]), row["sold"]),
+            steps.sum(steps.quote_of(row["exchange"], row["symbol"]), row["received"]),
+            steps.amount(steps.base_of(row["exchange"], row["symbol"]), row["left"]),
+            steps.sum(steps.quote_of(row["exchange"], row["symbol"]), row["cash"]),
             ", ".join(text_of_cell(steps.sum(currency, fee)) for currency, fee in row["fees"].items()),
         ]
         for row in average_sum_rows(sums)

@@ -17,14 +17,13 @@ from store.queries.trade_history import BookedFill, TradeFilter
 from store.server.page_reader import Page
 from ui.page_parts.dom_tables import Cell, Head, Line, numbers, table, words
 from ui.page_parts.market_choice import MarketChoice
-from ui.page_parts.money_cells import Steps, money_cell, quote_of, steps_of
+from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, moment_cell, shown_zone, zone_word
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.trades_detail import render_detail
 from ui.panels.trades_figures import NO_STORE
 from ui.rows.region_rows import exchange_regions
 from ui.services.dashboard import Dashboard
-from ui.services.session_markets import base_of
 
 Kind = Literal["Arbitrages", "Fills"]
 KIND = "trades.kind"
@@ -201,8 +200,8 @@ def fill_lines(fills: Sequence[BookedFill], zone: tzinfo, steps: Steps) -> list[
             Cell(one.fill.side, "good" if one.fill.side == "buy" else "bad"),
             ROLES[one.role],
             steps.price(one.fill.exchange, one.fill.symbol, one.fill.price),
-            steps.amount(base_of(one.fill.symbol), one.fill.amount),
-            steps.sum(quote_of(one.fill.symbol), one.fill.cost),
+            steps.amount(one.base, one.fill.amount),
+            steps.sum(steps.quote_of(one.fill.exchange, one.fill.symbol), one.fill.cost),
             steps.sum(one.fill.fee_currency, one.fill.fee),
             state_name(one.state),
             _short(one.arbitrage_id),

@@ -22,11 +22,6 @@ def unknown_exchange(session: Session, name: str) -> str | None:
     return f"This session has no exchange {name!r}; it has {_listed(session.exchanges)}."
 
 
-def base_of(symbol: str) -> str:
-    """`BTC` of `BTC/JPY`."""
-    return symbol.partition("/")[0]
-
-
 def is_of_market(base: str | None, exchange: str | None, its_base: str, *its_exchanges: str) -> bool:
     """Whether a row passes the filter; None: any."""
     return base in (None, its_base) and (exchange is None or exchange in its_exchanges)

@@ -193,7 +193,7 @@ class LiveHub:
         self._changed, self._published_at = False, wall_now()
         points = self.live_state.take_points()
         for base in self.broadcaster.bases:
-            pulse = pulse_message(self.live_state.snapshot(base), points, opportunities[::-1])
+            pulse = pulse_message(self._session, self.live_state.snapshot(base), points, opportunities[::-1])
             self.broadcaster.publish_to(base, "pulse", pulse)
         if self._published_at - self._assets_published_at >= ASSETS_SECONDS * MICROSECONDS:
             self._assets_published_at = self._published_at

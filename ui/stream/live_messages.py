@@ -74,20 +74,23 @@ def snapshot_message(
             "arbitrages": [arbitrage_row(arbitrage) for arbitrage in snapshot.arbitrages[:arbitrages]],
             "settings": _settings(snapshot.settings),
             "ledger": _ledger(session, books),
-            **_market(snapshot, snapshot.opportunities),
+            **_market(session, snapshot, snapshot.opportunities),
         },
     )
 
 
 def pulse_message(
-    snapshot: LiveSnapshot, points: Mapping[MarketKey, PricePoint], opportunities: Iterable[Opportunity]
+    session: Session,
+    snapshot: LiveSnapshot,
+    points: Mapping[MarketKey, PricePoint],
+    opportunities: Iterable[Opportunity],
 ) -> str:
     drawn = {
         f"{key[0]} {key[1]}": (point.time / MICROSECONDS, point.mid, point.mean_mid)
         for key, point in points.items()
         if key in snapshot.series
     }
-    return _text("pulse", {"points": drawn, **_market(snapshot, opportunities)})
+    return _text("pulse", {"points": drawn, **_market(session, snapshot, opportunities)})
 
 
 def assets_message(assets: list[MatrixRow]) -> str:
@@ -117,14 +120,14 @@ def settings_message(settings: Settings) -> str:
     return _text("settings", {"settings": _settings(settings)})
 
 
-def _market(snapshot: LiveSnapshot, opportunities: Iterable[Opportunity]) -> dict[str, object]:
+def _market(session: Session, snapshot: LiveSnapshot, opportunities: Iterable[Opportunity]) -> dict[str, object]:
     newest = list(opportunities)[:SHOWN_OPPORTUNITIES]
     return {
         "now": snapshot.now,
         "sources": row_from(SourcesRow, snapshot.sources),
         "detection": snapshot.detection,
         "quotes": quote_rows(snapshot),
-        "volatility": annual_volatility(snapshot.series),
+        "volatility": annual_volatility(snapshot.series, session.traded),
         "spreads": spread_rows(snapshot),
         "opportunities": [opportunity_row(opportunity, snapshot.settings) for opportunity in newest],
         "opportunity_count": snapshot.opportunity_count,

@@ -23,11 +23,16 @@ def test_every_output_stream_has_rows_with_ids_of_their_log() -> None:
     assert {stream for _, stream, _, _ in WHOLE} == {"Busy", "Gone", "Silent"}
     ids = [one for one, *_ in WHOLE]
     assert len(set(ids)) == len(ids)
-    app, partition, offset, number = ids[-1].split(":")
-    assert app == source().label
-    assert app.startswith("quote-app-")
-    assert (partition, number) == ("0", "0")
-    assert 0 <= int(offset) < len(LOG)
+    assert source().label.startswith("quote-app-")
+    of_messages: dict[int, list[str]] = {}
+    for one in ids:
+        app, partition, offset, number = one.split(":")
+        assert (app, partition) == (source().label, "0")
+        of_messages.setdefault(int(offset), []).append(number)
+    assert set(of_messages) <= set(range(len(LOG)))
+    # one message may make several rows, which are counted from 0
+    assert max(map(len, of_messages.values())) > 1
+    assert all(numbers == [str(one) for one in range(len(numbers))] for numbers in of_messages.values())
 
 
 @given(st.lists(st.integers(0, len(LOG)), max_size=4))

@@ -194,6 +194,13 @@ def test_a_snapshot_of_one_asset_has_its_markets_and_fx_alone() -> None:
     assert live_state.snapshot("XRP").spreads == ()
 
 
+def test_a_chart_is_its_markets_assets_whatever_its_symbol_says() -> None:
+    renamed = replace(USD_MARKET, symbol="MATIC/USDT:USDT", base="POL")
+    live_state = LiveState(replace(session_of(Path("unused")), markets=(*MARKETS, renamed)), SteppedClock())
+    assert set(live_state.snapshot("POL").series) == {("alpha", "MATIC/USDT:USDT")}
+    assert live_state.snapshot("MATIC").series == {}
+
+
 def test_every_asset_has_a_line_with_its_best_pair_of_fresh_markets() -> None:
     live_state, clock = two_assets()
     bitcoin, ether = live_state.lines()

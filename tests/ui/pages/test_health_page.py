@@ -1,6 +1,7 @@
 """The page Health as a script (no browser), and the tables that it is made of."""
 
 import json
+from dataclasses import replace
 from datetime import UTC
 
 from streamlit.testing.v1 import AppTest
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from session.processes import ProcessReport
 from store.mongo.mongo_store import open_store
 from store.operations.mongo_processes import MongoProcesses
+from tests.market.samples import MARKETS
 from tests.ui.health_reports import FINDING, LATENCY, part, report
 from tests.ui.waiting import until
 from ui.page_parts.market_choice import MarketChoice
@@ -95,8 +97,10 @@ def test_the_verdict_names_the_part_and_what_to_do() -> None:
 
 def test_every_table_shows_its_rows() -> None:
     whole = report()
-    assert "−12 ms" in feeds_table(whole, MarketChoice("BTC", "alpha"))
-    assert "No matches." in feeds_table(whole, MarketChoice("ETH", None))
+    assert "−12 ms" in feeds_table(whole, MarketChoice("BTC", "alpha"), MARKETS)
+    assert "No matches." in feeds_table(whole, MarketChoice("ETH", None), MARKETS)
+    renamed = [replace(one, base="ETH") for one in MARKETS]
+    assert "−12 ms" in feeds_table(whole, MarketChoice("ETH", "alpha"), renamed)
     assert "≤ 40" in kafka_table(whole)
     assert "first batch (5 min)" in queries_table(whole, UTC)
     assert ">7.0 ms<" in latencies_table(whole)

@@ -64,6 +64,16 @@ def test_everything_that_is_known_is_shown(wide: Watched) -> None:
     expect(wide.part("opportunities")).to_have_text("Waiting for the first opportunity…")
 
 
+def test_the_browser_takes_base_and_quote_from_the_market_and_not_from_its_symbol(wide: Watched) -> None:
+    script = """async () => {
+      const { setSteps, baseOf, quoteOf } = await import("/assets/market_digits.js?apart");
+      const known = { exchange: "alpha", symbol: "MATIC/USDT:USDT", base: "POL", quote_currency: "USD" };
+      setSteps([{ ...known, tick_size: "0.01", lot_step: "0.1" }]);
+      return ["alpha", "gone"].map((name) => [baseOf(name, known.symbol), quoteOf(name, known.symbol)]);
+    }"""
+    assert wide.page.evaluate(script) == [["POL", "USD"], ["MATIC", "USDT"]]
+
+
 def test_the_browser_writes_figures_and_names_as_python_does(wide: Watched) -> None:
     script = """async (cases) => {
       const [format, gaps] = await Promise.all([import("/assets/format.js"), import("/assets/gaps.js")]);

@@ -3,12 +3,9 @@
 from dataclasses import replace
 from decimal import Decimal
 
-import pytest
-
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from ui.page_parts.dom_tables import Cell
-from ui.page_parts.money_cells import Steps, money_cell, quote_of, steps_of
-from ui.services.session_markets import base_of
+from ui.page_parts.money_cells import Steps, money_cell, steps_of
 
 FINER = replace(EUR_MARKET, tick_size=Decimal("0.5"), lot_step=Decimal("0.00000001"))
 STEPS = steps_of((replace(USD_MARKET, tick_size=Decimal("0.01"), lot_step=Decimal("0.0001")), FINER))
@@ -31,12 +28,11 @@ def test_what_has_no_steps_here_keeps_its_digits() -> None:
     assert Steps().amount("ETH", "1.20") == Cell("1.2", exact="1.2 ETH")
 
 
-@pytest.mark.parametrize(
-    ("symbol", "parts"),
-    [("BTC/JPY", ("BTC", "JPY")), ("BTC/USDT:USDT", ("BTC", "USDT")), ("BTC/USD:BTC", ("BTC", "USD"))],
-)
-def test_the_parts_of_a_symbol(symbol: str, parts: tuple[str, str]) -> None:
-    assert (base_of(symbol), quote_of(symbol)) == parts
+def test_base_and_quote_are_the_markets_own_and_the_symbols_codes_after_another_session() -> None:
+    steps = steps_of((replace(USD_MARKET, symbol="MATIC/USDT:USDT", base="POL"),))
+    for exchange, pair in (("alpha", ("POL", "USD")), ("gone", ("MATIC", "USDT"))):
+        assert (steps.base_of(exchange, "MATIC/USDT:USDT"), steps.quote_of(exchange, "MATIC/USDT:USDT")) == pair
+    assert steps.price("alpha", "MATIC/USDT:USDT", "1.5") == Cell("$1.50", exact="1.5 USD")
 
 
 def test_money_has_a_tone_as_it_is_shown() -> None:
