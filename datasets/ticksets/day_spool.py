@@ -10,12 +10,16 @@ import pyarrow as pa
 from datasets.rows.arrow_columns import Integers, taken
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 
+FILE_BYTES = 8_000_000
+"""Tables are collected up to so many before they are written: thousands of small files are none of thousands here."""
+
 
 class DaySpool:
-    """A file for each table that is added, with a batch for each of its days; a file goes once its days were taken."""
+    """Files of tables that were added, with a batch for each of their days; a file goes once its days were taken."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, file_bytes: int = FILE_BYTES) -> None:
         """`folder`: new, and gone after `tables`."""
+        self._file_bytes = file_bytes
         self._folder = folder
         folder.mkdir(parents=True)
         self._places: dict[int, list[tuple[Path, int]]] = {}
@@ -23,17 +27,32 @@ class DaySpool:
         self._rows: Counter[int] = Counter()
         self._left: Counter[Path] = Counter()
         """File → how many of its batches were not taken yet."""
+        self._waiting: list[tuple[pa.Table, Integers]] = []
+        self._waiting_bytes = 0
 
     def add(self, rows: pa.Table, days: Integers) -> None:
         """`rows` of SOURCE_SCHEMA in their source's order, `days` since 1970 of each."""
         if not len(days):
             return
+        table = rows.cast(SOURCE_SCHEMA)
+        self._waiting.append((table, days))
+        self._waiting_bytes += table.nbytes
+        if self._waiting_bytes >= self._file_bytes:
+            self._write()
+
+    def _write(self) -> None:
+        """What waits, as one file."""
+        if not self._waiting:
+            return
+        rows = pa.concat_tables([table for table, _ in self._waiting])
+        days = np.concatenate([some for _, some in self._waiting])
+        self._waiting, self._waiting_bytes = [], 0
         if (np.diff(days) < 0).any():
             order = np.argsort(days, kind="stable")
             rows, days = taken(rows, order), days[order]
         starts = np.flatnonzero(np.diff(days, prepend=days[:1] - 1)).tolist()
         path = self._folder / f"{len(self._left):08}.arrow"
-        whole = rows.cast(SOURCE_SCHEMA).combine_chunks()
+        whole = rows.combine_chunks()
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SOURCE_SCHEMA) as writer:
             for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(days)], strict=True)):
                 writer.write_table(whole.slice(start, end - start), max_chunksize=len(days))
@@ -44,6 +63,7 @@ class DaySpool:
 
     def tables(self, most_rows: int) -> Iterator[tuple[int, pa.Table]]:
         """(first day, rows) in the order of days: days of few rows together, up to so many; one with more alone."""
+        self._write()
         group: list[int] = []
         rows = 0
         for day in sorted(self._places):
@@ -57,14 +77,16 @@ class DaySpool:
         self._folder.rmdir()
 
     def _taken(self, days: list[int]) -> pa.Table:
-        batches = []
-        files: dict[Path, pa.ipc.RecordBatchFileReader] = {}
+        """One file open at a time, however many there are; rows of one day in the order in which they were added."""
+        numbers: dict[Path, list[int]] = {}
         for path, number in (place for day in days for place in self._places.pop(day)):
-            if path not in files:
-                files[path] = pa.ipc.open_file(pa.memory_map(str(path)))
-            batches.append(files[path].get_batch(number))
-            self._left[path] -= 1
+            numbers.setdefault(path, []).append(number)
+        batches: list[pa.RecordBatch] = []
+        for path in sorted(numbers):
+            # what was mapped stays readable when its file is closed, and gone
+            with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
+                batches += [file.get_batch(number) for number in numbers[path]]
+            self._left[path] -= len(numbers[path])
             if not self._left[path]:
-                # what was mapped stays readable
                 path.unlink()
         return pa.Table.from_batches(batches, SOURCE_SCHEMA)
