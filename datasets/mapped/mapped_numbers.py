@@ -37,11 +37,21 @@ def our_numbers(cells: pa.Table, mapping: Mapping) -> pa.Table:
     if mapping.decimal == ",":
         times = (one.column for one in (mapping.time, mapping.exchange_time) if one is not None and one.unit != "text")
         for name in dict.fromkeys((*prices, *amounts, *times)):
-            cells = with_column(cells, name, pc.replace_substring(cells[name], ",", "."))
+            cells = with_column(cells, name, _with_points(cells[name]))
     for names, scale in ((prices, mapping.price_scale), (amounts, mapping.amount_scale)):
         for name in dict.fromkeys(names) if scale != ONE else ():
             cells = with_column(cells, name, _scaled(cells[name], scale))
     return cells
+
+
+def _with_points(column: Any) -> Any:
+    """1234,5 as 1234.5. A cell with a point is no number: 50.000 is 50 to some and fifty thousand to others."""
+    has_point: Any = pc.match_substring(column, ".")
+    replaced: Any = pc.replace_substring(column, ",", ".")
+    if not pc.any(has_point).as_py():
+        return replaced
+    doubtful: Any = pc.binary_join_element_wise(column, " with a point where decimals have a comma", "")
+    return pc.if_else(has_point, doubtful, replaced)
 
 
 def _scaled(column: "pa.ChunkedArray[Any]", scale: Decimal) -> "pa.ChunkedArray[Any]":

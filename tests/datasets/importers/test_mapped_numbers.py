@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from datasets.errors import ImportRejectedError
+from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions
+from datasets.ticksets.file_import import ImportRequest, import_files
 from tests.datasets.importers.read_files import read_as, rejection
 from tests.datasets.importers.shared_cases import case_or_skip
 
@@ -141,10 +144,23 @@ def test_quotes_without_amounts_have_one_for_all(tmp_path: Path) -> None:
         )
 
 
-def test_a_thousands_point_is_not_guessed_away(tmp_path: Path) -> None:
-    text = "at;b;bq;a;aq\n1725000001;1.000,5;1;1.001,5;1\n"
-    path, options = written(tmp_path, text, 'unit = "s"', 'decimal = ","\ndelimiter = ";"')
-    assert read_as("csv", path, options).rejected == {"unreadable": 1}
+@pytest.mark.parametrize("more", ["", "price_scale = 0.1"])
+@pytest.mark.parametrize("bid", ["1.000,5", "50.000", "0.5"])
+def test_a_point_in_a_file_of_decimal_commas_is_not_guessed_away(tmp_path: Path, bid: str, more: str) -> None:
+    """50.000 was read as 50."""
+    text = f"at;b;bq;a;aq\n1725000001;{bid};1;100000;1\n1725000002;1,5;1;100000,5;1\n"
+    path, options = written(tmp_path, text, 'unit = "s"', f'decimal = ","\ndelimiter = ";"\n{more}')
+    found = read_as("csv", path, options)
+    assert (len(found.usable), found.rejected) == (1, {"unreadable": 1})
+
+
+def test_points_in_most_rows_of_decimal_commas_are_said(tmp_path: Path) -> None:
+    path, options = written(
+        tmp_path, "at;b;bq;a;aq\n1725000001;1,5;1.000;2,5;1\n", 'unit = "s"', 'decimal = ","\ndelimiter = ";"'
+    )
+    request = ImportRequest(FORMATS["csv"], (path,), options)
+    with pytest.raises(ImportRejectedError, match=r"no number, '1\.000 with a point where decimals have a comma'"):
+        import_files(tmp_path / "set", request, lambda *_: None)
 
 
 def test_more_lines_to_skip_than_there_are_is_said(tmp_path: Path) -> None:
