@@ -144,8 +144,10 @@ class OrderLookup:
             return False
         if search.cancelled_at is None:
             search.cancelled_at = now
-            await self._cancel(arbitrage_id, leg, report)
-            return False
+            log.error("order acknowledged, but not final: it is cancelled", extra=leg_ids(arbitrage_id, leg))
+            self.record_failure("order_not_final", leg.client_order_id)
+        # at every look-up: the request may get lost, and an answer says nothing of what rests
+        await self._cancel(arbitrage_id, leg, report)
         is_hopeless = now - search.cancelled_at >= CANCELLED_SECONDS * MICROSECONDS
         if is_hopeless:
             listed = total(fill.amount for fill in report.fills)
@@ -157,8 +159,6 @@ class OrderLookup:
 
     async def _cancel(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:
         """Cancel what is left of an order that should have ended at once; the next look-up says what became of it."""
-        log.error("order acknowledged, but not final: it is cancelled", extra=leg_ids(arbitrage_id, leg))
-        self.record_failure("order_not_final", leg.client_order_id)
         try:
             await self.account.cancel(order_of(leg), report.exchange_order_id)
         except ExchangeUnavailableError as error:

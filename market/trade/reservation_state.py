@@ -9,6 +9,7 @@ from market.decide.settings import Settings
 from market.instruments.orders import Fill, Side
 from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg, held_currency
 from market.trade.fast_replace import replace
 from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_keys, inflight_owner
@@ -152,9 +153,11 @@ class ReservationState:
         return replace(self.with_notional(-1), open_arbitrages=self.open_arbitrages - 1, pair=pair)
 
     def reopened(self) -> "ReservationState":
-        """The rows with the arbitrage open again; its P&L counts when it ends again."""
-        day_net = self.day_net if self.arbitrage is None else self.day_net - day_result(self.arbitrage)
-        return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=day_net)
+        """The rows with the arbitrage open again; its P&L counts when it ends again. What it counted is taken back, if
+        that was on this day: the day that it ended on is over otherwise."""
+        over = self.arbitrage
+        counted = ZERO if over is None or not _is_same_day(over.times.get("ended", 0), self.now) else day_result(over)
+        return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=self.day_net - counted)
 
     def with_notional(self, sign: int) -> "ReservationState":
         """The arbitrage's own notional counted once more (1) or no longer (-1)."""
@@ -264,6 +267,12 @@ def reported_rows(rows: Iterable[BalanceRow], exchange: str, balances: Mapping[s
         BalanceRow(exchange, name, balances.get(name, ZERO) - held.get(name, ZERO), held.get(name, ZERO))
         for name in sorted(held.keys() | balances.keys())
     ]
+
+
+def _is_same_day(first: int, second: int) -> bool:
+    """UTC, as the day's result is counted."""
+    day = 86_400 * MICROSECONDS
+    return first // day == second // day
 
 
 def pair_key(opportunity: Opportunity) -> str:

@@ -72,6 +72,8 @@ class ScriptedAccount:
     """Told with each look-up."""
     cancelled: list[str] = field(default_factory=list)
     """Exchange order ids."""
+    lost_cancels: int = 0
+    """So many requests to cancel get no answer, and the exchange none of them."""
     takes: int = 3_000_000
     """Microseconds that a look-up takes."""
     held_up: int = 0
@@ -96,6 +98,8 @@ class ScriptedAccount:
 
     async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
         self.cancelled.append(exchange_order_id)
+        if len(self.cancelled) <= self.lost_cancels:
+            raise ExchangeUnavailableError("no answer")
 
     async def balances(self) -> dict[str, Decimal]:
         return self.owned
@@ -501,10 +505,10 @@ def missing_fills(order: LimitOrder) -> Answer:
         ([open_still, found], 0, "done", None),
         ([*([open_still] * 5), found], 1, "done", None),
         # neither: nobody waits for ever, and nothing is sent in its place
-        ([open_still], 1, "not_sent", NOT_FINAL),
+        ([open_still], 3, "not_sent", NOT_FINAL),
         # fills that do not sum to what it says is filled
         ([missing_fills, found], 0, "done", None),
-        ([missing_fills], 1, "not_sent", IMPLAUSIBLE),
+        ([missing_fills], 3, "not_sent", IMPLAUSIBLE),
         # what was filled before is not filled any more
         ([missing_fills, lambda order: report(order, "0.01")], 0, "not_sent", IMPLAUSIBLE),
         # twice the amount, everywhere
@@ -526,6 +530,21 @@ async def test_an_acknowledged_order_ends_in_time(
         # reconciliation searches for it, and knows its fills by its id
         assert leg.exchange_order_id == "exchange-1"
         assert "unconfirmed" in leg.times
+
+
+async def test_a_cancel_that_gets_lost_is_sent_again() -> None:
+    """Until the order has ended, and once more at giving up: what stays open may fill when nobody looks any more."""
+    clock = SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(clock, open_still, lost_cancels=1)
+
+    def look(order: LimitOrder) -> Answer:
+        return found(order) if len(account.cancelled) > account.lost_cancels else open_still(order)
+
+    account.looks = [look]
+    await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
+    assert account.cancelled == ["exchange-1"] * 2
+    assert (await buy_leg(store)).state == "done"
 
 
 async def test_an_order_that_filled_nothing_after_all_leaves_the_other_leg_to_be_unwound() -> None:

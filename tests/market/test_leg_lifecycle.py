@@ -16,11 +16,13 @@ from market.trade.arbitrages import Arbitrage, Leg, LegRole, LegState
 from market.trade.inflight_orders import inflight_key
 from market.trade.leases import UNFENCED, Actor, Lease, Veto
 from market.trade.leg_lifecycle import WAIT_WITHIN, Advance, booked, granted
+from market.trade.leg_planning import advancing
 from market.trade.lifecycle import IllegalStepError, Moment, with_history
 from market.trade.order_results import OrderResult, result_of
+from market.trade.profit import day_result
 from market.trade.reservation_state import BalanceRow, ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN, reserved
-from tests.market.samples import settings_of
+from tests.market.samples import MARKETS, settings_of
 from tests.store.reservation_requests import (
     OPENING,
     SETTINGS,
@@ -429,6 +431,24 @@ def test_a_result_of_an_order_that_has_another_in_its_place_changes_nothing() ->
     rows = granted_rows()
     before = replace(leg_of(rows, "buy"), client_order_id="the one before")
     assert booked(rows, [result_of("opportunity-1", before, None)], SETTINGS, close) is rows
+
+
+@pytest.mark.parametrize("fee_currency", ["BNB", "USD"], ids=["nobody can value it", "valued"])
+@pytest.mark.parametrize(("later", "is_same_day"), [(3_600_000_000, True), (86_400_000_000, False)])
+def test_what_an_arbitrage_counted_is_taken_back_on_the_day_that_counted_it_alone(
+    later: int, is_same_day: bool, fee_currency: str
+) -> None:
+    rows, _ = reserved(opened_rows(), replace(request("2"), unit_notional=Decimal(100)))
+    report = filled(leg_of(rows, "buy"))
+    paid = replace(report.fills[0], fee=Decimal(50), fee_currency=fee_currency)
+    ending = advancing(MARKETS)
+    for role, one in (("buy", replace(report, fills=(paid,))), ("sell", filled(leg_of(rows, "sell")))):
+        rows = finished(rows, role, one, SETTINGS, ending)
+    counted = day_result(arbitrage_of(rows))
+    assert (arbitrage_of(rows).state, rows.day_net) == ("closed", counted)
+    assert counted < 0
+    today = replace(rows, now=rows.now + later, day_net=rows.day_net if is_same_day else Decimal(7))
+    assert today.reopened().day_net == (ZERO if is_same_day else Decimal(7))
 
 
 def test_a_result_of_no_leg_is_a_bug() -> None:
