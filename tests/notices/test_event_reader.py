@@ -127,6 +127,16 @@ async def test_the_present_is_reported_once_however_often_it_is_looked_at(
     assert sorted(await events(reader)) == ["breaker_closed", "breaker_opened", "daily_loss_reached"]
 
 
+async def test_all_else_is_reported_if_the_disk_cannot_be_asked(
+    reader: NoticeEventReader, session: Session, store: MongoTradeStore
+) -> None:
+    async with followed(reader, replace(session, home=session.home / "gone")) as reading:
+        present = await reader.present()
+        loss = -SETTINGS.max_daily_loss
+        await reading.check_alerts(replace(present, counters=replace(present.counters, day_net=loss)))
+    assert await events(reader) == ["daily_loss_reached"]
+
+
 async def test_a_single_leg_is_reported_once_it_has_lasted_and_at_once_where_asked_for(
     reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:

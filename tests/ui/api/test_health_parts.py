@@ -37,6 +37,11 @@ async def report_of(api: httpx.AsyncClient) -> dict[str, object]:
     return row
 
 
+async def test_all_else_is_answered_if_the_disk_cannot_be_asked(api: httpx.AsyncClient, session: Session) -> None:
+    session.home.rename(session.home.with_name("moved"))
+    assert (await report_of(api))["session_id"] == session.session_id
+
+
 async def test_the_whole_report_is_answered(
     api: httpx.AsyncClient, application: FastAPI, store: MongoTradeStore, session: Session
 ) -> None:
