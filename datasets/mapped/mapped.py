@@ -25,7 +25,7 @@ from datasets.rows.file_blocks import blocks_behind, start_of
 from datasets.rows.import_format import OTHER_MARKET, Chunk, FileOptions, Format
 from datasets.rows.parquet_columns import is_parquet
 from datasets.rows.quote_rows import reject, whole_number
-from datasets.rows.symbol_names import our_exchange, our_symbol
+from datasets.rows.symbol_names import chosen_symbol, our_exchange
 from market.money import text_of
 from market.time_units import MICROSECONDS
 
@@ -185,7 +185,7 @@ def _symbols(file: _MappedFile, part: FilePart, exchanges: Column) -> Column:
     """Names of symbols depend on the exchange, so each exchange's rows are renamed separately."""
 
     def of(exchange: str) -> Column:
-        return _words(file, part, "symbol", lambda name: our_symbol(file.path, exchange, name))
+        return _words(file, part, "symbol", lambda name: chosen_symbol(file.path, exchange, name, file.options.symbol))
 
     named = exchanges if isinstance(exchanges, str) else file.options.exchange
     if named is not None:

@@ -6,7 +6,8 @@ A name that may be read in two ways is refused, for a wrong reading is another m
 import re
 from collections.abc import Iterable
 
-from exchanges.symbol_spelling import QUOTED_BEFORE, STABLE_COINS, USUAL_QUOTES, WELL_KNOWN, First, spelling_of
+from exchanges.common_codes import common_code
+from exchanges.symbol_spelling import QUOTED_BEFORE, STABLE_COINS, USUAL_QUOTES, WELL_KNOWN, spelling_of
 from market.instruments.assets import asset_of, is_currency, meanings
 
 _SEPARATORS = re.compile(r"[-_/:]")
@@ -14,6 +15,12 @@ _OF_A_CONTRACT = re.compile(
     r"PERP|PERPETUAL|SWAP|FUTURES?|[0-9]{6}|[0-9]{1,2}[A-Z]{3}[0-9]{2}|[FGHJKMNQUVXZ][0-9]{1,2}"
 )
 """What stands in a contract's name beside its pair: its kind, or its day of delivery."""
+
+
+_ISO_LETTERS = 3
+"""Of a currency's code in ISO 4217."""
+_DOLLARS = 1
+"""Rank of the coins that count as dollars: exchanges that write the quote first quote in these and all before."""
 
 
 class UnclearPairError(Exception):
@@ -26,13 +33,14 @@ def pair_of(exchange: str, name: str) -> tuple[str, str]:
     if any(_OF_A_CONTRACT.fullmatch(word) for word in words[1:]):
         raise UnclearPairError("is a contract; say what it is on and settled in, as in --symbol BTC/USDT:USDT")
     if len(words) == 2:
-        return _in_order(spelling_of(exchange).first, words[0], words[1])
+        return _in_order(exchange, words[0], words[1])
     if len(words) == 1:
         return _split(exchange, words[0])
     raise UnclearPairError("is no name of a pair; set it, for example --symbol BTC/USD")
 
 
-def _in_order(first: First, one: str, other: str) -> tuple[str, str]:
+def _in_order(exchange: str, one: str, other: str) -> tuple[str, str]:
+    first = spelling_of(exchange).first
     if first == "quote":
         return other, one
     if first == "either":
@@ -40,8 +48,8 @@ def _in_order(first: First, one: str, other: str) -> tuple[str, str]:
         if ranks[0] == ranks[1]:
             raise UnclearPairError(_may_be((one, other), (other, one)))
         return (other, one) if ranks[0] < ranks[1] else (one, other)
-    if _is_money(one) and not _is_money(other):
-        raise UnclearPairError(f"would be {one} priced in {other}; set it, for example --symbol {other}/{one}")
+    if _rank(one) <= _DOLLARS and not _is_money(other) and _is_known(exchange, other):
+        raise UnclearPairError(_may_be((one, other), (other, one)))
     return one, other
 
 
@@ -54,8 +62,13 @@ def _split(exchange: str, name: str) -> tuple[str, str]:
     """Of a name without a separator."""
     quotes = spelling_of(exchange).quotes
     usual = _readings(name, USUAL_QUOTES)
-    readings = _readings(name, quotes) or usual
+    # any currency may end a name that nothing usual ends: EURCHF
+    currency = [last for last in (name[-_ISO_LETTERS:],) if is_currency(last)]
+    readings = _readings(name, quotes) or usual or _readings(name, currency)
     known = [reading for reading in readings if _is_known(exchange, reading[0])]
+    if quotes and len(known) > 1:
+        # PAXG/USD and not PAX/GUSD: a coin that stands for a currency is rarely priced in another one
+        known = [reading for reading in known if reading[0] not in STABLE_COINS] or known
     # what an exchange may quote in is a guess where nobody has listed it: then only the plainest reading is taken
     if len(known) == 1 and (quotes or known[0] == readings[0]):
         return known[0]
@@ -76,7 +89,9 @@ def _readings(name: str, quotes: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _is_known(exchange: str, code: str) -> bool:
-    return asset_of(exchange, code) is not None or bool(meanings(code)) or code in WELL_KNOWN | STABLE_COINS
+    # a code that has another common name is one that the exchange lists: Kraken's XXMR
+    is_listed = asset_of(exchange, code) is not None or common_code(exchange, code) != code
+    return is_listed or bool(meanings(code)) or code in WELL_KNOWN | STABLE_COINS
 
 
 def _is_money(code: str) -> bool:

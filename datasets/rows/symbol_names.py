@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from datasets.errors import ImportRejectedError
 from datasets.rows.import_format import FileOptions
 from datasets.rows.pair_names import UnclearPairError, pair_of
 from datasets.rows.quote_rows import reject
@@ -56,6 +57,22 @@ def our_symbol(path: Path, exchange: str, name: str) -> str:
         reject(path, None, f"{name} of {exchange} {unclear}")
     settled_in = f":{base if settles_in_base else quote}" if settles else ""
     return f"{base}/{quote}{settled_in}{f'-{dated[2]}' if dated else ''}"
+
+
+def chosen_symbol(path: Path, exchange: str, name: str, wanted: str | None) -> str:
+    """`our_symbol` of a name in a file of many markets; as it stands if it is unclear, and another market is wanted.
+
+    Raises ImportRejectedError: also if the wanted symbol has the exchange's own code of a coin.
+    """
+    try:
+        symbol = our_symbol(path, exchange, name)
+    except ImportRejectedError:
+        if wanted is None:
+            raise
+        return name
+    if wanted not in (None, symbol.partition(":")[0]) and "/".join(pair_of(exchange, name.strip().upper())) == wanted:
+        reject(path, None, f"{wanted} of {exchange} is called {symbol} here; say --symbol {symbol}")
+    return symbol
 
 
 def named_market(path: Path, options: FileOptions) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from datasets.errors import ImportRejectedError
-from datasets.rows.symbol_names import our_exchange, our_symbol
+from datasets.rows.symbol_names import chosen_symbol, our_exchange, our_symbol
 
 NAMES = (
     # without a separator, by what the exchange quotes in
@@ -34,6 +34,16 @@ NAMES = (
     ("nobody", "bnbusd", "BNB/USD"),
     ("nobody", "abceur", "ABC/EUR"),
     # which code comes first
+    ("kraken", "XXMRZUSD", "XMR/USD"),
+    ("kraken", "XREPXETH", "REP/ETH"),
+    ("gemini", "paxgusd", "PAXG/USD"),
+    # any currency, where nothing else ends the name
+    ("fxcm", "EURCHF", "EUR/CHF"),
+    ("luno", "XBTZAR", "BTC/ZAR"),
+    ("oanda", "USD_CNH", "USD/CNH"),
+    # coins that stand for a currency, priced in coins
+    ("kucoin", "PAX-ETH", "PAX/ETH"),
+    ("gemini", "DAI-BTC", "DAI/BTC"),
     ("upbit", "KRW-BTC", "BTC/KRW"),
     ("upbit", "USDT-ETH", "ETH/USDT"),
     ("poloniex", "USDT_BTC", "BTC/USDT"),
@@ -66,8 +76,8 @@ UNCLEAR = (
     ("binance", "DOTUSD", "may be DO/TUSD or DOT/USD"),
     ("poloniex", "USDC_USDT", "may be USDC/USDT or USDT/USDC"),
     ("poloniex", "DOGE_SHIB", "may be DOGE/SHIB or SHIB/DOGE"),
-    ("nobody", "KRW-BTC", "would be KRW priced in BTC; set it, for example --symbol BTC/KRW"),
-    ("nobody", "USDT_BTC", "would be USDT priced in BTC"),
+    ("nobody", "KRW-BTC", "may be KRW/BTC or BTC/KRW; set it, for example --symbol KRW/BTC"),
+    ("nobody", "USDT_BTC", "may be USDT/BTC or BTC/USDT"),
     ("deribit", "BTC-PERPETUAL", "is a contract; say what it is on and settled in"),
     ("deribit", "BTC-27SEP24", "is a contract"),
     ("okx", "BTC-USDT-SWAP", "is a contract"),
@@ -92,3 +102,13 @@ def test_what_may_mean_two_markets_is_refused(exchange: str, name: str, why: str
 
 def test_exchanges_under_the_names_of_their_files() -> None:
     assert [our_exchange(name) for name in ("huobi", "gate-io", "UPBT", "kraken")] == ["htx", "gate", "upbit", "kraken"]
+
+
+@pytest.mark.parametrize(("name", "symbol"), [("BTCUSD", "BTC/USD"), ("BTC-PERP", "BTC-PERP"), ("DSHUSD", "DASH/USD")])
+def test_an_unclear_name_is_another_market_if_one_is_wanted(name: str, symbol: str) -> None:
+    assert chosen_symbol(Path("file.csv"), "bitfinex", name, "BTC/USD") == symbol
+
+
+def test_an_exchanges_own_code_is_not_chosen_silently() -> None:
+    with pytest.raises(ImportRejectedError, match="DSH/USD of bitfinex is called DASH/USD here; say --symbol DASH/USD"):
+        chosen_symbol(Path("file.csv"), "bitfinex", "DSHUSD", "DSH/USD")
