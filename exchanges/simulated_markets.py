@@ -32,6 +32,13 @@ def simulated_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
     )
 
 
+def further_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
+    """What the simulated exchanges list beside `simulated_markets`, for other people's clients: no session of ours
+    subscribes to it."""
+    bitcoin = _market("bitstamp", "eu", "BTC/USD", "1", "0.00000001", "10", "quote")
+    return (bitcoin,) if bitcoin.base in bases else ()
+
+
 def simulated_bases() -> tuple[str, ...]:
     """The assets that every simulated exchange lists."""
     return (*_BITCOIN, *(coin.base for coin in listed_coins()))

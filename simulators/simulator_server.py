@@ -43,6 +43,7 @@ from simulators.web.exchange_gateway import Gateway
 from simulators.web.fault_admin import admin_application, ensure_token
 from simulators.web.fault_guard import FaultGuard
 from simulators.web.rate_guard import RateGuard
+from simulators.web.socket_terms import terms_of
 from simulators.web.unseen_step import UnseenStep
 
 log = logging.getLogger(__name__)
@@ -92,6 +93,8 @@ class ExchangesOptions:
     """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
     host: str = LOOPBACK
     """The address that all ports listen on."""
+    socket_seconds: float | None = None
+    """How long a socket lives at most; None: as at each exchange (Binance: 24 hours)."""
 
     def account_names(self, exchange: str) -> tuple[str, ...]:
         """All accounts of an exchange, its own name first."""
@@ -137,6 +140,7 @@ class _Turn:
         self.pace.watch(heard)
         for gateway in self.gateways:
             gateway.beat()
+            gateway.subscribers.keep()
 
 
 @dataclass(slots=True)
@@ -177,6 +181,8 @@ class SimulatedExchanges:
                 if isinstance(gateway, binance.BinanceGateway):
                     for keys in signing_keys(home, own).values():
                         gateway.trust(keys)
+                terms = terms_of(name, options.socket_seconds, is_limited=options.is_limited)
+                gateway.subscribers.live_by(terms, clock)
                 gateways.append(gateway)
             world._add(venue, gateways, MarketPace(listings[name], options.bases), seed)
         for _ in names:

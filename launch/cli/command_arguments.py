@@ -325,6 +325,12 @@ def add_exchanges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="run only these exchanges (default: all)")
     parser.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="inject faults on a schedule")
     parser.add_argument("--no-limits", action="store_true", help="switch the rate limits off, for load tests")
+    parser.add_argument(
+        "--socket-seconds",
+        type=seconds_of_a_socket,
+        metavar="SECONDS",
+        help="how long a WebSocket connection lives at most (default: as at each exchange; Binance 86400)",
+    )
     parser.add_argument("--accounts", type=number_of_accounts, default=1, help="accounts on each exchange (default 1)")
     parser.add_argument(
         "--port-per-exchange", action="store_true", help="serve each exchange at a port of its own too: PORT+1, …"
@@ -391,6 +397,10 @@ def seed(text: str) -> int:
 
 def number_of_bot(text: str) -> int:
     return _whole_number(text, 1, 99, "a number between 1 and 99")
+
+
+def seconds_of_a_socket(text: str) -> int:
+    return _whole_number(text, 5, 86_400, "a whole number of seconds between 5 and 86400")
 
 
 def number_of_accounts(text: str) -> int:

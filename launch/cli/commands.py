@@ -338,6 +338,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
         accounts=arguments.accounts,
         has_own_ports=arguments.port_per_exchange,
         has_tls=arguments.tls,
+        socket_seconds=arguments.socket_seconds,
     )
     return run_standalone(home, options, echo)
 

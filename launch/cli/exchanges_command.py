@@ -52,6 +52,7 @@ class StandaloneOptions:
     accounts: int = 1
     has_own_ports: bool = False
     has_tls: bool = False
+    socket_seconds: float | None = None
 
 
 def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
@@ -76,6 +77,7 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
             accounts=options.accounts,
             own_ports=own_ports,
             tls=tls,
+            socket_seconds=options.socket_seconds,
         )
         if _WITH_SIGNING_KEYS in names:
             ensure_signing_keys(home, account_names(_WITH_SIGNING_KEYS, options.accounts))

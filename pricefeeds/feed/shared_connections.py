@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from exchanges.exchange_credentials import Credentials
 from market.instruments.markets import Market
+from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedDroppedError
 from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.stream_sharing import StreamSharing, merged_requests
@@ -14,6 +15,10 @@ from session.clock import SystemClock
 
 COLLECT_SECONDS = 0.05
 """Symbols that start together subscribe together."""
+
+_PING_SHARE = 2 / 3
+"""Of the time that a pong may take, at least, from one ping of a connection to the next: as long as each line waits
+between two. Exchanges count pings among the messages that a connection may send."""
 
 log = logging.getLogger("pricefeeds")
 
@@ -58,6 +63,8 @@ class SharedConnection:
         self._requests: list[str] = []
         self._sender: asyncio.Task[None] | None = None
         self._pong: asyncio.Task[None] | None = None
+        self._next_ping_at = 0
+        """Microseconds."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._socket: WebSocketConnection | None = None
         self._opened: asyncio.Future[WebSocketConnection] = asyncio.get_running_loop().create_future()
@@ -101,12 +108,21 @@ class SharedConnection:
             self._sender = self._start(self._send_all())
 
     async def ping(self, seconds: float) -> None:
-        """One ping serves all who wait for one. Raises as WebSocketConnection.ping does."""
+        """One ping serves all who wait for one, also where it has to wait itself. Raises as WebSocketConnection.ping
+        does."""
         if self._pong is None or self._pong.done():
             if self._socket is None:
                 raise FeedDroppedError("the stream ended")
-            self._pong = self._start(self._socket.ping(seconds))
+            self._pong = self._start(self._spaced_ping(self._socket, seconds))
         await asyncio.shield(self._pong)
+
+    async def _spaced_ping(self, socket: WebSocketConnection, seconds: float) -> None:
+        clock = SystemClock()
+        # never longer than between two pings, where the machine's clock was set back
+        wait = min((self._next_ping_at - clock.now()) / MICROSECONDS, seconds * _PING_SHARE)
+        await clock.sleep(max(0.0, wait))
+        self._next_ping_at = clock.now() + round(seconds * _PING_SHARE * MICROSECONDS)
+        await socket.ping(seconds)
 
     async def _read(self) -> None:
         ended = FeedDroppedError("the stream ended")

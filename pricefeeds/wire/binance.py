@@ -172,14 +172,14 @@ WIRE = WireExchange(
     conversation=BinanceBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
-    # 1,024 streams a connection, which may send 5 messages a second, pings among them
+    # 1,024 streams a connection, which may send 5 messages a second: three requests, a ping and a pong
     sharing=StreamSharing(
         re.compile(rb'"s":\s*"([^"]+)"'),
         binance_symbol,
         leave,
         symbols=500,
         symbols_field=("params",),
-        seconds_between_requests=0.3,
+        seconds_between_requests=0.4,
     ),
     server_time=ServerTime("/api/v3/time", parse_server_time),
     detects_loss=True,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
-from simulators.binance.binance_endpoints import Fields, time_unit, timestamp
+from simulators.binance.binance_endpoints import Fields, shutdown_event, time_unit, timestamp
 from simulators.binance.binance_keys import BinanceKeys, check_time
 from simulators.binance.binance_rejections import MisusedError, ReplacementError, error_fields
 from simulators.binance.binance_reports import BinanceReports
@@ -116,11 +116,15 @@ class BinanceAccountStream:
             answer["rateLimits"] = self._calls.counts(*_METHODS.get(method, ()))
         connection.send(answer)
 
+    def shutdown_notice(self, query: Mapping[str, str]) -> object:
+        """What a connection is sent before it ends; `query` of its address."""
+        with time_unit(_unit_of(query)):
+            return {"event": shutdown_event(self._exchange.clock.now())}
+
     def _session(self, connection: SubscriberConnection, query: Mapping[str, str]) -> _Session:
         if connection not in self._sessions:
-            unit = "MICROSECOND" if query.get("timeUnit", "").upper() == "MICROSECOND" else ""
             shows_limits = query.get("returnRateLimits", "true") != "false"
-            self._sessions[connection] = _Session(unit, self._exchange.clock.now(), shows_limits)
+            self._sessions[connection] = _Session(_unit_of(query), self._exchange.clock.now(), shows_limits)
         return self._sessions[connection]
 
     def _answer(
@@ -194,6 +198,10 @@ class BinanceAccountStream:
                     messages = self._reports.events_of(event)
                 for message in messages:
                     self._subscribers.broadcast(channel, {"subscriptionId": _SUBSCRIPTION, "event": message})
+
+
+def _unit_of(query: Mapping[str, str]) -> str:
+    return "MICROSECOND" if query.get("timeUnit", "").upper() == "MICROSECOND" else ""
 
 
 def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -111,6 +111,11 @@ def timestamp(micros: int) -> int:
     return micros // _UNIT.get()
 
 
+def shutdown_event(now: int) -> dict[str, object]:
+    """WebSocket Streams, Server shutdown; WebSocket API, Connection events."""
+    return {"e": "serverShutdown", "E": timestamp(now)}
+
+
 @contextmanager
 def time_unit(asked: str) -> Iterator[None]:
     """Times within the block are in this unit: MICROSECOND, or milliseconds.

@@ -16,7 +16,7 @@ from simulators.binance.binance_orders import BinanceOrders
 from simulators.binance.binance_public import BinancePublic
 from simulators.binance.binance_rejections import ReplacementError, error_fields
 from simulators.binance.binance_reports import BinanceReports
-from simulators.binance.binance_stream import BinanceFeed, BinanceStream, prefix_of
+from simulators.binance.binance_stream import BinanceFeed, BinanceStream, prefix_of, shutdown_notice
 from simulators.binance.binance_windows import BinanceWindows
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -27,6 +27,13 @@ from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 NAME = "binance"
 _TIME_UNIT = "X-MBX-TIME-UNIT"
+_GONE = "\r\n".join(
+    (
+        *("<html>", "<head><title>410 Gone</title></head>", "<body>", "<center><h1>410 Gone</h1></center>"),
+        *("<hr><center>nginx</center>", "</body>", "</html>", ""),
+    )
+)
+"""What listen keys are answered since 20 February 2026, as clients have logged it: a page of the proxy before it."""
 
 NAMES = Names(
     order=lambda number, _micros: str(number),
@@ -73,6 +80,8 @@ class BinanceGateway:
         application = guarded(NAME, lambda path: path.partition("?")[0] in signed, self._check, self.rejection)
         for endpoint in self._public + self._signed:
             application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint))
+        for method in ("POST", "PUT", "DELETE"):
+            application.router.add_route(method, "/api/v3/userDataStream", _gone)
         application.add_routes(
             [
                 web.get("/ws", self._market_streams),
@@ -172,10 +181,20 @@ class BinanceGateway:
         def greet(connection: SubscriberConnection) -> None:
             self._stream.join(connection, path, request.query.get("streams", ""), prefix)
 
-        return await self.subscribers.serve(request, on_message, greet)
+        return await self.subscribers.serve(
+            request, on_message, greet, notice=lambda: shutdown_notice(prefix, self.exchange.clock.now())
+        )
 
     async def _account_stream(self, request: web.Request) -> web.StreamResponse:
         def on_message(connection: SubscriberConnection, text: str) -> None:
             self._account_calls.on_message(connection, text, request.query)
 
-        return await self.subscribers.serve(request, on_message)
+        def notice() -> object:
+            return self._account_calls.shutdown_notice(request.query)
+
+        # no document limits these messages by the second: each counts by its weight
+        return await self.subscribers.serve(request, on_message, notice=notice, is_counted=False)
+
+
+async def _gone(_: web.Request) -> web.Response:
+    return web.Response(text=_GONE, status=410, content_type="text/html")

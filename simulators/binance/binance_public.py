@@ -15,7 +15,6 @@ from simulators.binance.binance_endpoints import (
     until_field,
 )
 from simulators.binance.binance_limits import BinanceLimits
-from simulators.binance.binance_rejections import MisusedError
 from simulators.binance.binance_rows import market_row, trade_row
 from simulators.binance.binance_stream import BinanceFeed
 from simulators.matching.listings import Listing
@@ -27,7 +26,6 @@ _FEW_SYMBOLS, _MANY_SYMBOLS = 20, 100
 _DEEPEST = 5_000
 _DEPTH_WEIGHTS = ((100, 25), (500, 50), (1_000, 250))
 _OF_SYMBOLS = frozenset(("symbol", "symbols", "symbolStatus"))
-LISTEN_KEY = frozenset(("listenKey",))
 
 
 class BinancePublic:
@@ -50,8 +48,6 @@ class BinancePublic:
             Endpoint("GET", "/api/v3/trades", 25, self._trades, trades),
             Endpoint("GET", "/api/v3/aggTrades", 4, self._aggregates, aggregates),
             *self._tickers(),
-            # switched off on 20 February 2026
-            *(Endpoint(name, "/api/v3/userDataStream", 2, _gone, LISTEN_KEY) for name in ("POST", "PUT", "DELETE")),
             Endpoint("GET", "/sapi/v1/system/status", 1, lambda _: {"status": 0, "msg": "normal"}),
             # ccxt asks for futures with the spot markets; there are none
             Endpoint("GET", "/fapi/v1/exchangeInfo", 1, self._no_markets),
@@ -128,11 +124,6 @@ def _day_weight(fields: Fields) -> int:
 
 def _ticker_weight(fields: Fields) -> int:
     return 2 if "symbol" in fields else 4
-
-
-def _gone(_: Fields) -> object:
-    """What it says beside its status is not known."""
-    raise MisusedError(-1020, "This operation is not supported.", 410)
 
 
 def _price_row(feed: BinanceFeed) -> object:

@@ -8,7 +8,7 @@ import orjson
 
 from market.instruments.orders import Side
 from market.money import ZERO
-from simulators.binance.binance_endpoints import eight, rounded, time_unit, timestamp
+from simulators.binance.binance_endpoints import eight, rounded, shutdown_event, time_unit, timestamp
 from simulators.binance.binance_klines import INTERVALS, KlineStream
 from simulators.market.traded_day import DAY, DayFigures, TradedDay
 from simulators.matching.listings import Listing
@@ -357,6 +357,13 @@ class BinanceStream:
 
     def _is_heard(self, stream: str) -> bool:
         return any(self._subscribers.has(unit + kind + stream) for unit in UNITS for kind in ("", _WRAPPED))
+
+
+def shutdown_notice(prefix: str, now: int) -> Message:
+    """What a connection is sent before it ends; `prefix` of its channels."""
+    with time_unit("MICROSECOND" if prefix.startswith(UNITS[1]) else ""):
+        event = shutdown_event(now)
+    return {"stream": "!serverShutdown", "data": event} if prefix.endswith(_WRAPPED) else event
 
 
 def prefix_of(path: str, unit: str) -> str:

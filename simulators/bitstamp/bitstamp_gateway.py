@@ -10,7 +10,7 @@ from market.time_units import MICROSECONDS
 from simulators.bitstamp.bitstamp_orders import BitstampOrders
 from simulators.bitstamp.bitstamp_rejections import HEADERS, rejection
 from simulators.bitstamp.bitstamp_rows import candle_row, market_row, pair_row, ticker_row, trade_id, trade_row
-from simulators.bitstamp.bitstamp_stream import BitstampStream
+from simulators.bitstamp.bitstamp_stream import BitstampStream, reconnect_notice
 from simulators.matching.candles import Interval, page
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
@@ -140,7 +140,7 @@ class BitstampGateway:
         self._nonces.check(request, self._credentials, self.exchange.clock.now())
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        return await self.subscribers.serve(request, self._stream.on_message)
+        return await self.subscribers.serve(request, self._stream.on_message, notice=reconnect_notice)
 
 
 def _is_private(path: str) -> bool:

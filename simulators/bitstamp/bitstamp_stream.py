@@ -203,5 +203,10 @@ class BitstampStream:
         connection.send({"event": "bts:subscription_succeeded", "channel": channel, "data": {}})
 
 
+def reconnect_notice() -> dict[str, object]:
+    """What a connection is sent before it ends."""
+    return {"event": "bts:request_reconnect", "channel": "", "data": ""}
+
+
 def _error(text: str, code: int | None = None) -> dict[str, object]:
     return {"event": "bts:error", "channel": "", "data": {"code": code, "message": text}}

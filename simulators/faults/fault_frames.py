@@ -49,6 +49,10 @@ class FrameFaults:
         """Whether the connection is closed, as in maintenance."""
         return not self.faults.is_quiet and self.faults.newest("maintenance") is not None
 
+    def is_ended(self) -> bool:
+        """Whether the connection has come to its end, as by age."""
+        return not self.faults.is_quiet and self.faults.inject("socket_ended") is not None
+
     def ignores_ping(self, text: str | None = None) -> bool:
         """Whether a ping stays unanswered; `text` where it is a message that may be one."""
         if self.faults.is_quiet or (text is not None and not any(ping in text for ping in _PINGS)):

@@ -23,6 +23,7 @@ _DESCRIPTIONS: Mapping[FaultKind, str] = {
     "reordered_message": "two messages of a channel are swapped",
     "silent_stream": "a connection sends nothing more but answers to requests; pings are answered",
     "no_pongs": "pings are not answered, neither WebSocket's nor the exchange's own",
+    "socket_ended": "a stream's connection is closed as after its longest life",
     "crossed_book": "a book message has a bid above the best ask; the next one corrects it",
     "clock_skew": "the exchange's clock is off, in its answers and in its checks of signatures",
     "lost_acknowledgement": "the order is accepted, but never answered",
@@ -37,6 +38,8 @@ _DIFFERENT_DESCRIPTIONS: Mapping[tuple[FaultKind, str], str] = {
         "http_429",
         "kraken",
     ): "HTTP 200 with EAPI:Rate limit exceeded, as Kraken answers; `status` 429 forces that status",
+    ("socket_ended", "binance"): "`serverShutdown` is sent; about a second later the connection is closed",
+    ("socket_ended", "bitstamp"): "`bts:request_reconnect` is sent; about a second later the connection is closed",
     ("http_418", "binance"): "Binance's own answer to a banned address, with Retry-After",
     ("http_429", "binance"): "HTTP 429 with code -1003 and Retry-After",
     (

@@ -22,6 +22,7 @@ _BY_COUNT: tuple[FaultKind, ...] = (
     "dropped_message",
     "duplicated_message",
     "reordered_message",
+    "socket_ended",
     "crossed_book",
     "lost_acknowledgement",
     "duplicate_fill_report",

@@ -23,6 +23,7 @@ FaultKind = Literal[
     "reordered_message",
     "silent_stream",
     "no_pongs",
+    "socket_ended",
     "crossed_book",
     "clock_skew",
     "lost_acknowledgement",

@@ -2,15 +2,17 @@
 
 from collections.abc import Collection, Sequence
 
+from exchanges.simulated_markets import further_markets
 from simulators.matching.listings import Listing
 
 _FX_EVERY = 10
 _RESTING_EVERY = 256
 """Turns: about ten seconds."""
+_FURTHER = further_markets()
 
 
 class MarketPace:
-    """Of one exchange. Markets of the `bases` always count as looked at."""
+    """Of one exchange. Markets of the `bases` always count as looked at, if a session of ours may subscribe to them."""
 
     def __init__(self, listings: Sequence[Listing], bases: Collection[str]) -> None:
         self._listings = tuple(listings)
@@ -40,5 +42,5 @@ class MarketPace:
         market = listing.market
         if market.is_fx:
             return _FX_EVERY
-        is_looked_at = market.base in self._bases or market.symbol in self._watched
+        is_looked_at = market.symbol in self._watched or (market.base in self._bases and market not in _FURTHER)
         return 1 if is_looked_at else _RESTING_EVERY

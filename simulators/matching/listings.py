@@ -13,7 +13,7 @@ from exchanges.exchange_symbols import (
     kraken_market_id,
 )
 from exchanges.simulated_coins import START_DOLLARS, amount_worth, listed_coins
-from exchanges.simulated_markets import simulated_bases, simulated_markets
+from exchanges.simulated_markets import further_markets, simulated_bases, simulated_markets
 from market.instruments.fees import base_rate, charged, fee_currency, quote_rate
 from market.instruments.markets import Market
 from market.instruments.orders import Side
@@ -137,7 +137,7 @@ def listings_of(exchange: str, bases: Collection[str] | None = None) -> tuple[Li
 def _listed(exchange: str, bases: tuple[str, ...]) -> tuple[Listing, ...]:
     tier = tier_at(exchange, assumed_volume(exchange))
     listed = []
-    for market in simulated_markets(bases):
+    for market in (*simulated_markets(bases), *further_markets(bases)):
         if market.exchange == exchange:
             cost_step, fee_step = _YEN_STEPS if market.symbol == "USD/JPY" else _STEPS[exchange]
             listed.append(

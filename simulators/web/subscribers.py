@@ -1,15 +1,18 @@
 """WebSocket connections of one simulated exchange and their subscriptions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 
 import orjson
 from aiohttp import WSMsgType, web
 from aiohttp.typedefs import Handler
 
+from session.clock import Clock
 from simulators.faults.fault_frames import Frame, FrameFaults, SymbolOf
 from simulators.faults.faults import ExchangeFaults
+from simulators.web.socket_terms import SocketLife, SocketStep, SocketTerms
 
 # A reader that is this many messages behind is cut off, as exchanges do.
 _LONGEST_QUEUE = 2_000
@@ -17,6 +20,18 @@ _LONGEST_QUEUE = 2_000
 _GOODBYE_SECONDS = 0.3
 _TOO_SLOW = (1008, b"too slow")
 _RESTART = (1012, b"service restart")
+# Observed at Binance; no document names it.
+_TOO_MANY = (1008, b"Too many requests")
+_ENDS: Mapping[SocketStep, tuple[int, bytes]] = {
+    "no pong": (1008, b"no pong"),
+    "no subscription": (1008, b"no subscription"),
+    "too old": (1001, b"going away"),
+}
+"""Codes that no document names."""
+
+
+class Ping(bytes):
+    """The payload of a ping frame, among the frames to be sent."""
 
 
 class Outbox:
@@ -26,9 +41,16 @@ class Outbox:
         self.socket = socket
         self.goodbye: tuple[int, bytes] | None = None
         self._transport = transport
-        self._queue: asyncio.Queue[Frame] = asyncio.Queue(_LONGEST_QUEUE)
+        self._queue: asyncio.Queue[Frame | None] = asyncio.Queue(_LONGEST_QUEUE)
 
-    def put(self, frame: Frame) -> None:
+    def end(self, goodbye: tuple[int, bytes]) -> None:
+        """Close with this code and reason, without what is still to be sent."""
+        if self.goodbye is None:
+            self.goodbye = goodbye
+            self.put(None)
+
+    def put(self, frame: Frame | None) -> None:
+        """None only wakes the writer."""
         try:
             self._queue.put_nowait(frame)
         except asyncio.QueueFull:
@@ -46,26 +68,60 @@ class Outbox:
         """Runs until the client is gone, too slow, or sent away."""
         while not self.socket.closed and self.goodbye is None:
             frame = await self._queue.get()
-            if isinstance(frame, str):
+            if isinstance(frame, Ping):
+                await self.socket.ping(frame)
+            elif isinstance(frame, str):
                 await self.socket.send_str(frame)
-            else:
+            elif frame is not None:
                 await self.socket.send_bytes(frame)
         code, reason = self.goodbye or _TOO_SLOW
         await self.socket.close(code=code, message=reason)
 
 
+Notice = Callable[[], object]
+"""The message that says that the connection is about to end."""
+
+
+def no_notice() -> object:
+    """Of exchanges without one."""
+    raise AssertionError("this exchange's terms have no notice")
+
+
 class SubscriberConnection:
     """One client of one account, and the channels that it has subscribed to there."""
 
-    def __init__(self, outbox: Outbox, faults: FrameFaults | None) -> None:
+    def __init__(self, outbox: Outbox, faults: FrameFaults | None, life: SocketLife | None, notice: Notice) -> None:
         self.socket = outbox.socket
         self.channels: set[str] = set()
+        self.life = life
         self._outbox = outbox
         self._faults = faults
+        self._notice = notice
 
     def of_another_account(self) -> "SubscriberConnection":
         """The same client, without its channels."""
-        return SubscriberConnection(self._outbox, self._faults)
+        return SubscriberConnection(self._outbox, self._faults, self.life, self._notice)
+
+    def is_one_too_many(self, now: int) -> bool:
+        """Count a message of the client; whether it is one too many, which ends the connection."""
+        if self.life is None or self.life.may_send(now):
+            return False
+        self._outbox.end(_TOO_MANY)
+        return True
+
+    def keep(self, now: int) -> None:
+        """Do what is due by the exchange's terms: a ping, the notice, the end."""
+        if self.life is None:
+            return
+        if self._faults is not None and not self.life.is_hastened and self._faults.is_ended():
+            self.life.hasten(now)
+        step = self.life.step(now)
+        if step == "ping":
+            self._outbox.put(Ping(self.life.ping(now)))
+        elif step == "notice":
+            self.send(self._notice())
+        elif step is not None:
+            self._outbox.end(_ENDS[step])
 
     def send(self, message: object) -> None:
         """Send an answer to this client; stream faults do not apply."""
@@ -105,10 +161,21 @@ class Subscribers:
     def __init__(self) -> None:
         self._connections: set[SubscriberConnection] = set()
         self._faults: tuple[ExchangeFaults, SymbolOf] | None = None
+        self._terms: tuple[SocketTerms, Clock] | None = None
 
     def apply_faults(self, faults: ExchangeFaults, symbol_of: SymbolOf) -> None:
         """Connections from now on show the exchange's faults; `symbol_of` names the market of a channel."""
         self._faults = (faults, symbol_of)
+
+    def live_by(self, terms: SocketTerms, clock: Clock) -> None:
+        """Connections from now on live by these terms; the clock is not the exchange's, which a fault may skew."""
+        self._terms = (terms, clock)
+
+    def keep(self) -> None:
+        """Called about once a second."""
+        if self._terms is not None:
+            for connection in list(self._connections):
+                connection.keep(self._terms[1].now())
 
     @property
     def count(self) -> int:
@@ -131,17 +198,24 @@ class Subscribers:
                 connection.publish_text(channel, text)
 
     async def serve(
-        self, request: web.Request, on_message: OnMessage, greet: Callable[[SubscriberConnection], None] | None = None
+        self,
+        request: web.Request,
+        on_message: OnMessage,
+        greet: Callable[[SubscriberConnection], None] | None = None,
+        *,
+        notice: Notice = no_notice,
+        is_counted: bool = True,
     ) -> web.WebSocketResponse:
         """One connection's life: `greet` it, then `on_message` each of its messages, until one names another account:
-        the handler of that one reads on, and channels that were subscribed to here stay."""
+        the handler of that one reads on, and channels that were subscribed to here stay. `is_counted`: whether the
+        limit of messages a second applies."""
         if _HANDED_OVER in request:
             connection, text = request[_HANDED_OVER]
             with self._listening(connection):
-                on_message(connection, text)
+                _take(connection, text, on_message)
                 await self._read(request, connection, on_message)
             return connection.socket
-        async with _opened(request, self._faults) as connection:
+        async with _opened(request, self._faults, self._life(is_counted=is_counted), notice) as connection:
             with self._listening(connection):
                 if greet is not None:
                     greet(connection)
@@ -155,15 +229,25 @@ class Subscribers:
     ) -> Handler | None:
         """Until the client is gone; or the handler of another account, which goes on with the connection."""
         async for message in connection.socket:
+            if self._terms is not None and connection.is_one_too_many(self._terms[1].now()):
+                continue
             if message.type is WSMsgType.TEXT and not connection.ignores_ping(message.data):
                 other = request[HAND_OVER](message.data) if HAND_OVER in request else None
                 if other is not None:
                     request[_HANDED_OVER] = connection.of_another_account(), message.data
                     return other
-                on_message(connection, message.data)
+                _take(connection, message.data, on_message)
             elif message.type is WSMsgType.PING and not connection.ignores_ping():
                 await connection.socket.pong(message.data)
+            elif message.type is WSMsgType.PONG and connection.life is not None:
+                connection.life.take_pong(bytes(message.data))
         return None
+
+    def _life(self, *, is_counted: bool) -> SocketLife | None:
+        if self._terms is None:
+            return None
+        terms, clock = self._terms
+        return SocketLife(terms if is_counted else replace(terms, messages_a_second=None), clock.now())
 
     @contextmanager
     def _listening(self, connection: SubscriberConnection) -> Iterator[None]:
@@ -185,9 +269,15 @@ class Subscribers:
         await asyncio.gather(*goodbyes, return_exceptions=True)
 
 
+def _take(connection: SubscriberConnection, text: str, on_message: OnMessage) -> None:
+    on_message(connection, text)
+    if connection.life is not None and connection.channels:
+        connection.life.has_subscribed = True
+
+
 @asynccontextmanager
 async def _opened(
-    request: web.Request, faults: tuple[ExchangeFaults, SymbolOf] | None
+    request: web.Request, faults: tuple[ExchangeFaults, SymbolOf] | None, life: SocketLife | None, notice: Notice
 ) -> AsyncIterator[SubscriberConnection]:
     """A prepared connection with its writer running, until the block ends."""
     # Deflate costs the reader a tenth of a core and saves nothing on loopback. Pongs are ours to send, or not.
@@ -195,7 +285,7 @@ async def _opened(
     await socket.prepare(request)
     frame_faults = None if faults is None else FrameFaults(*faults)
     outbox = Outbox(socket, request.transport)
-    connection = SubscriberConnection(outbox, frame_faults)
+    connection = SubscriberConnection(outbox, frame_faults, life, notice)
     writer = asyncio.create_task(_written(outbox, connection))
     try:
         yield connection

@@ -67,12 +67,20 @@ async def served(
     is_limited: bool = False,
     accounts: int = 1,
     named_accounts: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    socket_seconds: float | None = None,
 ) -> AsyncIterator[Served]:
     """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may."""
     clock = clock or SystemClock()
     options = ExchangesOptions(
-        0, seed, only, is_limited=is_limited, market=STORM, accounts=accounts, named_accounts=named_accounts
+        0,
+        seed,
+        only,
+        is_limited=is_limited,
+        market=STORM,
+        accounts=accounts,
+        named_accounts=named_accounts,
+        socket_seconds=socket_seconds,
     )
     world = SimulatedExchanges.open(home, clock, options)
     application, token = world.application(), ensure_token(home)

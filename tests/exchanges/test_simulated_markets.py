@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from exchanges.simulated_markets import (
+    further_markets,
     paper_markets,
     simulated_bases,
     simulated_markets,
@@ -28,7 +29,8 @@ def test_every_traded_currency_reaches_dollars() -> None:
 def test_every_market_is_listed_at_its_own_fee() -> None:
     for exchange, rate in simulated_taker_fees().items():
         listings = listings_of(exchange, ("BTC",))
-        assert [row.market for row in listings] == [row for row in simulated_markets() if row.exchange == exchange]
+        markets = (*simulated_markets(), *further_markets())
+        assert [row.market for row in listings] == [row for row in markets if row.exchange == exchange]
         assert {row.taker_rate for row in listings} == {rate}
         assert {listings[0].market.base, listings[0].market.quote_currency} <= set(opening_balances(exchange))
 
@@ -42,11 +44,18 @@ def test_paper_mode_leaves_out_what_is_not_quoted_in_its_currencies() -> None:
     assert set(simulated_taker_fees()) - set(taker_fees()) == {"binance"}
 
 
+def test_what_else_is_listed_has_no_part_in_a_session() -> None:
+    assert [(row.exchange, row.symbol) for row in further_markets(simulated_bases())] == [("bitstamp", "BTC/USD")]
+    assert not set(further_markets()) & set(simulated_markets(simulated_bases()))
+    assert opening_balances("bitstamp").keys() - simulated_bases() == {"EUR"}
+
+
 def test_every_exchange_lists_the_same_assets_with_steps_that_its_prices_fit() -> None:
     for exchange in simulated_taker_fees():
-        rows = [row for row in listings_of(exchange) if not row.market.is_fx]
+        listed = listings_of(exchange)
+        assert len({row.market_id for row in listed}) == len(listed)
+        rows = [row for row in listed if not row.market.is_fx and row.market not in further_markets()]
         assert tuple(row.market.base for row in rows) == simulated_bases()
-        assert len({row.market_id for row in rows}) == len(rows)
         for row in rows:
             spread = row.market.tick_size / decimal_of(row.start_price)
             assert 0 < spread < Decimal("0.0015"), row.market_id

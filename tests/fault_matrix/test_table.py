@@ -11,4 +11,5 @@ def test_the_page_is_what_the_tests_hold_us_to() -> None:
 
 
 def test_every_fault_has_a_line() -> None:
-    assert covered() == FAULT_KINDS
+    # lies have a table of their own: docs/chaos.md
+    assert covered() == tuple(kind for kind in FAULT_KINDS if kind != "lie")

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
-from aiohttp import web
+from aiohttp import WSMsgType, web
 
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
@@ -40,16 +40,21 @@ class Exchange:
 
     sockets: list[web.WebSocketResponse] = field(default_factory=list)
     heard: list[list[str]] = field(default_factory=list)
+    pings: int = 0
 
     async def stream(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse(timeout=0.1)
+        socket = web.WebSocketResponse(timeout=0.1, autoping=False)
         await socket.prepare(request)
         await socket.send_str("hello")
         requests: list[str] = []
         self.sockets.append(socket)
         self.heard.append(requests)
         async for message in socket:
-            requests.append(message.data)
+            if message.type is WSMsgType.PING:
+                self.pings += 1
+                await socket.pong(message.data)
+            else:
+                requests.append(message.data)
         return socket
 
     async def until_heard(self, number: int, *texts: str) -> None:
@@ -140,6 +145,19 @@ async def test_a_connection_that_ends_ends_all_lines_and_they_share_the_next(
         assert await frames(a, 1) == await frames(b, 1) == ["hello"]
         await asyncio.gather(a.ping(DEADLINE_SECONDS), b.ping(DEADLINE_SECONDS))
         assert len(exchange.sockets) == 2
+
+
+async def test_lines_that_began_at_different_times_share_their_pings(
+    exchange: Exchange, connections: SharedConnections
+) -> None:
+    """Binance ends a connection that sends more than five messages a second, pings among them."""
+    async with lines(connections, A, B, C) as opened:
+        pinging = []
+        for line in opened * 10:
+            pinging.append(asyncio.create_task(line.ping(1.5)))
+            await SystemClock().sleep(0.01)
+        await asyncio.gather(*pinging)
+        assert 2 <= exchange.pings < len(pinging) / 3
 
 
 async def test_where_nobody_answers_every_symbol_is_told() -> None:

@@ -114,8 +114,12 @@ async def test_windows_that_there_are_not(bench: Bench, window: str) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 async def test_listen_keys_are_gone(bench: Bench, method: str) -> None:
     keys = load_credentials(bench.outside.home, "binance")
-    status, _, _ = await asked(bench, method, "/api/v3/userDataStream", {}, {"X-MBX-APIKEY": keys.api_key})
-    assert status == 410
+    url = f"{bench.outside.url}/binance/api/v3/userDataStream"
+    async with aiohttp.ClientSession() as session:
+        response = await session.request(method, url, headers={"X-MBX-APIKEY": keys.api_key})
+        page = await response.text()
+    assert (response.status, response.content_type, len(page)) == (410, "text/html", 136)
+    assert page.startswith("<html>\r\n<head><title>410 Gone</title></head>")
 
 
 async def test_nothing_can_be_withdrawn(bench: Bench) -> None:

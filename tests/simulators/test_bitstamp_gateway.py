@@ -1,6 +1,7 @@
 """Bitstamp's REST answers: shapes as recorded, rejections in its own words, orders of its own kinds."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import ccxt
 import orjson
 import pytest
 
+from exchanges.simulated_markets import further_markets
 from market.money import decimal_of
 from simulators.bitstamp.bitstamp_rejections import rejection
 from simulators.matching.order_records import RequestRejectedError
@@ -205,6 +207,24 @@ async def test_trades_of_the_last_hour(bench: Bench) -> None:
         ]
     with pytest.raises(ccxt.ExchangeError):
         await bench.client.publicGetTransactionsPair({"pair": "btceur", "time": "year"})
+
+
+async def test_the_market_in_dollars_trades_with_what_was_sold_there(bench: Bench) -> None:
+    client, [market] = bench.client, further_markets()
+    dollars = replace(bench, market=market)
+    assert "usd" not in {row["currency"] for row in await client.privatePostAccountBalances()}
+    buy = limit_order(dollars, dollars.best("sell")[0], pair="btcusd", amount="0.005", ioc_order="True")
+    with pytest.raises(ccxt.InsufficientFunds, match=r"You have only 0\.00000000 USD"):
+        await client.privatePostBuyPair(buy)
+    await client.privatePostSellMarketPair({"pair": "btcusd", "amount": "0.01"})
+    await client.privatePostBuyPair(buy)
+    sold, bought = dollars.fills()
+    assert (sold.side, sold.amount, bought.side, bought.amount) == ("sell", Decimal("0.01"), "buy", Decimal("0.005"))
+    rows = {row["currency"]: decimal_of(row["total"]) for row in await client.privatePostAccountBalances()}
+    paid = bought.price * bought.amount + bought.fee
+    assert abs(rows["usd"] - (sold.price * sold.amount - sold.fee - paid)) <= Decimal("0.02")
+    assert rows["eur"] == Decimal(925_000)
+    assert int(dollars.best("sell")[0]) > int(bench.best("sell")[0])
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,13 @@ def test_resting_markets_do_not_move_all_at_once() -> None:
     assert busiest < 8
 
 
+def test_a_market_of_other_peoples_clients_rests() -> None:
+    pace = MarketPace(listings_of("bitstamp"), ("BTC",))
+    assert (moves(pace, 1)["BTC/EUR"], moves(pace, 1)["BTC/USD"]) == (TURNS, 1)
+    pace.watch({"BTC/USD"})
+    assert moves(pace, 1)["BTC/USD"] == TURNS
+
+
 def test_a_market_says_for_how_many_turns_it_rested() -> None:
     pace = MarketPace(KRAKEN, ("BTC",))
     turns = {row.market.symbol: count for turn in range(1, TURNS + 1) for row, count in pace.due(turn)}

@@ -1,0 +1,129 @@
+"""How long the sockets of each exchange live, and what for: pings, first subscriptions, the end by age, and how many
+messages a client may send. No I/O."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from market.time_units import MICROSECONDS
+
+SocketStep = Literal["ping", "notice", "no pong", "no subscription", "too old"]
+"""What is due: a ping, the notice before the end, or the end for a reason."""
+_NOTICE_SHARE = 0.1
+"""Of a shorter life than the documented one, at most: when the notice comes before the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class SocketTerms:
+    """Seconds. None is not known of the exchange, and then does not happen here."""
+
+    ping_every: float | None = None
+    pong_within: float | None = None
+    """After the ping."""
+    subscribe_within: float | None = None
+    """After the opening."""
+    lifetime: float | None = None
+    notice_before: float = 0.0
+    """The end."""
+    messages_a_second: int | None = None
+    """Pings and pongs among them."""
+
+
+TERMS: Mapping[str, SocketTerms] = {
+    # developers.binance.com, WebSocket Streams, General information and Websocket Limits, and WebSocket API, read in
+    # November 2026. Until 2026 they said that the notice comes ten minutes before, and now "about to shut down".
+    "binance": SocketTerms(ping_every=20, pong_within=60, lifetime=86_400, notice_before=600, messages_a_second=5),
+    # docs.cloud.coinbase.com/exchange/docs/websocket-overview, read in November 2026
+    "coinbaseexchange": SocketTerms(subscribe_within=5, messages_a_second=100),
+    # `bts:request_reconnect` leaves "a few seconds": www.bitstamp.net/websocket/v2. When it comes is not known.
+    "bitstamp": SocketTerms(notice_before=5),
+    "bitflyer": SocketTerms(),
+    "kraken": SocketTerms(),
+}
+"""docs/exchanges.md says what each document leaves open."""
+
+
+def terms_of(exchange: str, lifetime: float | None = None, *, is_limited: bool = True) -> SocketTerms:
+    """`lifetime` in seconds instead of the exchange's own, if given; without `is_limited` any number of messages."""
+    terms = TERMS[exchange]
+    if lifetime is not None:
+        notice = min(terms.notice_before, lifetime * _NOTICE_SHARE)
+        terms = replace(terms, lifetime=lifetime, notice_before=notice)
+    return terms if is_limited else replace(terms, messages_a_second=None)
+
+
+@dataclass(slots=True)
+class SocketLife:
+    """One socket by its exchange's terms; times in microseconds."""
+
+    terms: SocketTerms
+    opened_at: int
+    has_subscribed: bool = False
+    _pinged: deque[tuple[int, bytes]] = field(default_factory=deque)
+    """Pings without a pong, oldest first."""
+    _last_ping: int = 0
+    _arrivals: deque[int] = field(default_factory=deque)
+    _hastened_at: int | None = None
+    _is_noticed: bool = False
+
+    def step(self, now: int) -> SocketStep | None:
+        """What is due, the end before all else; a ping and a notice are due once."""
+        terms = self.terms
+        if self._pinged and _is_over(self._pinged[0][0], terms.pong_within, now):
+            return "no pong"
+        if not self.has_subscribed and _is_over(self.opened_at, terms.subscribe_within, now):
+            return "no subscription"
+        if self._is_too_old(now):
+            return "too old"
+        if not self._is_noticed and self._is_notice_due(now):
+            self._is_noticed = True
+            return "notice"
+        return "ping" if _is_over(self._last_ping or self.opened_at, terms.ping_every, now) else None
+
+    def ping(self, now: int) -> bytes:
+        """Note a ping; the payload, of which a pong must be a copy."""
+        payload = str(now // 1_000).encode()
+        self._last_ping = now
+        self._pinged.append((now, payload))
+        return payload
+
+    def take_pong(self, payload: bytes) -> None:
+        """A pong answers its ping and those before it. One that nobody asked for changes nothing."""
+        if any(sent == payload for _, sent in self._pinged):
+            while self._pinged.popleft()[1] != payload:
+                pass
+
+    def may_send(self, now: int) -> bool:
+        """Count a message of the client; whether it is not one too many in any one second."""
+        most = self.terms.messages_a_second
+        if most is None:
+            return True
+        self._arrivals.append(now)
+        while self._arrivals[0] <= now - MICROSECONDS:
+            self._arrivals.popleft()
+        return len(self._arrivals) <= most
+
+    @property
+    def is_hastened(self) -> bool:
+        return self._hastened_at is not None
+
+    def hasten(self, now: int) -> None:
+        """End as by age: at once, or a moment after the notice where the exchange gives one."""
+        self._hastened_at = now
+
+    def _is_too_old(self, now: int) -> bool:
+        if self._hastened_at is not None:
+            return now > self._hastened_at if self.terms.notice_before else True
+        return _is_over(self.opened_at, self.terms.lifetime, now)
+
+    def _is_notice_due(self, now: int) -> bool:
+        terms = self.terms
+        if not terms.notice_before:
+            return False
+        before = None if terms.lifetime is None else terms.lifetime - terms.notice_before
+        return self.is_hastened or _is_over(self.opened_at, before, now)
+
+
+def _is_over(since: int, seconds: float | None, now: int) -> bool:
+    return seconds is not None and now - since >= round(seconds * MICROSECONDS)
