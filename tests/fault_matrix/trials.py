@@ -190,7 +190,7 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
     FeedTrial(
         "no pongs", "no_pongs", {"seconds": 30}, FeedShows(("within the limit",), ("resyncs",), ("stale",)), seconds=2.5
     ),
-    FeedTrial("end of the connection by age", "socket_ended", {"count": 1}, _ENDED, seconds=1.5, is_quick=True),
+    FeedTrial("end of the connection by age", "socket_ended", {"count": 1}, _ENDED, seconds=3.5, is_quick=True),
     FeedTrial(
         "crossed book",
         "crossed_book",
