@@ -36,7 +36,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
-from market.trade.leg_planning import HALTED, Markets, advancing, markets_by_symbol
+from market.trade.leg_planning import CLOSED, HALTED, Markets, advancing, markets_by_symbol, waits_for_market
 from market.trade.report_checks import ReportRules
 from session.clock import Clock, ReplayClock, SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
@@ -287,13 +287,18 @@ class BotLoop:
         await self._resume(seen.resumable)
 
     async def _resume(self, resumable: Iterable[Arbitrage]) -> None:
-        """Resume what a halt stopped, once at the start and after each change of the settings; and unwinding orders
-        that were not posted here, once the rate limits allow one."""
+        """Resume what a halt stopped, once at the start and after each change of the settings; what waited for its
+        market, once that takes orders; and unwinding orders that were not posted here, once the rate limits allow
+        one."""
         settings = self.cache.settings
         if settings.trading_state == "halted":
             return
         is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
         for arbitrage in resumable:
+            if arbitrage.reason == CLOSED:
+                if not waits_for_market(arbitrage, settings):
+                    await self._resume_one(arbitrage.arbitrage_id)
+                continue
             was_halted = arbitrage.reason == HALTED
             is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
             if (was_halted and is_changed) or (not was_halted and is_sendable_here):

@@ -9,7 +9,9 @@ from store.server.documents import SettingsVersion
 
 
 def notices_of_difference(found: StoredDifference) -> list[Notice]:
-    """That it was found, and, once it is settled, how. The same event always has the same id."""
+    """That it was found, and, once it is settled, how; none if it was healed. The same event always has the same id."""
+    if found.handled == "healed":
+        return []
     facts = {
         "difference_id": found.difference_id,
         "kind": found.kind,

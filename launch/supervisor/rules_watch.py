@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from exchanges.ccxt_client import session_config
+from exchanges.error_mapping import UNEXPECTED
 from exchanges.errors import ExchangeError
 from exchanges.orders.exchange_rules import AccountRules, account_rules
 from market.decide.market_rules import with_account_rules
 from market.decide.settings import Settings
+from session.backoff import backoff
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError
@@ -26,8 +28,9 @@ log = logging.getLogger(__name__)
 RULES_SECONDS = 180.0
 """Fee tiers change once a day and steps with weeks of notice; a market that goes to cancel-only does so at once, and
 then rejects what is sent."""
-RETRY_SECONDS = 10.0
-"""After an answer that did not come, or a database that is not there yet."""
+RETRY_SECONDS, LONGEST_SECONDS = 10.0, 600.0
+"""After an answer that did not come or is not understood, or a database that is not there yet: twice as long each time,
+since requests that are refused, for their rate or their keys, only make it worse."""
 
 
 @dataclass(slots=True)
@@ -62,13 +65,26 @@ async def run_rules_watch(session: Session, environment: Mapping[str, str]) -> N
 
 
 async def _follow(session: Session, watch: RulesWatch) -> None:
+    async def refresh() -> None:
+        async with await open_store(session) as store:
+            await watch.refresh(store.settings)
+
+    await keep_asking(watch.exchange, refresh, SystemClock().sleep)
+
+
+async def keep_asking(
+    exchange: str, refresh: Callable[[], Awaitable[object]], sleep: Callable[[float], Awaitable[None]]
+) -> None:
+    """Until cancelled; an answer that cannot be used is logged and asked for again later, and keeps no other exchange
+    from being asked."""
+    delays = backoff(RETRY_SECONDS, longest=LONGEST_SECONDS)
     while True:
-        pause = RULES_SECONDS
         try:
-            async with await open_store(session) as store:
-                await watch.refresh(store.settings)
-        except (StoreError, ExchangeError) as error:
+            await refresh()
+        except (StoreError, ExchangeError, *UNEXPECTED) as error:
             # an account that is rejected is its bot's to report
-            log.warning("terms not asked: %s", error, extra={"exchange": watch.exchange})
-            pause = RETRY_SECONDS
-        await SystemClock().sleep(pause)
+            log.warning("terms not asked: %s", error, extra={"exchange": exchange})
+            await sleep(next(delays))
+        else:
+            delays = backoff(RETRY_SECONDS, longest=LONGEST_SECONDS)
+            await sleep(RULES_SECONDS)

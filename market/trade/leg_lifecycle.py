@@ -9,7 +9,7 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.trade.fast_replace import replace
-from market.trade.leg_planning import HALTED, NOT_POSTED, EndAsResidual
+from market.trade.leg_planning import CLOSED, HALTED, NOT_POSTED, EndAsResidual, waits_for_market
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult
 from market.trade.profit import day_result, profit_of
@@ -21,7 +21,7 @@ Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 more leg to send. Pure; the balance is held here for a leg that was added; where it is lacking, the leg becomes
 `not_sent` and the next step is asked for."""
 
-RESUMED = (HALTED, NOT_POSTED)
+RESUMED = (HALTED, NOT_POSTED, CLOSED)
 """Reasons of residual arbitrages that are resumed."""
 WAIT_WITHIN = 15 * MICROSECONDS
 """How long after its reservation a leg may be granted if another order must land first, or a bot come back."""
@@ -81,6 +81,8 @@ def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> Res
     none."""
     arbitrage = rows.arbitrage
     if arbitrage is None or arbitrage.state != "residual" or arbitrage.reason not in RESUMED or _is_halted(settings):
+        return rows
+    if arbitrage.reason == CLOSED and waits_for_market(arbitrage, settings):
         return rows
     again = _reopened(arbitrage, "resumed", rows.now)
     # an order that was not posted may be needed again

@@ -33,6 +33,8 @@ HALTED = "halted"
 """Reason of a single leg that is not unwound because trading is halted."""
 NOT_POSTED = "not_posted"
 """Reason of a residual arbitrage whose unwinding order was certainly not posted. It is resumed when possible."""
+CLOSED = "market_closed"
+"""Reason of a residual arbitrage whose market takes no orders for now. It is resumed once it does."""
 MAX_TRIES = 20
 """Attempts to post an unwinding order; then it has to be checked by hand."""
 UNCONFIRMED = "unconfirmed_order"
@@ -83,14 +85,15 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
     """
     if arbitrage.state not in ("reserved", "single_leg") or not all(leg.is_final for leg in arbitrage.legs):
         return arbitrage
-    if settings.market_rules:
-        markets = {key: market_in_force(market, settings) for key, market in markets.items()}
     outcome = outcome_of(arbitrage)
     if arbitrage.strategy == "ma":
         return _position_taken(arbitrage, outcome, now)
     if not _has_markets(arbitrage, markets):
         times = arbitrage.times | {"ended": now}
         return replace(arbitrage, state="residual", reason="market_missing", times=times, profit=profit_of(arbitrage))
+    if settings.market_rules:
+        # a session has hundreds of markets, and this is inside of a transaction
+        markets = {key: market_in_force(markets[key], settings) for key in _keys(arbitrage)}
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and settings.trading_state != "halted":
         added = _next_leg(arbitrage, outcome.left, settings, now, markets)
         if added is not None:
@@ -130,11 +133,22 @@ def _residual_reason(arbitrage: Arbitrage, settings: Settings) -> str:
     """Why the residual base is not unwound."""
     if settings.trading_state == "halted":
         return HALTED
+    if waits_for_market(arbitrage, settings):
+        return CLOSED
     last = arbitrage.legs[-1]
     is_untried = last.role in _steps_of(arbitrage, settings) and last.is_unposted
     # this try is not in the history yet
     tries = _times(arbitrage, f"{last.role} not_sent") + 1
     return NOT_POSTED if is_untried and tries < MAX_TRIES else "single_leg_left"
+
+
+def waits_for_market(arbitrage: Arbitrage, settings: Settings) -> bool:
+    """Whether the market that could still unwind a single leg takes no orders."""
+    if not _LATE_STEPS[settings.single_leg_policy] or arbitrage.leg("flatten") is not None:
+        return False
+    left = outcome_of(arbitrage).left
+    seen = _seen_for(arbitrage, "flatten", "sell" if left > 0 else "buy")
+    return is_closed(seen.exchange, seen.symbol, settings)
 
 
 def _steps_of(arbitrage: Arbitrage, settings: Settings) -> tuple[LegRole, ...]:
@@ -172,9 +186,8 @@ def _unwinding_leg(
     arbitrage: Arbitrage, role: LegRole, left: Decimal, settings: Settings, now: int, markets: Markets
 ) -> Leg | None:
     """Too much bought is sold (to complete: where selling was meant; to reverse: where it was bought), and so on."""
-    opportunity = arbitrage.opportunity
     side: Side = "sell" if left > 0 else "buy"
-    seen = opportunity.sell if (side == "sell") == (role == "complete") else opportunity.buy
+    seen = _seen_for(arbitrage, role, side)
     market = markets[seen.exchange, seen.symbol]
     fee_rate = settings.taker_fees.get(seen.exchange, ZERO)
     amount = _order_amount(market, side, abs(left), fee_rate)
@@ -196,6 +209,11 @@ def _unwinding_leg(
         held=amount * per_unit,
         times={"reserved": now},
     )
+
+
+def _seen_for(arbitrage: Arbitrage, role: LegRole, side: Side) -> OpportunityLeg:
+    opportunity = arbitrage.opportunity
+    return opportunity.sell if (side == "sell") == (role == "complete") else opportunity.buy
 
 
 def _order_amount(market: Market, side: Side, left: Decimal, fee_rate: Decimal) -> Decimal:
@@ -221,11 +239,14 @@ def _is_dust(arbitrage: Arbitrage, left: Decimal, settings: Settings, markets: M
 
 
 def _has_markets(arbitrage: Arbitrage, markets: Markets) -> bool:
-    return all(
-        (seen.exchange, seen.symbol) in markets for seen in (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
-    )
+    return all(key in markets for key in _keys(arbitrage))
+
+
+def _keys(arbitrage: Arbitrage) -> tuple[tuple[str, str], tuple[str, str]]:
+    buy, sell = arbitrage.opportunity.buy, arbitrage.opportunity.sell
+    return (buy.exchange, buy.symbol), (sell.exchange, sell.symbol)
 
 
 def _both(arbitrage: Arbitrage, markets: Markets) -> tuple[Market, Market]:
-    buy, sell = arbitrage.opportunity.buy, arbitrage.opportunity.sell
-    return markets[buy.exchange, buy.symbol], markets[sell.exchange, sell.symbol]
+    bought, sold = _keys(arbitrage)
+    return markets[bought], markets[sold]

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.errors import OrderRejectedError
+from exchanges.errors import AccountRejectedError, OrderRejectedError
 from exchanges.orders.ccxt_account import open_account
 from exchanges.orders.exchange_rules import account_rules
 from exchanges.simulated_markets import simulated_taker_fees
-from launch.supervisor.rules_watch import RulesWatch
+from launch.supervisor.rules_watch import LONGEST_SECONDS, RULES_SECONDS, RulesWatch, keep_asking
 from market.decide.market_rules import market_in_force
 from session.clock import SystemClock
 from simulators.matching.volume_tiers import tiers_of
+from store.errors import StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
 from tests.exchanges.served import TRADED, order_on, served
 from tests.exchanges.test_account_rules import BTC, COARSE, KRAKEN, relist
@@ -46,3 +47,36 @@ async def test_a_change_is_a_version_of_the_settings_and_in_force_at_once(tmp_pa
         report = await account.place(order_on(BTC, "buy", Decimal("0.05"), Decimal("100")))
         assert report.is_posted
         await account.close()
+
+
+class EndedError(Exception):
+    """The test has seen enough."""
+
+
+async def test_a_bad_answer_is_asked_for_again_ever_later() -> None:
+    """A number that is none ended the watch of every exchange, and nobody noticed."""
+    answers: list[Exception | None] = [
+        ValueError("'n/a' is not a number"),
+        AccountRejectedError("invalid key"),
+        *[StoreUnavailableError("down")] * 8,
+        None,
+        KeyError("fees"),
+    ]
+    pauses: list[float] = []
+
+    async def refresh() -> None:
+        if not answers:
+            raise EndedError
+        answer = answers.pop(0)
+        if answer is not None:
+            raise answer
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    with pytest.raises(EndedError):
+        await keep_asking("kraken", refresh, sleep)
+    assert [round(one, -1) for one in pauses[:2]] == [10, 20]
+    assert pauses[8] == pytest.approx(LONGEST_SECONDS, rel=0.1)
+    assert pauses[10] == RULES_SECONDS
+    assert pauses[11] == pytest.approx(10, rel=0.1)

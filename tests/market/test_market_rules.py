@@ -1,7 +1,9 @@
 """What an exchange says of fees and markets during a session: it decides sizes, prices and whether a market is used."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from typing import NoReturn
 
 import pytest
 
@@ -10,7 +12,7 @@ from market.decide.decision_context import DecisionContext
 from market.decide.market_rules import is_closed, market_in_force, rules_of, with_account_rules
 from market.decide.settings import Settings, of_next_session
 from market.instruments.markets import Market
-from market.trade.leg_planning import advance, markets_by_symbol
+from market.trade.leg_planning import CLOSED, advance, markets_by_symbol, waits_for_market
 from market.trade.reservations import Reservation
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, levels, opportunity_of, settings_of
 from tests.market.test_leg_planning import arbitrage
@@ -92,7 +94,27 @@ def test_a_single_leg_is_unwound_where_orders_are_taken(closed: Market | None, r
 def test_where_both_are_closed_it_is_left_and_said() -> None:
     settings = said(EUR_MARKET, "cancel_only", of=said(USD_MARKET, "maintenance"))
     following = advance(arbitrage(USD_MARKET, EUR_MARKET, "1", "0"), settings, 1, TRADED)
-    assert (following.state, following.reason) == ("residual", "single_leg_left")
+    assert (following.state, following.reason) == ("residual", CLOSED)
+    assert waits_for_market(following, settings)
+    # the other may open: what was bought is sold where it was bought
+    assert waits_for_market(following, said(USD_MARKET, "maintenance"))
+    assert not waits_for_market(following, said(EUR_MARKET, "cancel_only"))
+    hold = settings.model_copy(update={"single_leg_policy": "hold"})
+    assert advance(arbitrage(USD_MARKET, EUR_MARKET, "1", "0"), hold, 1, TRADED).reason == "single_leg_left"
+
+
+def test_only_the_two_markets_are_made_anew() -> None:
+    """A session may have hundreds, and it is done in a transaction."""
+
+    class Counted(dict[tuple[str, str], Market]):
+        def __iter__(self) -> Iterator[tuple[str, str]]:
+            raise AssertionError("all markets are walked through")
+
+        def items(self) -> NoReturn:
+            raise AssertionError("all markets are walked through")
+
+    following = advance(arbitrage(USD_MARKET, EUR_MARKET, "1", "0"), said(USD_MARKET), 1, Counted(TRADED))
+    assert following.state == "single_leg"
 
 
 def test_what_was_asked_at_the_start_replaces_what_was_stored() -> None:

@@ -31,6 +31,10 @@ def test_one_that_an_earlier_version_stored_is_settled_silently() -> None:
     assert len(notices_of_difference(replace(SOLD, settled="explained"))) == 1
 
 
+def test_what_was_healed_disturbs_nobody() -> None:
+    assert notices_of_difference(replace(SOLD, kind="balance_differs", handled="healed")) == []
+
+
 def test_reduce_only_is_said_once_each_time() -> None:
     assert notice_of_reduce_only(Health("kraken")) is None
     notice = notice_of_reduce_only(Health("kraken", unexplained_since=AT))

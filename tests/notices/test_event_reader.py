@@ -85,7 +85,6 @@ async def test_differences_and_what_follows_from_them(
         await until(are_put)
     assert sorted(await events(reader)) == [
         "difference_found",
-        "difference_found",
         "difference_settled",
         "exchange_reduce_only",
         "market_closed",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
+from market.decide.market_rules import rules_of
 from market.instruments.orders import OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
@@ -211,6 +212,30 @@ async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_
         (f"{role} not_sent", "no more requests") for role in roles
     ]
     assert all(row.held == 0 for row in await store.balances.rows())
+
+
+async def test_a_single_leg_waits_until_its_market_takes_orders_again(store: TradeStore) -> None:
+    """It was given up for ever, although both markets were closed for an hour only."""
+    advance, rules = advancing(MARKETS), {}
+    for market in MARKETS:
+        rules[f"{market.exchange}|{market.symbol}"] = rules_of(market, "maintenance")
+    await open_books(store)
+    await reserved(store, amount="2")
+    buy, _ = await granted(store, ID, "buy"), await granted(store, ID, "sell")
+    current = await store.settings.current()
+    assert current is not None
+    closed = current.model_copy(update={"market_rules": rules})
+    assert await store.settings.change(closed, current.version, "test")
+    await finish_leg(store, ID, "sell", None, advance, UNFENCED)
+    held = await finish_leg(store, ID, "buy", filled(buy), advance, UNFENCED)
+    assert (held.state, held.reason) == ("residual", "market_closed")
+    assert await store.resumable_arbitrages() == [held]
+    assert not await store.resume(ID, advance, UNFENCED)
+    assert await known(store) == held
+    assert await store.settings.change(closed.model_copy(update={"market_rules": {}}), current.version + 1, "test")
+    assert await store.resume(ID, advance, UNFENCED)
+    flatten = await granted(store, ID, "flatten")
+    assert (await finish_leg(store, ID, "flatten", filled(flatten), advance, UNFENCED)).state == "unwound"
 
 
 async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: TradeStore) -> None:
