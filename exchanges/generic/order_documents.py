@@ -1,5 +1,6 @@
 """What the exchanges' own documents want of an immediate-or-cancel limit order, as data: the requests that ccxt builds
-are held to it before anything may be traded with money. An exchange that is not listed here is not traded on."""
+are held to it before anything may be traded with money. An exchange that is not listed here is not traded on;
+none is listed whose documents were not read: what ccxt's source says of an exchange is what is to be checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ class OrderDocument:
     source: str
     """Address of the page."""
     read: str
-    """Year and month when the page was read."""
+    """Year and month when the page's words were read."""
     paths: tuple[str, ...]
     """Of the request, the end of it; `{side}` and `{symbol}` stand for buy or sell and the market's id."""
     client_id: str | None
@@ -36,11 +37,18 @@ class OrderDocument:
     """The field of an order in the exchange's answers that has the client's order id."""
     account_answers: Mapping[str, object] = field(default_factory=dict)
     """By the end of their paths, answers to what ccxt asks of the account before an order: of the usual account."""
+    copy: str | None = None
+    """Where the page's words were read, if not on the page itself: others' copies, which may be older."""
+
+    @property
+    def seen(self) -> str:
+        """When, and where, for people."""
+        return f"read {self.read}" + ("" if self.copy is None else f" in the copy {self.copy}")
 
 
 _SIGNED_BY_BINANCE = frozenset({"timestamp", "recvWindow", "signature", "newOrderRespType"})
 _CAPITALS = ("side", "BUY", "SELL")
-_BINANCE_IDS = r"[.A-Z:/a-z0-9_-]{1,36}"
+_UUID4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
 ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
     "coinbaseexchange": OrderDocument(
@@ -54,7 +62,8 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         price="price",
         immediate=("time_in_force", "IOC"),
         words={"type": "limit"},
-        ids=r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        # any other is accepted but not processed: its order is not found by it
+        ids=_UUID4,
     ),
     "bitstamp": OrderDocument(
         source="https://www.bitstamp.net/api/#tag/Orders/operation/OpenLimitBuyOrder",
@@ -66,6 +75,9 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         amount="amount",
         price="price",
         immediate=("ioc_order", "True"),
+        # a text without further constraints
+        ids=r"\S+",
+        copy="https://github.com/Lolztech/CryptoCave/blob/a15b5040/bitstamp-api-client/docs/BuySellLimitOrderRequest.md",
     ),
     # it knows no ids of its clients, and has JSON numbers
     "bitflyer": OrderDocument(
@@ -79,9 +91,11 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         price="price",
         immediate=("time_in_force", "IOC"),
         words={"child_order_type": "LIMIT"},
+        copy="https://rdrr.io/github/teramonagi/bitflyer/man/send_child_order.html",
     ),
     "kraken": OrderDocument(
-        source="https://docs.kraken.com/api/docs/rest-api/add-order",
+        # its ids are on https://docs.kraken.com/exchange/guides/general/clordid
+        source="https://docs.kraken.com/api-reference/trading/add-order",
         read="2026-11",
         paths=("/0/private/AddOrder",),
         client_id="cl_ord_id",
@@ -95,6 +109,7 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         # a UUID with or without hyphens, or a short text
         ids=r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|[!-~]{1,18}",
         shown_as="cl_ord_id",
+        copy="https://github.com/api-evangelist/kraken/blob/main/json-schema/spot-rest-add-order-request-schema.json",
     ),
     "binance": OrderDocument(
         source="https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints#new-order-trade",
@@ -107,11 +122,13 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         price="price",
         immediate=("timeInForce", "IOC"),
         words={"type": "LIMIT"},
+        # read on the same page of its test network, under /docs/zh-CN/binance-spot-api-docs/testnet; the pattern of its
+        # ids is on neither, but in its error -1100:
+        # https://github.com/binance/binance-spot-api-docs/pull/34
         others=_SIGNED_BY_BINANCE,
-        ids=_BINANCE_IDS,
     ),
     "binanceus": OrderDocument(
-        source="https://docs.binance.us/#create-new-order-trade",
+        source="https://github.com/binance-us/binance-us-api-docs/blob/master/rest-api.md#new-order--trade",
         read="2026-11",
         paths=("/api/v3/order",),
         client_id="newClientOrderId",
@@ -122,7 +139,6 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         immediate=("timeInForce", "IOC"),
         words={"type": "LIMIT"},
         others=_SIGNED_BY_BINANCE,
-        ids=_BINANCE_IDS,
         shown_as="clientOrderId",
     ),
     "bybit": OrderDocument(
@@ -157,7 +173,7 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         shown_as="client_order_id",
     ),
     "cryptocom": OrderDocument(
-        source="https://exchange-docs.crypto.com/exchange/v1/rest-ws/index.html#private-create-order",
+        source="https://exchange-developer.crypto.com/exchange/v1/docs/api/rest/private-create-order",
         read="2026-11",
         paths=("/private/create-order",),
         client_id="params.client_oid",
@@ -167,9 +183,10 @@ ORDER_DOCUMENTS: Mapping[str, OrderDocument] = {
         price="params.price",
         immediate=("params.time_in_force", "IMMEDIATE_OR_CANCEL"),
         words={"params.type": "LIMIT"},
-        others=frozenset({"id", "method", "nonce", "api_key", "sig", "params.broker_id", "params.spot_margin"}),
+        others=frozenset({"id", "method", "nonce", "api_key", "sig", "params.spot_margin"}),
         ids=r"\S{1,36}",
         shown_as="client_oid",
+        copy="https://github.com/api-evangelist/crypto-com/blob/main/openapi/crypto-com-trading-api-openapi.yml",
     ),
     "kucoin": OrderDocument(
         # the page of the older endpoint is https://kucoin.com/apidoc/project-6000000/3470333e0

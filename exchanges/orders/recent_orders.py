@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 import ccxt
 
@@ -12,17 +11,7 @@ from exchanges.errors import ExchangeUnavailableError
 from exchanges.order_port import AnswerNotUnderstoodError, rows_of, understood
 from exchanges.requests.measured_clock import MeasuredClock
 from market.instruments.markets import Market
-
-OUR_VERSION = 5
-"""Of the UUIDs that `market.trade.leg_planning.client_order_id` makes; programs otherwise draw version 4."""
-
-
-def is_session_order(client_order_id: str | None) -> bool:
-    """Whether an order has an id as this program's sessions give it."""
-    try:
-        return UUID(client_order_id or "").version == OUR_VERSION
-    except ValueError:
-        return False
+from market.trade.leg_planning import is_session_order
 
 
 async def recent_session_orders(

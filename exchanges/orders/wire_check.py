@@ -21,9 +21,11 @@ from exchanges.requests.time_synced_signing import client_class
 from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price, decimal_of
+from market.trade.leg_planning import client_order_id
 from session.exchange_entries import ExchangeEntry
 
-OUR_ID = "0a1b2c3d-4e5f-5a6b-8c7d-9e0f1a2b3c4d"
+OUR_ID = client_order_id("wire check", "buy")
+"""As sessions give them: an exchange may not take the form."""
 THEIR_ID = "1234567"
 """An exchange's id of an order."""
 MARKET_ID = "BTC-QUOTE"
@@ -139,7 +141,7 @@ def wire_fault(entry: ExchangeEntry, api_of: OrderApiOf = order_api) -> str | No
     # it is called within a running event loop too; nothing in it waits
     with ThreadPoolExecutor(1) as thread:
         fault = thread.submit(lambda: asyncio.run(_fault(WireBench(entry, api_of), document))).result()
-    return None if fault is None else f"ccxt {version('ccxt')} {fault} ({document.source}, read {document.read})"
+    return None if fault is None else f"ccxt {version('ccxt')} {fault} ({document.source}, {document.seen})"
 
 
 async def _fault(bench: WireBench, document: OrderDocument) -> str | None:

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from exchanges.ccxt_client import session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.ccxt_account import open_session_account
-from exchanges.orders.recent_orders import is_session_order, recent_session_orders
+from exchanges.orders.recent_orders import recent_session_orders
 from launch.errors import CannotStartError
 from market.instruments.orders import OpenOrder
 from market.money import text_of
 from market.time_units import MICROSECONDS
+from market.trade.leg_planning import is_session_order
 from session.clock import wall_now
 from session.session import Session
 from store.mongo.mongo_store import open_store

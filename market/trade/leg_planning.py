@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from hashlib import sha256
 from uuid import UUID, uuid5
 
 from market.decide.market_rules import is_closed, market_in_force
@@ -20,6 +21,7 @@ from market.trade.profit import profit_of
 
 # Fixed for ever: a restarted bot must find its orders by the ids its predecessor gave them.
 _NAMESPACE = UUID("6f2d0f0e-6e1c-5b0a-9a53-2a7a3c1d9b41")
+_EARLIER_VERSION = 5
 
 Markets = Mapping[tuple[str, str], Market]
 """(exchange, symbol) → market."""
@@ -63,9 +65,28 @@ class LegOutcome:
 
 
 def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
-    """The same for whoever computes it; another one where a leg of that role was granted before."""
+    """The same for whoever computes it; another one where a leg of that role was granted before.
+
+    A UUID of version 4: Coinbase Exchange accepts an order with another one, but does not process the id, so that the
+    order is not found by it (https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/orders/create-new-order).
+    """
     again = f":{sent_before}" if sent_before else ""
-    return str(uuid5(_NAMESPACE, f"{arbitrage_id}:{role}{again}"))
+    drawn = UUID(bytes=uuid5(_NAMESPACE, f"{arbitrage_id}:{role}{again}").bytes, version=4).bytes[:12]
+    return str(UUID(bytes=drawn + _check_bytes(drawn)))
+
+
+def is_session_order(client_order_id: str | None) -> bool:
+    """Whether an order has an id as this program's sessions give it: its last eight digits follow from the others, or
+    its version is that of the program's earlier versions. Other programs draw a UUID of version 4."""
+    try:
+        uuid = UUID(client_order_id or "")
+    except ValueError:
+        return False
+    return uuid.version == _EARLIER_VERSION or uuid.bytes[12:] == _check_bytes(uuid.bytes[:12])
+
+
+def _check_bytes(drawn: bytes) -> bytes:
+    return sha256(_NAMESPACE.bytes + drawn).digest()[:4]
 
 
 def markets_by_symbol(markets: tuple[Market, ...]) -> dict[tuple[str, str], Market]:

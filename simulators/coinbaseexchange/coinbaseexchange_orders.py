@@ -41,6 +41,7 @@ _FIELDS = frozenset(
 _NOT_SIMULATED = frozenset(("stop_limit_price", "cancel_after", "max_floor", "profile_id"))
 _LIFETIMES = ("GTC", "IOC", "FOK")
 _OPEN = ["open", "pending", "active"]
+_UUID_VERSION = 4
 
 
 class CoinbaseExchangeOrders:
@@ -203,9 +204,13 @@ def _trigger(fields: Fields, side: Side) -> Trigger | None:
 
 
 def _client_id(value: object) -> str | None:
+    """None also for a UUID that is not of version 4 in small letters with hyphens: the exchange accepts the order, but
+    does not process the id, and no later request shows it
+    (https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/orders/create-new-order)."""
     if value is None:
         return None
     try:
-        return str(UUID(str(value)))
+        uuid = UUID(str(value))
     except ValueError as error:
         raise RequestRejectedError("client_id_invalid") from error
+    return str(uuid) if uuid.version == _UUID_VERSION and str(uuid) == value else None

@@ -1,6 +1,7 @@
 """Whether a request is what was ordered, in the words of the exchange's documents: by tables."""
 
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from exchanges.generic.order_documents import ORDER_DOCUMENTS
 from exchanges.generic.sent_orders import SentRequest, order_fault
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
+from market.trade.leg_planning import client_order_id
 
 OURS = "0a1b2c3d-4e5f-5a6b-8c7d-9e0f1a2b3c4d"
 KRAKEN = {
@@ -118,6 +120,55 @@ def test_side_and_market_in_the_path(url: str, is_ours: bool) -> None:
     body = {"amount": "0.0123", "price": "64123.4", "ioc_order": "True", "client_order_id": OURS}
     fault = order_fault(ORDER_DOCUMENTS["bitstamp"], SentRequest("POST", url, urlencode(body)), ordered(), "btcusd")
     assert (fault is None) is is_ours
+
+
+VERSION_1, VERSION_4 = "0a1b2c3d-4e5f-1a6b-8c7d-9e0f1a2b3c4d", "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
+IDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    # by the pages: ids that the exchange takes, and that it does not take or does not keep
+    "coinbaseexchange": (
+        (VERSION_4,),
+        (OURS, VERSION_1, VERSION_4.upper(), VERSION_4.replace("-", ""), VERSION_4.replace("-8c", "-cc"), "mine"),
+    ),
+    "bitstamp": ((VERSION_4, "any.text", "x" * 40), ("", "two words")),
+    "kraken": ((VERSION_4, VERSION_4.replace("-", ""), "eighteen.chars.max"), ("nineteen.characters", f"{VERSION_4}0")),
+    "binance": ((VERSION_4, "A_b-1", "x" * 36), ("", "x" * 37, "a.b", "a/b", "a:b")),
+    "binanceus": ((VERSION_4, "A_b-1", "x" * 36), ("", "x" * 37, "a.b")),
+    "bybit": ((VERSION_4, "A_b-1", "x" * 36), ("", "x" * 37, "a.b")),
+    "coinbase": ((VERSION_4, "any.text"), ("", "two words")),
+    "cryptocom": ((VERSION_4, "x" * 36), ("", "x" * 37)),
+    "kucoin": ((VERSION_4, "A_b-1", "x" * 40), ("", "x" * 41, "a.b")),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_ids_that_an_exchange_takes(name: str) -> None:
+    taken, not_taken = IDS[name]
+    assert [one for one in (*taken, *not_taken) if re.fullmatch(ORDER_DOCUMENTS[name].ids, one)] == list(taken)
+
+
+@given(st.text(), st.integers(0, 30))
+def test_the_ids_of_sessions_are_taken_by_each_exchange(arbitrage_id: str, sent_before: int) -> None:
+    ours = client_order_id(arbitrage_id, "buy", sent_before)
+    with_ids = {name: one.ids for name, one in ORDER_DOCUMENTS.items() if one.client_id is not None}
+    assert with_ids.keys() == IDS.keys()
+    assert [name for name, ids in with_ids.items() if not re.fullmatch(ids, ours)] == []
+
+
+def test_an_id_that_coinbase_exchange_would_not_process_is_not_sent() -> None:
+    body = {"client_oid": OURS, "product_id": "BTC-USD", "side": "buy", "type": "limit", "time_in_force": "IOC"}
+    body |= {"size": "0.0123", "price": "64123.4"}
+    request = SentRequest("POST", "https://api.exchange.coinbase.com/orders", json.dumps(body))
+    fault = order_fault(ORDER_DOCUMENTS["coinbaseexchange"], request, ordered(), "BTC-USD")
+    assert fault == f"sends client_oid {OURS}, which the exchange does not take"
+
+
+@pytest.mark.parametrize("name", ORDER_DOCUMENTS)
+def test_a_row_says_where_and_when_its_words_were_read(name: str) -> None:
+    document = ORDER_DOCUMENTS[name]
+    assert re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", document.read)
+    assert all(page.startswith("https://") for page in (document.source, document.copy or document.source))
+    assert document.read in document.seen
+    assert (document.copy or "") in document.seen
 
 
 steps = st.integers(1, 10**15).map(lambda units: Decimal(units).scaleb(-8))

@@ -279,7 +279,7 @@ UNFIT: Mapping[str, tuple[str, OrderQuirks, str]] = {
 def test_what_is_not_fit_is_said_in_one_line(name: str, quirks: OrderQuirks, said: str) -> None:
     fault = str(wire_fault(ExchangeEntry(name, "generic"), with_quirks(quirks)))
     assert said in fault
-    assert ORDER_DOCUMENTS[name].source in fault
+    assert f"{ORDER_DOCUMENTS[name].source}, {ORDER_DOCUMENTS[name].seen}" in fault
     assert "\n" not in fault
 
 

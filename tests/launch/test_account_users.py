@@ -4,18 +4,18 @@ resting is listed."""
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from uuid import uuid4
+from uuid import NAMESPACE_DNS, uuid4, uuid5
 
 import pytest
 
 from exchanges.orders.ccxt_account import open_account
-from exchanges.orders.recent_orders import is_session_order, recent_session_orders
+from exchanges.orders.recent_orders import recent_session_orders
 from launch.errors import CannotStartError
 from launch.setup.account_users import LOOK_BACK, check_accounts_alone, check_orders_ours, resting_line
 from market.instruments.orders import OpenOrder
 from market.money import Amount, Price
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import client_order_id
+from market.trade.leg_planning import client_order_id, is_session_order
 from session.clock import SystemClock, wall_now
 from simulators.matching.order_records import OrderRequest
 from store.memory.memory_store import MemoryTradeStore
@@ -31,7 +31,8 @@ WITH_LISTS = ("binance", "coinbaseexchange", "kraken")
 
 
 def test_an_id_of_ours_is_told_from_others() -> None:
-    assert is_session_order(client_order_id("arbitrage", "buy"))
+    assert all(is_session_order(client_order_id("arbitrage", "buy", before)) for before in range(3))
+    assert is_session_order(str(uuid5(NAMESPACE_DNS, "as earlier versions of this program made them")))
     assert not is_session_order(str(uuid4()))
     assert not any(is_session_order(other) for other in (None, "", "JRF20261129-141516-000001", "web_" + "0" * 32))
 

@@ -166,6 +166,22 @@ async def test_orders_are_cancelled_by_the_clients_id_or_all_at_once(bench: Benc
     assert await bench.open_orders() == []
 
 
+@pytest.mark.parametrize(
+    "client_oid",
+    [
+        "0a1b2c3d-4e5f-5a6b-8c7d-9e0f1a2b3c4d",
+        "0A1B2C3D-4E5F-4A6B-8C7D-9E0F1A2B3C4D",
+        "0a1b2c3d4e5f4a6b8c7d9e0f1a2b3c4d",
+    ],
+    ids=["version 5", "capitals", "no hyphens"],
+)
+async def test_an_order_is_accepted_whose_id_is_not_processed(bench: Bench, client_oid: str) -> None:
+    placed = await bench.client.privatePostOrders(limit_order(bench, client_oid=client_oid))
+    assert "client_oid" not in await bench.client.privateGetOrdersId({"id": placed["id"]})
+    with pytest.raises(ccxt.OrderNotFound):
+        await bench.client.privateGetOrdersId({"id": f"client:{client_oid}"})
+
+
 async def test_orders_and_fills_are_listed_by_state_market_and_time(bench: Bench) -> None:
     exchange: SimulatedExchange = bench.exchange
     done = await bench.post("buy", Decimal("0.01"), None)
