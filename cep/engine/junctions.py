@@ -45,8 +45,8 @@ class Junction:
         self.takers.append(listener)
 
     def remove(self, reader: Reader) -> None:
-        self.readers.remove(reader)
-        self.takers[:] = [*(one.take for one in self.readers), *self.listeners]
+        place = self.readers.index(reader)
+        del self.readers[place], self.takers[place]
 
     def send(self, chunk: Chunk) -> None:
         for reader in self.readers:

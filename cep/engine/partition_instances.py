@@ -103,15 +103,16 @@ class PartitionInstances(Stateful):
         if purge is None:
             return
         self._own.wake_at(due + purge.interval * ((now - due) // purge.interval + 1))
-        for key, instance in sorted(self.by_key.items(), key=lambda one: one[1].used_at):
-            # what another key gave may have come to this one by now
-            turns = max(0, math.ceil((instance.used_at + purge.idle - due) / purge.interval))
-            until = due + turns * purge.interval
-            if until <= now:
-                self._forget(key, instance, until)
+        with self._context.forgetting() as forget:
+            for key, instance in sorted(self.by_key.items(), key=lambda one: one[1].used_at):
+                # what another key gave may have come to this one by now
+                turns = max(0, math.ceil((instance.used_at + purge.idle - due) / purge.interval))
+                until = due + turns * purge.interval
+                if until <= now:
+                    forget(instance.ranks, until)
+                    self._remove(key, instance)
 
-    def _forget(self, key: str, instance: PartitionInstance, until: int) -> None:
-        self._context.forget(instance.ranks, until)
+    def _remove(self, key: str, instance: PartitionInstance) -> None:
         del self.by_key[key]
         for junction, reader in instance.outer:
             junction.remove(reader)

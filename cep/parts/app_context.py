@@ -1,9 +1,12 @@
 """What the parts of a running app share: the time of its log, which never goes back, and a list of what has state."""
 
 import heapq
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
@@ -12,6 +15,10 @@ NAMESPACE = UUID("9d1f6f0a-6c0e-4d0b-9f3b-1c9b8c2f7a55")
 
 Wake = Callable[[int, Any], None]
 """Called with the time that was due, and what the part gave with it."""
+Wait = tuple[int, int, int, Any]
+"""Due, number, rank of the part, what it gave."""
+Forget = Callable[[range, int], None]
+"""Of the ranks of parts, and the time up to which they still get what they wait for."""
 
 
 class Stateful:
@@ -40,7 +47,15 @@ class _Ending:
 
     ranks: range
     until: int
-    waits: list[tuple[int, int, int, Any]]
+    waits: list[Wait]
+
+
+@dataclass(slots=True)
+class _Turn:
+    """In which parts are forgotten. `of_rank`: what each part waits for, from the first of them on."""
+
+    of_rank: defaultdict[int, list[Wait]] | None = None
+    gone: set[int] = field(default_factory=set)
 
 
 class AppContext:
@@ -54,8 +69,7 @@ class AppContext:
         """`variables`: what its host says of where it runs."""
         self.now = now
         self.variables = dict(variables or {})
-        self._waits: list[tuple[int, int, int, Any]] = []
-        """Due, number, rank of the part, what it gave."""
+        self._waits: list[Wait] = []
         self._number = 0
         self.ranks = 0
         """Of the newest part."""
@@ -66,6 +80,7 @@ class AppContext:
         self._owners: dict[int, str] = {}
         self._wakes: dict[int, Wake] = {}
         self._ending: _Ending | None = None
+        self._turn: _Turn | None = None
         self._calls: list[tuple[int, int, int, Any]] = []
         """What is due now: rank, due, number, what it gave."""
 
@@ -73,15 +88,31 @@ class AppContext:
         self.ranks += 1
         return PartContext(self, self.ranks)
 
-    def forget(self, ranks: range, until: int) -> None:
+    @contextmanager
+    def forgetting(self) -> Iterator[Forget]:
+        """Forget parts in one turn: all of it takes one look at what is waited for, however many parts it is of."""
+        turn = self._turn = _Turn()
+        try:
+            yield partial(self._forget, turn)
+        finally:
+            gone, self._turn = turn.gone, None
+            if gone:
+                self._waits[:] = [wait for wait in self._waits if wait[2] not in gone]
+                self._calls[:] = [call for call in self._calls if call[0] not in gone]
+                heapq.heapify(self._waits)
+                heapq.heapify(self._calls)
+
+    def _forget(self, turn: _Turn, ranks: range, until: int) -> None:
         """Parts that are there no longer. What they wait for up to `until` comes first, in the order of its times; the
         rest goes with them."""
-        called = [(due, number, rank, what) for rank, due, number, what in self._calls]
-        ending = [wait for wait in (*self._waits, *called) if wait[2] in ranks and wait[0] <= until]
-        self._waits[:] = [wait for wait in self._waits if wait[2] not in ranks]
-        self._calls[:] = [call for call in self._calls if call[0] not in ranks]
-        for waits in (self._waits, self._calls, ending):
-            heapq.heapify(waits)
+        if turn.of_rank is None:
+            turn.of_rank = defaultdict(list)
+            called = ((due, number, rank, what) for rank, due, number, what in self._calls)
+            for wait in chain(self._waits, called):
+                turn.of_rank[wait[2]].append(wait)
+        ending = [wait for rank in ranks for wait in turn.of_rank.pop(rank, ()) if wait[0] <= until]
+        heapq.heapify(ending)
+        turn.gone.update(ranks)
         self._ending = _Ending(ranks, until, ending)
         while ending:
             due, _, rank, what = heapq.heappop(ending)
@@ -107,6 +138,8 @@ class AppContext:
         wait, ending = (due, self._number, rank, what), self._ending
         if ending is None or rank not in ending.ranks:
             heapq.heappush(self._waits, wait)
+            if self._turn is not None and self._turn.of_rank is not None:
+                self._turn.of_rank[rank].append(wait)
         elif due <= ending.until:
             heapq.heappush(ending.waits, wait)
 
@@ -126,7 +159,7 @@ class AppContext:
         return self._waits[0][0] if self._waits else None
 
     @property
-    def waits(self) -> Sequence[tuple[int, int, int, Any]]:
+    def waits(self) -> Sequence[Wait]:
         """What is waited for, the first to be due first. The list stays the same: who sends rows holds it."""
         return self._waits
 

@@ -198,6 +198,43 @@ def _rows_by_key(text: str, log: list[tuple[int, str]], *, step: int) -> dict[st
     return rows
 
 
+class _CountedTime(int):
+    """Counts how often such times are compared, which is what keeping them in order costs."""
+
+    compared = 0
+
+    def __add__(self, more: int) -> "_CountedTime":
+        return _CountedTime(int(self) + more)
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        _CountedTime.compared += 1
+        return int.__eq__(self, other)
+
+    def __lt__(self, other: int) -> bool:
+        _CountedTime.compared += 1
+        return int.__lt__(self, other)
+
+    __hash__ = int.__hash__
+
+
+def test_a_leap_past_a_purge_takes_work_in_proportion_to_the_keys() -> None:
+    keys = 10_000
+    text = f"""define stream E (id string); {PURGE} partition with (id of E) begin
+    from E#window.time(10 min) select id, count() as n insert into Out; end;"""
+    engine, counts = StreamEngine(parse_app(text)), list[int]()
+    engine.listen("Out", lambda _, row: counts.append(row[1]))
+    for key in range(keys):
+        engine.send("E", _CountedTime(key), (str(key),))
+    before = _CountedTime.compared
+    engine.advance(_CountedTime(120_000))
+    assert _CountedTime.compared - before < 100 * keys
+    for key in range(keys):
+        engine.send("E", 120_000, (str(key),))
+    assert counts == [1] * 2 * keys
+
+
 BARS = f"""{TRADES}define stream Ask (since long, until long, step string);
 define aggregation Bars from Trades select symbol, sum(price) as total, price as last, count() as n group by symbol
 aggregate every sec ... year;
