@@ -107,9 +107,16 @@ def _finds(side: StreamInput, read: JoinInput, stored: Stored, asks: Scope, envi
 
 def _check_keeps(read: JoinInput, left: SidePlan, right: SidePlan) -> None:
     """Raises AppTextError where no row could ever meet another."""
-    if read.kind == "inner" and all(side.window is PassingWindow for side in (left, right)):
-        problem = "no row of this join can ever meet another, as neither side keeps any: give one of them a window"
-        raise AppTextError(read.at, problem)
+    pairs = ((left, right, read.right), (right, left, read.left))
+    asked = [(met, side) for plan, met, side in pairs if plan.triggers]
+    if read.kind != "inner" or any(met.window is not PassingWindow for met, _ in asked):
+        return
+    names = [side.alias or side.source.mark + side.source.name for _, side in asked]
+    if len(names) == 1:
+        problem = f"{names[0]!r} keeps none, and only the other side's rows ask: give {names[0]!r} a window"
+    else:
+        problem = "neither side keeps any: give one of them a window"
+    raise AppTextError(read.at, f"no row of this join can ever meet another, as {problem}")
 
 
 def _stored_side(side: StreamInput, read: JoinInput, stored: Stored) -> tuple[SidePlan, RowScope]:

@@ -106,12 +106,18 @@ def _changed(output: UpdateTable, table: Table, columns: Columns, scope: RowScop
 
 
 def _check_named(output: UpdateTable, table: Table, columns: Columns) -> None:
-    """Raises AppTextError where an update by name gives what the table has not."""
-    wrong = next((one for one in columns if one not in table.columns), None)
-    if wrong is not None and not output.inserts_missing:
-        names, what = [one.name for one in table.columns], f"{wrong.name!r}, which is {wrong.type} here"
-        problem = f"{output.target.name!r} has no column {what}: write what changes after `set`"
-        raise unknown(output.at, problem, wrong.name, [] if wrong.name in names else names)
+    """Raises AppTextError where an update by name gives what the table has not, in name or in type, as Siddhi does."""
+    if output.inserts_missing:
+        return
+    name, types = output.target.name, {column.name: column.type for column in table.columns}
+    for one in columns:
+        if one.name not in types:
+            problem = f"{name!r} has no column {one.name!r}: write what changes after `set`"
+            raise unknown(output.at, problem, one.name, list(types))
+        if one.type != types[one.name]:
+            problem = f"{one.name!r} of {name!r} is {types[one.name]}, and this query gives {one.type}"
+            fits = one.type in FITTING.get(types[one.name], ())
+            raise AppTextError(output.at, f"{problem}{f': write `set {name}.{one.name} = {one.name}`' if fits else ''}")
 
 
 def _assigned(one: Assignment, output: UpdateTable, table: Table, scope: RowScope) -> tuple[int, Code]:

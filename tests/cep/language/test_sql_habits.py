@@ -6,7 +6,8 @@ from cep.engine.stream_engine import StreamEngine
 from cep.hosts.product_streams import parse_with_product_streams
 from cep.language.language_errors import AppTextError
 
-DEFINED = "define stream S (a int, b string); define table T (a int); "
+DEFINED = """define stream S (a int, b string); define stream A (a int); define table T (a int);
+define table W (n long, f float); """
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,16 @@ DEFINED = "define stream S (a int, b string); define table T (a int); "
         ),
         ("partition with (a of S) begin from S select a insert into O; from S select", "expected"),
         ("from S join S as z on S.a == z.a select z.a insert into O;", "no row of this join can ever meet another"),
-        ("from S select a, b update T on T.a == a;", "'T' has no column 'b', which is string here: write what changes"),
-        ("from S select b as a update T on T.a == 1;", "'T' has no column 'a', which is string here"),
+        (
+            "from A as x unidirectional join S as z on x.a == z.a select z.a insert into O;",
+            "'z' keeps none, and only the other side's rows ask: give 'z' a window",
+        ),
+        ("from S join A#window.length(1) unidirectional on true select b insert into O;", "give 'S' a window"),
+        ("from S select a, b update T on T.a == a;", "'T' has no column 'b': write what changes after `set`"),
+        ("from S select b as a update T on T.a == 1;", "'a' of 'T' is int, and this query gives string"),
+        ("from S select 1L as a update T on T.a == 1;", "'a' of 'T' is int, and this query gives long"),
+        ("from S select a as n update W on W.n == 1L;", "gives int: write `set W.n = n`"),
+        ("from S select 1.0 as f update W on W.n == 1L;", "gives double: write `set W.f = f`"),
         ("from S select a update T set T.a = 1.5 on T.a == a;", "'a' is int, and this value is double"),
         ("from S#window.timeBatch(1 sec, 0, 5) select a insert into O;", "true or false is expected here"),
         ("from S#window.timeBatch(1 sec, 0, 'a') select a insert into O;", "true or false is expected here"),
@@ -71,6 +80,9 @@ def test_a_habit_is_answered_with_what_there_is(query: str, problem: str) -> Non
         "define stream where_ (like_ int, s int, m int); from where_[s == m] select s, m insert into O;",
         "from S#window.time(5 sec) select a as hop insert into O;",
         "from every x = S, y = S select x.a as before, y.a as a insert into O;",
+        "from S unidirectional join A#window.length(1) on true select b insert into O;",
+        "from S select a as n update W set W.n = n on W.n == 1L;",
+        "from S select 1.0 as f update W set W.f = f on W.n == 1L;",
     ],
 )
 def test_what_is_right_is_left_alone(query: str) -> None:
