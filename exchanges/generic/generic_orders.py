@@ -44,19 +44,22 @@ _Default = TypeVar("_Default")
 
 
 class SharedMarkets:
-    """The exchange's markets, read once by one client and given to the other: an order must not wait for them."""
+    """The exchange's markets, read by one client and given to the other: once, since an order must not wait for them,
+    and again when the rules in force have changed, since ccxt prints amounts and prices by them."""
 
     def __init__(self, reads: Any, orders: Any) -> None:
         self._reads = reads
         self._orders = orders
         self._turn = asyncio.Lock()
+        self._loaded_for: tuple[Market, ...] = ()
 
-    async def load(self) -> None:
-        """Raises ccxt's errors, AnswerNotUnderstoodError."""
+    async def load(self, in_force: tuple[Market, ...]) -> None:
+        """`in_force`: the session's markets by the rules of now. Raises ccxt's errors, AnswerNotUnderstoodError."""
         async with self._turn:
-            if not self._orders.markets:
-                await understood(self._reads.load_markets())
+            if not self._orders.markets or in_force != self._loaded_for:
+                await understood(self._reads.load_markets(True))
                 self._orders.set_markets_from_exchange(self._reads)
+                self._loaded_for = in_force
 
 
 class GenericOrderApi:

@@ -32,17 +32,17 @@ from session.session import Session
 _POLL_DELAYS = (0.02, 0.1, 0.5)
 
 Result = TypeVar("Result")
-Prepare = Callable[[], Awaitable[None]]
+Prepare = Callable[[tuple[Market, ...]], Awaitable[None]]
 
 
-async def _nothing() -> None:
+async def _nothing(_in_force: tuple[Market, ...]) -> None:
     """Our own order APIs need nothing before a request."""
 
 
 class CcxtAccount:
     """One account on one exchange. Orders have a connection of their own, which checks their permits; everything else
-    uses another. `budget`: the rate limits of both; None where there are none. `prepare` comes before every request;
-    it raises ccxt's errors."""
+    uses another. `budget`: the rate limits of both; None where there are none. `prepare` comes before every
+    request, with the markets by the rules in force; it raises ccxt's errors."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class CcxtAccount:
         with requests_for("follow"):
             await self._clock.measure_once()
             try:
-                await self._prepare()
+                await self._prepare(self._in_force())
             except ccxt.BaseError as error:
                 unsent = read_error(self._exchange, error, self._keys)
                 if isinstance(unsent, AccountRejectedError):
@@ -187,13 +187,13 @@ class CcxtAccount:
         await self._clock.measure_if_due()
         try:
             try:
-                await self._prepare()
+                await self._prepare(self._in_force())
                 return await request()
             except ccxt.BaseError as error:
                 if not is_clock_fault(error):
                     raise
             await self._clock.measure()
-            await self._prepare()
+            await self._prepare(self._in_force())
             return await request()
         except ccxt.BaseError as error:
             raise read_error(self._exchange, error, self._keys) from None
@@ -203,6 +203,9 @@ class CcxtAccount:
     def _market(self, order: LimitOrder) -> Market | None:
         market = self._markets.get(order.symbol) if order.exchange == self._exchange else None
         return None if market is None else self.in_force(market)
+
+    def _in_force(self) -> tuple[Market, ...]:
+        return tuple(self.in_force(market) for market in self._markets.values())
 
     def _not_traded(self, order: LimitOrder) -> str:
         return f"{self._exchange} does not trade {order.symbol} on {order.exchange}"

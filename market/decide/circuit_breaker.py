@@ -20,6 +20,9 @@ REJECTED_PAUSE_MS = 15_000
 """How long a rejected account pauses its exchange. The bot checks the account more often than that, so the pause ends
 shortly after the rejection."""
 
+RECONCILED_WITHIN = 3
+"""So many of its intervals a reconciliation may take to renew the pause for a report that contradicts its order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -62,7 +65,8 @@ def with_failure(health: Health, failure: Failure, settings: Settings, now: int)
             return _paused(health, REJECTED_PAUSE_MS, now)
         health = _paused(health, REJECTED_PAUSE_MS if settings.breaker_failures else 0, now)
     if failure.kind == "implausible_report" and settings.breaker_failures:
-        health = _paused(health, settings.breaker_pause_ms, now)
+        # until reconciliation has looked into it, which renews the pause
+        health = _paused(health, max(settings.breaker_pause_ms, RECONCILED_WITHIN * settings.reconcile_ms), now)
     recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MAX_FAILURES:]
     counted = replace(health, failures=recent)
     if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:

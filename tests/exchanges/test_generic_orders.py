@@ -9,7 +9,7 @@ import ccxt
 import pytest
 
 from exchanges.errors import OutcomeUnknownError
-from exchanges.generic.generic_orders import GenericOrderApi
+from exchanges.generic.generic_orders import GenericOrderApi, SharedMarkets
 from exchanges.generic.order_quirks import EarlierPage, OrderQuirks
 from exchanges.order_port import AnswerNotUnderstoodError
 from exchanges.simulated_markets import paper_markets
@@ -184,6 +184,40 @@ async def test_what_ccxt_leaves_out_is_read_from_the_exchanges_own_row() -> None
     report = await api(client, quirks).report(ORDER, MARKET, "1")
     assert report is not None
     assert [(fill.fee, fill.cost) for fill in report.fills] == [(Decimal(7), Decimal(10))]
+
+
+@dataclass
+class ListingCcxt:
+    """Lists a market whose step changes, as ccxt does: its rows are kept until they are read anew."""
+
+    step: str = "0.001"
+    reads: int = 0
+    markets: dict[str, Row] = field(default_factory=dict)
+
+    async def load_markets(self, reload: bool = False) -> dict[str, Row]:
+        if reload or not self.markets:
+            self.reads += 1
+            self.markets = {"BTC/USD": {"precision": {"amount": self.step}}}
+        return self.markets
+
+    def set_markets_from_exchange(self, source: "ListingCcxt") -> None:
+        self.markets = source.markets
+
+
+async def test_markets_are_read_again_when_their_rules_have_changed_and_not_before() -> None:
+    reads, orders = ListingCcxt(), ListingCcxt()
+    shared, finer = SharedMarkets(reads, orders), replace(MARKET, lot_step=Decimal("0.0001"))
+    for in_force, step, times in (
+        (MARKET, "0.001", 1),
+        (MARKET, "0.001", 1),
+        (finer, "0.0001", 2),
+        (finer, "0.0001", 2),
+    ):
+        reads.step = step
+        await shared.load((in_force,))
+        assert reads.reads == times
+        assert orders.markets["BTC/USD"]["precision"]["amount"] == step
+    assert orders.reads == 0
 
 
 async def test_an_order_is_final_once_its_fills_are_all_there() -> None:

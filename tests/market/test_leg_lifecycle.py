@@ -442,7 +442,11 @@ def test_what_an_arbitrage_counted_is_taken_back_on_the_day_that_counted_it_alon
     report = filled(leg_of(rows, "buy"))
     paid = replace(report.fills[0], fee=Decimal(50), fee_currency=fee_currency)
     ending = advancing(MARKETS)
-    for role, one in (("buy", replace(report, fills=(paid,))), ("sell", filled(leg_of(rows, "sell")))):
+    answers: list[tuple[Side, OrderReport]] = [
+        ("buy", replace(report, fills=(paid,))),
+        ("sell", filled(leg_of(rows, "sell"))),
+    ]
+    for role, one in answers:
         rows = finished(rows, role, one, SETTINGS, ending)
     counted = day_result(arbitrage_of(rows))
     assert (arbitrage_of(rows).state, rows.day_net) == ("closed", counted)
