@@ -136,7 +136,7 @@ def test_a_tick_set_over_two_days(tmp_path: Path) -> None:
     rows = [quoted(time) for time in range(day - 50_000_000, day + 50_000_000, 10_000_000)]
     numbers = count(1)
     source = [row | {"base": "BTC", "rank": 0, "offset": None, "sequence": next(numbers)} for row in rows]
-    with TickSetBuilder(tmp_path / "set", ("BTC",)) as builder:
+    with TickSetBuilder(tmp_path / "set", ("BTC",), part_rows=1) as builder:
         builder.add(pa.Table.from_pylist(source, SOURCE_SCHEMA))
         manifest = builder.finish(Manifest("set", "set", "generated", "USD", MARKETS, (), (), len(rows)))
     assert len(manifest.partitions) == 2
