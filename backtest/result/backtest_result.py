@@ -16,7 +16,6 @@ from backtest.result.quote_spacing import (
     age_words,
     bars_words,
     is_of_bars,
-    markets_of_bars,
     rate_words,
 )
 from backtest.result.trading_outcome import TradingOutcome
@@ -112,9 +111,7 @@ class BacktestResult:
             *self.manifest.assumptions,
             age_words(self.parameters.settings.max_quote_age_ms, self.spacing),
             *rate_words(self.parameters.settings.max_quote_age_ms, self.spacing),
-            *quote_age_words(
-                self.feed_delays, markets_of_bars(self.manifest), self.parameters.settings.max_quote_age_ms
-            ),
+            *quote_age_words(self.feed_delays, self.parameters.settings.max_quote_age_ms),
             _depth_words(self.without_depth),
             _fee_words(self.parameters),
             *_latency_words(self.parameters),

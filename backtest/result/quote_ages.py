@@ -3,29 +3,39 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from backtest.result.quote_spacing import seconds_words
-from datasets.rows.arrow_columns import MarketKey
 from datasets.ticksets.exchange_times import FeedDelay, Trust
 
 
-def quote_age_words(
-    delays: Sequence[FeedDelay], of_bars: frozenset[MarketKey], max_quote_age_ms: int
-) -> tuple[str, ...]:
+def quote_age_words(delays: Sequence[FeedDelay], max_quote_age_ms: int) -> tuple[str, ...]:
     """For a report's assumptions; a bar is as old as its end, which needs no words."""
-    quoted = [one for one in delays if (one.exchange, one.symbol) not in of_bars]
-    return tuple(_words(quoted, max_quote_age_ms * 1_000))
+    return tuple(_words(delays, max_quote_age_ms))
 
 
-def _words(delays: Sequence[FeedDelay], max_age: int) -> Iterator[str]:
+def late_words(delays: Sequence[FeedDelay], max_quote_age_ms: int) -> tuple[str, ...]:
+    """Warnings about markets that lose much of the time for which a quote counts before it arrives."""
+    max_age = max_quote_age_ms * 1_000
+    return tuple(
+        f"{one.exchange} {one.symbol} is {seconds_words(one.median)} old when it arrives (median; 95 % within "
+        f"{seconds_words(one.p95)}), and a quote counts for {seconds_words(max_age)}: "
+        f"{_lost_words(one.median, max_age)}; raise max_quote_age_ms if its exchange's time is rounded, or not "
+        f"when the quote was true"
+        for one in delays
+        if one.trust == "used" and one.median is not None and one.p95 is not None
+        if 2 * one.median > max_age or one.p95 > max_age
+    )
+
+
+def _lost_words(median: int, max_age: int) -> str:
+    if median > max_age:
+        return "most of it is never traded"
+    return "half of that is over by then" if 2 * median > max_age else "some of it is never traded"
+
+
+def _words(delays: Sequence[FeedDelay], max_quote_age_ms: int) -> Iterator[str]:
     used = [one for one in delays if one.trust == "used"]
     if used:
         yield f"a quote's age counts from the exchange's time: {_listed(used, _delay_words)}"
-    for one in used:
-        if one.median is not None and one.median > max_age:
-            yield (
-                f"{one.exchange} {one.symbol} is {seconds_words(one.median)} old when it arrives (median), and a quote "
-                f"counts for {seconds_words(max_age)}: most of it is never traded; raise max_quote_age_ms if its "
-                f"exchange's time is not when the quote was true"
-            )
+    yield from late_words(delays, max_quote_age_ms)
     for trust, words in _ELSE.items():
         others = [one for one in delays if one.trust == trust]
         if others:
@@ -46,7 +56,7 @@ def _listed(delays: Sequence[FeedDelay], words: Callable[[FeedDelay], str]) -> s
 def _delay_words(one: FeedDelay) -> str:
     if one.median is None or one.p95 is None:
         return ""
-    return f" ({seconds_words(one.median)} before it arrives, 95 % within {seconds_words(one.p95)})"
+    return f" ({seconds_words(max(one.median, 0))} before it arrives, 95 % within {seconds_words(max(one.p95, 0))})"
 
 
 def _ahead_words(one: FeedDelay) -> str:

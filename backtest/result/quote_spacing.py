@@ -45,7 +45,7 @@ def markets_of_bars(manifest: Manifest) -> frozenset[tuple[str, str]]:
     if profile is not None:
         recorded = (one.market for one in profile.recorded if one.source == "lean")
         return frozenset((market.exchange, market.symbol) for market in recorded)
-    return frozenset((str(one.exchange), str(one.symbol)) for one in manifest.sources if one.is_of_bars)
+    return manifest.markets_of_bars
 
 
 def is_of_bars(manifest: Manifest) -> bool:

@@ -92,6 +92,11 @@ class Manifest:
         return tuple(dict.fromkeys(market.base for market in self.markets if not market.is_fx))
 
     @property
+    def markets_of_bars(self) -> frozenset[tuple[str, str]]:
+        """(exchange, symbol) of those that sources gave as bars."""
+        return frozenset((str(one.exchange), str(one.symbol)) for one in self.sources if one.is_of_bars)
+
+    @property
     def rows(self) -> int:
         return sum(partition.rows for partition in self.partitions)
 

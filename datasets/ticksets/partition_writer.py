@@ -59,5 +59,5 @@ def _parquet(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         # the stubs know the switch alone, not the list of columns
         use_dictionary=CODED,  # type: ignore[arg-type]
         column_encoding=dict.fromkeys(STEADY, "DELTA_BINARY_PACKED"),
-        write_statistics=["offset", "received_time"],
+        write_statistics=["offset", "received_time", "exchange_time", "exchange", "symbol"],
     )

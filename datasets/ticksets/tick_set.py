@@ -1,7 +1,7 @@
 """Reads tick sets: which pieces there are, and columns of them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ class TickSet:
 
     folder: Path
     manifest: Manifest
+    kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What was once measured of it, by name: several parts of a backtest ask for it."""
 
     def path(self, partition: Partition) -> Path:
         return self.folder / partition.folder / TICKS

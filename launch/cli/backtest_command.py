@@ -18,9 +18,11 @@ from backtest.report.result_lines import result_lines
 from backtest.report.trade_files import trades_file
 from backtest.requested_backtest import RequestedBacktest, parameters_for
 from backtest.result.backtest_result import BacktestResult
+from backtest.result.quote_ages import late_words
 from backtest.simulate.trade_simulation import BacktestError
 from cep.errors import CepCannotStartError
 from datasets.errors import ImportRejectedError
+from datasets.ticksets.exchange_times import feed_delays
 from launch.cli.fee_tier_option import fee_tiers_of
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
@@ -74,7 +76,7 @@ def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> in
     _check_outputs(options)
     checked_java()
     with Stopping(spark_log(home)):
-        result = _result(home, options)
+        result = _result(home, options, echo)
     result = replace(result, command=reproducing_command(options))
     if options.json is not None:
         write_atomically(options.json, json.dumps(result_document(result), indent=2).encode())
@@ -104,7 +106,7 @@ def _check_outputs(options: BacktestOptions) -> None:
             raise CannotStartError(f"{path}: is named by both --{other} and --{option}; give each its own file.")
 
 
-def _result(home: Path, options: BacktestOptions) -> BacktestResult:
+def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
     # the workers run this interpreter, with what is installed beside it
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
@@ -113,6 +115,8 @@ def _result(home: Path, options: BacktestOptions) -> BacktestResult:
             request = requested_backtest(options)
             tick_set = named_set(home, options.names)
             parameters = parameters_for(tick_set, request)
+            for words in late_words(feed_delays(tick_set), parameters.settings.max_quote_age_ms):
+                echo(f"warning: {words}")
             progress("starting Spark", 0.0)
             added = () if options.report is None else ADDED_MS
             with quiet_session(home, options.master) as spark:

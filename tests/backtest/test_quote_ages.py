@@ -8,7 +8,7 @@ from backtest.detect.batch_detection import in_force, layout_of_set
 from backtest.detect.detection_pieces import pieces_of
 from backtest.detect.detection_task import DetectionTask
 from backtest.requested_backtest import RequestedBacktest, parameters_for
-from backtest.result.quote_ages import quote_age_words
+from backtest.result.quote_ages import late_words, quote_age_words
 from backtest.simulate.quote_history import quote_history_of
 from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
@@ -76,18 +76,36 @@ def test_what_age_counts_from_is_said() -> None:
         FeedDelay("c", "BTC/USD", "absent"),
         FeedDelay("d", "BTC/USD", "ahead", -240 * SECOND, 0),
         FeedDelay("e", "BTC/USD", "same", 0, 0),
-        FeedDelay("f", "BTC/USD", "absent"),
     )
-    assert quote_age_words(delays, frozenset({("f", "BTC/USD")}), 2_000) == (
+    assert quote_age_words(delays, 2_000) == (
         "a quote's age counts from the exchange's time: a BTC/USD (0.001 s before it arrives, 95 % within 0.02 s), "
         "b BTC/USD (30 s before it arrives, 95 % within 31 s)",
-        "b BTC/USD is 30 s old when it arrives (median), and a quote counts for 2 s: most of it is never traded; raise "
-        "max_quote_age_ms if its exchange's time is not when the quote was true",
+        "b BTC/USD is 30 s old when it arrives (median; 95 % within 31 s), and a quote counts for 2 s: most of it is "
+        "never traded; raise max_quote_age_ms if its exchange's time is rounded, or not when the quote was true",
         "a quote's age counts from its arrival where the source has no exchange time: c BTC/USD",
         "a quote's age counts from its arrival where the exchange's time is ahead of it, since the clocks differ: "
         "d BTC/USD (by 240 s)",
         "a quote's age counts from its arrival where the source has one time for both: e BTC/USD",
     )
+
+
+@pytest.mark.parametrize(
+    ("median", "p95", "words"),
+    [
+        (1_000, 2_000, None),
+        (500_000, 1_000_000, None),
+        # times of whole seconds take as much
+        (501_000, 950_000, "half of that is over by then"),
+        (100_000, 1_001_000, "some of it is never traded"),
+        # a recorder whose clock is ahead
+        (5_000_000, 5_000_000, "most of it is never traded"),
+    ],
+)
+def test_a_market_that_is_late_for_the_maximum_age_is_named(median: int, p95: int, words: str | None) -> None:
+    found = late_words([FeedDelay("a", "BTC/USD", "used", median, p95)], 1_000)
+    assert [words in one for one in found if words] == ([] if words is None else [True])
+    assert len(found) == (words is not None)
+    assert late_words([FeedDelay("a", "BTC/USD", "ahead", median, p95)], 1_000) == ()
 
 
 def test_orders_take_as_long_as_quotes_took_to_arrive(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """How old quotes are when they arrive, and what the age of each row counts from."""
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from datasets.rows.import_format import FileOptions
 from datasets.ticksets.exchange_times import FeedDelay, feed_delays, seen_times, trusted_markets
 from datasets.ticksets.file_import import ImportRequest, import_files
 from datasets.ticksets.tick_set import TickSet, open_tick_set
+from datasets.ticksets.tick_set_builder import TickSetBuilder
+from tests.datasets.ticksets.samples import DAY, TickRow, manifest, source_table
+from tests.datasets.ticksets.samples import START as SAMPLES_START
+from tests.pricefeeds.samples import MARKET
 
 START = 1_725_000_000_000_000
 SECOND = 1_000_000
@@ -53,6 +58,67 @@ def test_an_exchanges_time_is_used_where_it_is_before_the_arrival(
     ]
     assert found[1].samples == tuple(sorted(delays))
     assert trusted_markets(found) == ({BITSTAMP, KRAKEN} if trust == "used" else {BITSTAMP})
+
+
+@pytest.mark.parametrize(
+    ("unit", "early", "trust"),
+    [
+        (SECOND, 100_000, "used"),
+        (SECOND, 999_999, "used"),
+        (SECOND, SECOND, "ahead"),
+        (1_000, 999, "used"),
+        (1_000, 1_000, "ahead"),
+        (1, 1, "ahead"),
+    ],
+)
+def test_a_rounded_time_may_lie_ahead_by_less_than_its_unit(tmp_path: Path, unit: int, early: int, trust: str) -> None:
+    """Whole seconds, rounded to the nearest, were taken for a clock that differs by 0.1 s."""
+    path, made = tmp_path / "kraken.csv", [START + 7 * SECOND + 3 * number * unit for number in range(3)]
+    path.write_text(HEADER + "".join(f"kraken,SOLUSD,{at},{at - early},1,101,100,1\n" for at in made))
+    import_files(tmp_path / "set", ImportRequest(FORMATS["tardis-quotes"], (path,)), lambda *_: None)
+    (found,) = feed_delays(open_tick_set(tmp_path / "set"))
+    assert (found.trust, found.median) == (trust, -early)
+
+
+def built(folder: Path, rows: list[TickRow]) -> TickSet:
+    """A row group for each day; each row is 30 s late where its exchange gives a time."""
+    table = source_table(rows)
+    place = table.schema.get_field_index("exchange_time")
+    made = [None if row.exchange == "filler" else SAMPLES_START + row.time - 30 * SECOND for row in rows]
+    markets = tuple(replace(MARKET, exchange=name) for name in ("filler", "kraken"))
+    with TickSetBuilder(folder, ("BTC",), part_rows=1) as builder:
+        builder.add(table.set_column(place, table.schema.field(place), pa.array(made, pa.int64())))
+        builder.finish(replace(manifest(), markets=markets))
+    return open_tick_set(folder)
+
+
+@pytest.mark.parametrize("days", [1, 4, 7, 20, 33])
+def test_a_market_is_measured_wherever_its_rows_stand(tmp_path: Path, days: int) -> None:
+    """A file beside it that has no times moved the samples away, and a book 30 s old was traded as new."""
+    filler = [TickRow(day * DAY, exchange="filler") for day in range(days)]
+    for day in {0, days // 3, days // 2, days - 1}:
+        tick_set = built(tmp_path / f"set{day}", [*filler, TickRow(day * DAY + 1, exchange="kraken", rank=2)])
+        assert [(one.exchange, one.trust, one.median) for one in feed_delays(tick_set)] == [
+            ("filler", "absent", None),
+            ("kraken", "used", 30 * SECOND),
+        ]
+
+
+def test_delays_are_measured_once_for_a_set(tmp_path: Path) -> None:
+    tick_set = set_with(tmp_path, {"kraken": [7] * 3})
+    assert feed_delays(tick_set) is feed_delays(tick_set)
+
+
+def test_a_bars_own_time_is_when_it_began_and_says_nothing_about_its_arrival(tmp_path: Path) -> None:
+    path, mapping = tmp_path / "a.csv", tmp_path / "a.toml"
+    path.write_text("at,close,volume\n1725000000,100,1\n1725000060,101,1\n")
+    mapping.write_text(
+        'bar_seconds=60\n[time]\ncolumn="at"\nunit="s"\n[exchange_time]\ncolumn="at"\nunit="s"\n'
+        '[bar]\nprice="close"\namount="volume"\n'
+    )
+    options = FileOptions("kraken", "BTC/USD", Decimal(1), mapping)
+    import_files(tmp_path / "set", ImportRequest(FORMATS["csv-bars"], (path,), options), lambda *_: None)
+    assert feed_delays(open_tick_set(tmp_path / "set")) == ()
 
 
 def test_a_source_without_exchange_time_has_none(tmp_path: Path) -> None:
