@@ -22,13 +22,13 @@ from launch.sessions.session_recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down
 from launch.sessions.summary import Activity
 from launch.setup.account_users import check_accounts_alone
-from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
+from launch.setup.data_dir import RUN_FILE, check_writable, ready_file, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
 from launch.setup.login_files import session_logins
 from launch.supervisor.disk_watch import DiskWatch, check_room
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
-from launch.supervisor.process_plan import own_processes, service_processes
+from launch.supervisor.process_plan import ACCOUNTS, own_processes, service_processes
 from launch.supervisor.rules_watch import run_rules_watch
 from launch.supervisor.supervisor import Supervised, Supervisor
 from launch.supervisor.trade_retention import run_retention
@@ -102,6 +102,7 @@ async def _run(session: Session, settings: Settings, options: PaperOptions, conf
     started, home = wall_now(), session.home
     services = await service_processes(session, config, settings, echo)
     write_atomically(home / RUN_FILE, session.to_json())
+    ready_file(home, ACCOUNTS).unlink(missing_ok=True)
     names = tuple(part.name for part in services)
     parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
     return await trade(session, Supervisor(home, parts, echo, session), started, options, echo)
@@ -166,10 +167,11 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
         await publish_tick_sets(session)
 
     async def check_accounts() -> None:
-        """Before anything is traded, which waits for Spark; our own orders are known once the books are."""
+        """Before any bot runs, which all wait for it; our own orders are known once the books are."""
         if session.mode in ("sandbox", "live"):
             await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
             await check_accounts_alone(session, os.environ, echo)
+            write_atomically(ready_file(session.home, ACCOUNTS), b"checked")
 
     # not a TaskGroup: a failed start must raise one error, not a group of one
     await run_all(

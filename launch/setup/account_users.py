@@ -1,7 +1,11 @@
 """Who else uses the accounts of a session: resting orders are listed, and another session ends the start."""
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from typing import TypeVar
 
 from exchanges.ccxt_client import session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
@@ -12,35 +16,57 @@ from market.instruments.orders import OpenOrder
 from market.money import text_of
 from market.time_units import MICROSECONDS
 from market.trade.leg_planning import is_session_order
-from session.clock import wall_now
+from session.backoff import backoff
+from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.mongo.mongo_store import open_store
 from store.store_port import TradeStore
+
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 
 LOOK_BACK = 600 * MICROSECONDS
 """How far back orders count: whoever trades sends one within ten minutes, or is seen by reconciliation later."""
 BOOKED_BEFORE = 900 * MICROSECONDS
 """How long before that their arbitrages may have ended in our books, whatever the clocks say."""
+FIRST_SECONDS, MOST_TRIES = 1.0, 9
+"""A minute: 1, 2, 4, 8 and then 10 s between the tries."""
 CANCELLED_BY_SWITCH = "; the dead man's switch that protects our own orders cancels it within a minute of our end"
 
 
 async def check_accounts_alone(session: Session, environment: Mapping[str, str], echo: Callable[[str], None]) -> None:
     """List what rests on the accounts. Raises CannotStartError where another session of this program trades on one, or
     an account cannot be asked."""
+    pause = SystemClock().sleep
     async with await open_store(session) as store:
         settings = await store.settings.current()
         if settings is not None and settings.trading_state == "running":
             echo("trading_state is running, as this database was left: orders are sent as soon as all is ready")
         for exchange in dict.fromkeys(market.exchange for market in session.traded):
-            try:
-                resting = await _resting(session, exchange, environment)
-                recent = await _recent(session, exchange, environment)
-            except (AccountRejectedError, ExchangeUnavailableError) as error:
-                raise CannotStartError(f"{error}.") from None
+            resting = await asked_for_a_while(partial(_resting, session, exchange, environment), pause)
+            recent = await asked_for_a_while(partial(_recent, session, exchange, environment), pause)
             for order, is_switched in resting:
                 echo(resting_line(order, CANCELLED_BY_SWITCH if is_switched else ""))
             ids = recent | {str(one.client_order_id) for one, _ in resting if is_session_order(one.client_order_id)}
             await check_orders_ours(store, exchange, ids)
+
+
+async def asked_for_a_while(ask: Callable[[], Awaitable[Answer]], sleep: Callable[[float], Awaitable[None]]) -> Answer:
+    """The answer; asked for again, about a minute long, while the exchange cannot give one, as for a nonce that another
+    process has overtaken. Raises CannotStartError."""
+    for delay in islice(backoff(FIRST_SECONDS), MOST_TRIES - 1):
+        try:
+            return await ask()
+        except AccountRejectedError as error:
+            raise CannotStartError(f"{error}.") from None
+        except ExchangeUnavailableError as error:
+            log.warning("account not asked yet: %s", error)
+        await sleep(delay)
+    try:
+        return await ask()
+    except (AccountRejectedError, ExchangeUnavailableError) as error:
+        raise CannotStartError(f"{error}.") from None
 
 
 async def check_orders_ours(store: TradeStore, exchange: str, client_order_ids: frozenset[str] | set[str]) -> None:

@@ -108,6 +108,10 @@ async def _prepare_configured_mongodb(session: Session, settings: Settings) -> N
         raise CannotStartError(f"mongodb: {error}") from error
 
 
+ACCOUNTS = "accounts"
+"""Ready, without a process of its own, once the supervisor has seen that nobody else trades on our accounts."""
+
+
 def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[ProcessSpec]:
     """All of our own processes, in the order of the data flow; `fed` False if a replayer writes the log instead.
 
@@ -116,6 +120,8 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     kafka = tuple(name for name in services if name == "kafka")
     # those of a session with regions stand outside them
     outside = ("exchanges",) if session.exchanges_url and not session.regions else ()
+    # a bot may trade as soon as it runs, where the database says so
+    before_bots = services + outside + ((ACCOUNTS,) if session.mode in ("sandbox", "live") else ())
     parts: list[ProcessSpec] = []
     if outside:
         parts.append(exchanges_process(session.home))
@@ -133,7 +139,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
         ]
     parts += [
         replace(
-            _part(session, name, "bot", exchange, "--number", str(number), after=services + outside, exchange=exchange),
+            _part(session, name, "bot", exchange, "--number", str(number), after=before_bots, exchange=exchange),
             stop_seconds=None,
         )
         for name, exchange, number in bot_processes(session, bots)

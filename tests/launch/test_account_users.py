@@ -8,10 +8,18 @@ from uuid import NAMESPACE_DNS, uuid4, uuid5
 
 import pytest
 
+from exchanges.errors import AccountRejectedError, ExchangeError, ExchangeUnavailableError
 from exchanges.orders.ccxt_account import open_account
 from exchanges.orders.recent_orders import recent_session_orders
 from launch.errors import CannotStartError
-from launch.setup.account_users import LOOK_BACK, check_accounts_alone, check_orders_ours, resting_line
+from launch.setup.account_users import (
+    LOOK_BACK,
+    MOST_TRIES,
+    asked_for_a_while,
+    check_accounts_alone,
+    check_orders_ours,
+    resting_line,
+)
 from market.instruments.orders import OpenOrder
 from market.money import Amount, Price
 from market.trade.leases import UNFENCED
@@ -87,6 +95,37 @@ async def test_one_that_is_in_no_leg_ends_the_start_with_one_sentence(store: Mem
         await check_orders_ours(store, "alpha", {strange})
     assert "\n" not in str(refused.value)
     assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "tries"),
+    [
+        (ExchangeUnavailableError("kraken: EAPI:Invalid nonce"), MOST_TRIES - 1, None),
+        (ExchangeUnavailableError("kraken: in maintenance"), MOST_TRIES, MOST_TRIES),
+        (AccountRejectedError("kraken: invalid key"), 1, 1),
+    ],
+)
+async def test_a_hiccup_does_not_end_the_start(fault: ExchangeError, times: int, tries: int | None) -> None:
+    asked, slept = 0, 0.0
+
+    async def ask() -> str:
+        nonlocal asked
+        asked += 1
+        if asked <= times:
+            raise fault
+        return "nobody"
+
+    async def sleep(seconds: float) -> None:
+        nonlocal slept
+        slept += seconds
+
+    if tries is None:
+        assert await asked_for_a_while(ask, sleep) == "nobody"
+    else:
+        with pytest.raises(CannotStartError, match=str(fault)):
+            await asked_for_a_while(ask, sleep)
+        assert asked == tries
+    assert slept < 66
 
 
 def test_what_rests_is_listed() -> None:

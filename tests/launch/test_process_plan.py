@@ -8,7 +8,8 @@ import pytest
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.sessions.paper import PaperOptions, paper_session
-from launch.supervisor.process_plan import own_processes
+from launch.supervisor.process_plan import ACCOUNTS, own_processes
+from session.session import Mode
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
 
@@ -48,6 +49,14 @@ def test_spark_starts_beside_our_own_kafka_and_waits_for_it_itself(
     assert spark.after == ()
     assert spark.awaits == words[1:]
     assert spark.command[-1 - len(words) :] == ("cep", *words)
+
+
+@pytest.mark.parametrize(("mode", "is_barred"), [("live", True), ("sandbox", True), ("paper", False)])
+def test_no_bot_runs_before_real_accounts_were_looked_at(tmp_path: Path, mode: Mode, is_barred: bool) -> None:
+    session = replace(paper_session(tmp_path, PaperOptions(None, None, None, None), Configuration()), mode=mode)
+    parts = own_processes(session, ("kafka", "mongodb"), fed=True)
+    waiting = {part.name for part in parts if ACCOUNTS in part.after}
+    assert waiting == ({part.name for part in parts if part.name.startswith("bot-")} if is_barred else set())
 
 
 def test_the_log_is_recorded_by_a_part_of_its_own_where_the_session_records(tmp_path: Path) -> None:
