@@ -48,13 +48,13 @@ def blocks_behind(path: Path, lines: int) -> Iterator[Block]:
     """The blocks behind the first `lines` of the file. Raises ImportRejectedError, also where it has no more."""
     is_empty = True
     for block in blocks(path):
-        data, line = block.data, block.line
-        while line <= lines and data:
-            _, _, data = data.partition(b"\n")
+        line, start = block.line, 0
+        while line <= lines and start < len(block.data):
+            start = block.data.find(b"\n", start) + 1 or len(block.data)
             line += 1
-        if data:
+        if start < len(block.data):
             is_empty = False
-            yield Block(line, data)
+            yield Block(line, block.data[start:] if start else block.data)
     if is_empty:
         reject(path, None, f"has no line behind the {lines} that are to be skipped")
 

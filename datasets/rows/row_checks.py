@@ -101,18 +101,25 @@ class UnreadableRows:
 
     rows: int = 0
     """All rows that were asked for, readable or not."""
+    other_rows: int = 0
+    """Those that were not. A line that became no row may be one of them, so it counts against the whole file."""
     count: int = 0
+    """Of rows that were asked for."""
+    lines: int = 0
+    """That could not even become a row."""
     first: list[str] = field(default_factory=list)
 
     def note_lines(self, rejected: Iterable[RejectedRow]) -> None:
         """Those that could not even become a row."""
         for row in rejected:
-            self.rows += 1
-            self._note(row.line, f"has another form ({row.text[:SHOWN]})")
+            self.lines += 1
+            self._name(row.line, f"has another form ({row.text[:SHOWN]})")
 
     def note_rows(self, rows: pa.Table, prices: dict[str, Floats], reasons: Reasons) -> None:
         """Those of one market with their reasons."""
-        self.rows += int((reasons != OTHER_MARKET).sum())
+        asked_for = int((reasons != OTHER_MARKET).sum())
+        self.rows += asked_for
+        self.other_rows += len(reasons) - asked_for
         places = np.flatnonzero(reasons == UNREADABLE).tolist()
         for place in places[:MOST_SHOWN]:
             cells = (
@@ -121,22 +128,23 @@ class UnreadableRows:
                 if isnan(prices[name][place])
             )
             is_timed = rows["received_time"][place].is_valid
-            self._note(
+            self._name(
                 rows["line"][place].as_py(),
                 next(cells, "has a cell that cannot be read") if is_timed else "has no time",
             )
-        self.count += max(0, len(places) - MOST_SHOWN)
+        self.count += len(places)
 
-    def _note(self, line: int, why: str) -> None:
-        self.count += 1
+    def _name(self, line: int, why: str) -> None:
         if len(self.first) < MOST_SHOWN:
             self.first.append(f"line {line} {why}")
 
     def check(self, path: Path) -> None:
         """Raises ImportRejectedError where more than half of the rows cannot be read: the file is of another kind."""
-        if 2 * self.count > self.rows:
-            counted = f"{self.count:,} of its {self.rows:,} rows cannot be read, so nothing of it is imported"
-            reject(path, None, f"{counted}: {'; '.join(self.first)}")
+        of_file = self.count + self.lines, self.rows + self.lines + self.other_rows
+        for count, rows in (of_file, (self.count, self.rows)):
+            if 2 * count > rows:
+                counted = f"{count:,} of its {rows:,} rows cannot be read, so nothing of it is imported"
+                reject(path, None, f"{counted}: {'; '.join(self.first)}")
 
 
 class Judge:
@@ -154,6 +162,7 @@ class Judge:
         """Per market that the chunk has rows of."""
         rows, originals = as_of_then(chunk.rows.combine_chunks()).combine_chunks(), chunk.originals
         self.passed_over += chunk.other_rows
+        self.unreadable.other_rows += chunk.other_rows
         self.unreadable.note_lines(chunk.rejected)
         for key, places in places_of_markets(rows):
             market = self._market_of(key)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from datasets.errors import ImportRejectedError
-from datasets.rows.file_blocks import HEAD_BYTES, LONGEST_LINE, blocks, head_of
+from datasets.rows.file_blocks import HEAD_BYTES, LONGEST_LINE, blocks, blocks_behind, head_of
 from tests.datasets.importers.read_files import zipped
 
 CENTRAL = b"PK\x01\x02"
@@ -125,3 +125,17 @@ def test_what_cannot_be_unpacked_gets_one_sentence(tmp_path: Path, case: str) ->
     with pytest.raises(ImportRejectedError) as rejected:
         list(blocks(make(tmp_path / "a.packed")))
     assert reported in str(rejected.value)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2, 199_999])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_lines_are_skipped_in_blocks_of_any_number(tmp_path: Path, lines: int, end: str) -> None:
+    """Each copied what was left of its block, so that many took minutes: 10 MB of lines are skipped here."""
+    path = tmp_path / "a.csv"
+    every = [f"{number:060}" for number in range(200_000)]
+    path.write_text("\n".join(every) + end)
+    found = list(blocks_behind(path, lines))
+    assert found[0].line == lines + 1
+    assert b"".join(block.data for block in found).decode() == "\n".join(every[lines:]) + end
+    with pytest.raises(ImportRejectedError, match="has no line behind the 200000 that are to be skipped"):
+        list(blocks_behind(path, 200_000))

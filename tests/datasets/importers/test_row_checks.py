@@ -205,3 +205,36 @@ def test_a_file_of_which_most_rows_are_unreadable_is_none_of_its_format() -> Non
         "a.csv: 4 of its 7 rows cannot be read, so nothing of it is imported: line 6 has another form (a,b); "
         "line 4 has no time; line 5 has a bid_amount that is no number, 'x'"
     )
+
+
+def checked(lines: int, other_rows: int, passed_over: int, good: int, bad: int) -> None:
+    rows = [ReadRow(1, "kraken", "BTC/USD", START, "1", "1", "2", "1", "", fault="other_market")] * other_rows
+    rows += [ReadRow(1, "kraken", "BTC/USD", START, "1", "1", "2", "1", "")] * good
+    rows += [ReadRow(1, "kraken", "BTC/USD", None, "1", "1", "2", "1", "")] * bad
+    judge = Judge(lambda key: market_of(*key))
+    (chunk,) = chunks_of(rows)
+    rejected = (RejectedRow(6, "unreadable", "a,b"),) * lines
+    list(judge.judged(Chunk(chunk.rows, chunk.originals, rejected, passed_over)))
+    judge.unreadable.check(Path("a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        # a few bad lines of a big file, of which one small market is asked for
+        ((10, 1_000, 0, 5, 0), None),
+        ((10, 0, 1_000, 5, 0), None),
+        ((10, 2, 3, 5, 0), None),
+        ((11, 2, 3, 5, 0), "11 of its 21 rows"),
+        ((0, 1_000, 0, 4, 5), "5 of its 9 rows"),
+        ((3, 0, 0, 3, 1), "4 of its 7 rows"),
+    ],
+)
+def test_lines_without_a_form_count_against_the_whole_file(
+    rows: tuple[int, int, int, int, int], said: str | None
+) -> None:
+    if said is None:
+        checked(*rows)
+        return
+    with pytest.raises(ImportRejectedError, match=said):
+        checked(*rows)
