@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -55,7 +55,8 @@ class Exchange:
             raise OrderRejectedError("no")
         amount = Amount(order.amount * self.share)
         number = str(len(self.orders))
-        fill = fill_of(self.market, order.side, amount, order.price, fill_id=number)
+        made_up = fill_of(self.market, order.side, amount, order.price, fill_id=number)
+        fill = replace(made_up, filled_at=wall_now())
         return OrderReport(number, True, amount, (fill,) if amount else ())
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

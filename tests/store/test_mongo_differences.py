@@ -104,12 +104,13 @@ async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, "opportunity-1", "buy"), await granted(store, "opportunity-1", "sell")
+    number = f"order-{buy.client_order_id}"
     assert await store.differences.orders_since("alpha", 0) == {}
-    await record_sent(store, "opportunity-1", "buy", "order-7", UNFENCED)
+    await record_sent(store, "opportunity-1", "buy", number, UNFENCED)
     await finish_leg(store, "opportunity-1", "sell", filled(sell), close, UNFENCED)
-    assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: "order-7"}
+    assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: number}
     ended = await finish_leg(store, "opportunity-1", "buy", filled(buy), close, UNFENCED)
-    assert await store.differences.orders_since("alpha", ended.times["ended"]) == {buy.client_order_id: "order-7"}
+    assert await store.differences.orders_since("alpha", ended.times["ended"]) == {buy.client_order_id: number}
     assert list(await store.differences.orders_since("beta", 0)) == [sell.client_order_id]
     assert await store.differences.orders_since("alpha", ended.times["ended"] + 1) == {}
 

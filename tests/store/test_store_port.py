@@ -116,7 +116,8 @@ async def test_repeats_change_nothing(store: TradeStore) -> None:
     assert await store.grant(ID, "buy", UNFENCED) is None
     assert await store.arbitrage(ID) == arbitrage
     assert await balances(store) == untouched
-    await record_sent(store, ID, "buy", "order-1", UNFENCED)
+    number = f"order-{buy.client_order_id}"
+    await record_sent(store, ID, "buy", number, UNFENCED)
     await record_sent(store, ID, "buy", "order-2", UNFENCED)
     once = await finish_leg(store, ID, "buy", filled(buy), close, UNFENCED)
     rows = await balances(store)
@@ -126,7 +127,7 @@ async def test_repeats_change_nothing(store: TradeStore) -> None:
     assert len(await store.fills()) == 1
     done = once.leg("buy")
     assert done is not None
-    assert (done.state, done.exchange_order_id) == ("done", "order-1")
+    assert (done.state, done.exchange_order_id) == ("done", number)
 
 
 async def test_a_fee_in_base_is_taken_from_base(store: TradeStore) -> None:
