@@ -256,10 +256,10 @@ CHECKS: Mapping[Subject, Check] = MappingProxyType(
     }
 )
 """By what they look at, in this order; the first that objects counts."""
-SETTLED_BY_BALANCES: frozenset[Subject] = frozenset({"overfilled", "steps", "price", "fee", "fee_currency"})
+SETTLED_BY_BALANCES: frozenset[Subject] = frozenset({"overfilled", "price", "fee", "fee_currency"})
 """An exchange that did move exactly that is believed; the books take any such fill. The others are never booked: they
-may be of another order, the books have no place for them, or, as a price that contradicts its cost, no balance shows
-them."""
+may be of another order, the books have no place for them, or no balance shows them: a price that contradicts its cost,
+or an amount off the step by less than what balances round."""
 
 
 def _none_held(_exchange: str) -> Collection[str]:

@@ -16,7 +16,7 @@ from simulators.matching.exchange_journal import MemoryJournal
 from simulators.matching.listings import listings_of, opening_balances
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names, Venue
-from simulators.web.subscribers import Outbox, SubscriberConnection
+from simulators.web.subscribers import Outbox, SubscriberConnection, no_notice
 
 NAMES = Names(order=lambda number, _micros: str(number), fill=lambda number, _micros: str(number))
 KEYS = Credentials("key", "c2VjcmV0", "password", "7")
@@ -63,7 +63,7 @@ def test_nothing_that_is_received_ends_the_stream(
     @settings(max_examples=300)
     @given(frames | st.text())
     def heard(text: str) -> None:
-        connection = SubscriberConnection(Outbox(web.WebSocketResponse(), None), None)
+        connection = SubscriberConnection(Outbox(web.WebSocketResponse(), None), None, None, no_notice)
         on_message(connection, text)
         assert all(isinstance(channel, str) for channel in connection.channels)
 

@@ -224,7 +224,7 @@ async def test_what_all_markets_count_goes_on_without_those_that_nobody_looks_at
         outside = await Outside.opened(tmp_path, wire, stack)
         # a stamp is the time, or one more than the last one
         outside.rounds(ROUNDS, seconds=0)
-        [bitcoin] = outside.listings(("BTC",))
+        bitcoin, *_ = outside.listings(("BTC",))
         seen, unseen = await outside.answers(bitcoin, wire.paths)
         assert unseen == seen
 
