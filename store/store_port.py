@@ -139,7 +139,7 @@ class Backtests(Protocol):
 
     async def claim_next(self, runner: str) -> BacktestJob | None:
         """Claim the oldest queued job, which is `running` from now on; one whose runner vanished is queued again,
-        until that happened `MOST_ATTEMPTS` times: then it has `failed`."""
+        until that happened `MAX_ATTEMPTS` times: then it has `failed`."""
         ...
 
     async def record_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:

@@ -10,18 +10,26 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 
 from launch.config.configuration import Configuration
 from market.decide.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "apps").glob("*.md")))
-DECISIONS = tuple(sorted((DOCS / "adr").glob("*.md")))
+INDEX = DOCS / "adr" / "README.md"
+PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "apps").glob("*.md")), INDEX)
+DECISIONS = tuple(sorted((DOCS / "adr").glob("[0-9]*.md")))
+STATUS = re.compile(
+    r"# (\d+)\. (?P<title>.+)\n\nStatus: (?P<status>(accepted|superseded by \d{4}), \d{4}-\d\d-\d\d"
+    r"(; amended by \d{4}(, \d{4})*)?)\n"
+)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONTRACTS = {one["name"]: one["layers"] for one in PROJECT["tool"]["importlinter"]["contracts"] if "layers" in one}
 ROOMS = tuple(PROJECT["tool"]["importlinter"]["root_packages"])
 FOLDERS = (*ROOMS, "tests", "benchmarks", "docker", "deploy", "docs")
+OF_OTHERS = ("ARBITRAGE_", "MATCH_")
+"""Beginnings of names in capitals that no code defines: variables that users name, and a word of SQL."""
 
 
 def name_of(page: Path) -> str:
@@ -47,6 +55,49 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_every_path_exists(page: Path) -> None:
     named = re.findall(r"`([a-z]\w*/[\w./-]*)`", page.read_text())
     assert [path for path in named if path.split("/")[0] in FOLDERS and not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=name_of)
+def test_a_decision_has_a_status_and_stands_with_it_in_the_index(decision: Path) -> None:
+    number = decision.name[:4]
+    found = STATUS.match(decision.read_text())
+    assert found, f"begin with '# {int(number)}. TITLE', an empty line and 'Status: accepted, YYYY-MM-DD'"
+    assert int(found[1]) == int(number)
+    later = [one for one in re.findall(r"\b\d{4}\b(?!-)", found["status"]) if not list(DOCS.glob(f"adr/{one}-*.md"))]
+    assert later == [], "the status names a decision that is not there"
+    assert f"| [{number}]({decision.name}) | {found['title']} | {found['status']} |" in INDEX.read_text()
+
+
+def test_constants_that_pages_and_docstrings_name_are_in_the_code() -> None:
+    """A name that was changed in the code alone leads nowhere."""
+    sources = {path: path.read_text() for room in (*ROOMS, "tests") for path in (ROOT / room).rglob("*.py")}
+    known = {
+        one
+        for text in sources.values()
+        for one in re.findall(r"\b[A-Z]+(?:_[A-Z0-9]+)+\b", re.sub(r"`[^`\n]*`", "", text))
+    }
+    named = {
+        (name_of(path), one)
+        for path, text in (sources | {page: page.read_text() for page in PAGES}).items()
+        for one in re.findall(r"`([A-Z]+(?:_[A-Z0-9]+)+)`", text)
+    }
+    assert {(path, one) for path, one in named if one not in known and not one.startswith(OF_OTHERS)} == set()
+
+
+def test_the_example_of_a_change_asks_for_the_version_that_it_sends() -> None:
+    """A version in the text is wrong as soon as anybody has changed a setting."""
+    page = (DOCS / "rest.md").read_text()
+    assert "If-Match: $VERSION" in page
+    assert not re.search(r'If-Match: "?\d', page)
+
+
+def test_a_commit_is_checked_with_the_commands_of_make_lint() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    wanted = [line.strip().replace("$(BIN)/", ".venv/bin/") for line in recipe[1].splitlines()]
+    assert [hook["entry"] for hook in hooks] == wanted
+    assert all(hook["pass_filenames"] is False for hook in hooks), "only what changed would be looked at"
 
 
 @cache
