@@ -41,7 +41,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=name_of)
+@pytest.mark.parametrize("page", [*PAGES, *DECISIONS, ROOT / "CHANGELOG.md"], ids=name_of)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if "://" not in link:
@@ -89,6 +89,13 @@ def test_the_example_of_a_change_asks_for_the_version_that_it_sends() -> None:
     page = (DOCS / "rest.md").read_text()
     assert "If-Match: $VERSION" in page
     assert not re.search(r'If-Match: "?\d', page)
+
+
+def test_the_newest_version_of_the_changelog_is_the_products() -> None:
+    unreleased, newest = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[:2]
+    assert (unreleased, newest) == ("Unreleased", PROJECT["project"]["version"])
+    images = yaml.safe_load((ROOT / "deploy/kubernetes/kustomization.yaml").read_text())["images"]
+    assert [one["newTag"] for one in images if one["name"] == "arbitrage"] == [newest]
 
 
 def test_a_commit_is_checked_with_the_commands_of_make_lint() -> None:
