@@ -8,42 +8,40 @@ from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, ORDER_TRIALS
 
 _HEAD = """# Fault matrix
 
-How the feeds and the order path handle each injected fault. Printed from the table that `tests/fault_matrix/` checks
-(`python -m tests.fault_matrix.table > docs/fault-matrix.md`): each line runs on all five simulated exchanges, with the
-feeders' connection loop and the bots' account, over real sockets.
-
-The limit is `stale_after_ms`, 3 s by default; the tests run with 1.2 s, measured on the feed's own clock.
+How feeds and the order path handle each injected fault, printed from the table that `tests/fault_matrix/` checks
+(`python -m tests.fault_matrix.table > docs/fault-matrix.md`). Every fault runs on all five simulated exchanges, with
+the feeders' connection loop and the bots' account, over real sockets. The limit is `stale_after_ms`, 3 s by default
+(the tests take 1.2 s, by the feed's own clock).
 
 ## Prices
 
-On every line and every exchange, the tests compare the published rows with the exchange's real books, step by step:
+The tests compare the published rows with the exchange's real books, step by step:
 
 * no quote stays in force for longer than the limit after its five best levels a side stopped being the exchange's, or
-  if they never were the exchange's;
+  if they never were;
 * no quote is crossed, empty or without amounts;
-* the feed is live again by itself after the fault.
+* the feed recovers by itself after the fault.
 
-*at once*: with the message, or the end of the connection, that shows the fault, without a row in between.
-*within the limit*: by the watchdog, or by the comparison with the REST book. In brackets: the counter or the reject
-reason that reports it; then the feed's status. A stream without sequence or checksum does not show a lost message: the
-comparison with REST finds the wrong book, unless it is crossed or corrected by the next messages before. The
-limit then holds where the exchange has one market; of many, each [has its turn](exchanges.md#feeds-of-many-markets).
+*at once*: with the message, or the end of the connection, that shows the fault, without a row in between. *within the
+limit*: by the watchdog, or by the comparison with REST (with many markets each [has its
+turn](exchanges.md#feeds-of-many-markets)), which finds a lost message of a stream without sequence or checksum unless
+the book is crossed or corrected before. In brackets: the counter or reject reason that reports it; then the feed's
+status.
 """
 _ORDERS = """
 ## Orders
 
-Results of placing an order and of looking it up. *rejected* and *account rejected*: there is no order; *unknown*: it
-must be looked up. On every line and every exchange: the order arrived at the exchange once; its journal has it once, or
-not at all where the look-up finds none; another order after it fills; balances are the opening ones plus fills minus
-fees, to the last digit.
+Results of placing an order, then of looking it up. *rejected*, *account rejected*: there is no order; *unknown*: it
+must be looked up. Always: the order arrived once; the exchange's journal has it once, or not at all if the look-up
+finds none; another order after it fills; balances are the opening ones plus fills minus fees, to the last digit.
 """
 
 
 _THROUGH_CCXT = """
 ## Through ccxt
 
-The same tests with `adapter = "generic"` ([any exchange](any-exchange.md)): these lines differ. ccxt has no stream of
-bitFlyer's books, which are fetched by REST: faults of streams do not concern it.
+What differs in the same tests with `adapter = "generic"` ([any exchange](any-exchange.md)). bitFlyer's books come by
+REST there: faults of streams do not concern it.
 
 ### Prices
 """
@@ -96,14 +94,15 @@ def covered() -> tuple[FaultKind, ...]:
 
 
 def _table(lines: Iterable[tuple[str, dict[str, str]]]) -> str:
-    """One column where all exchanges do the same, else what differs is said beside it."""
-    rows = ["| fault | everywhere | but |", "|---|---|---|"]
+    """One row for all faults with the same results; if exchanges differ, those that do stand beside it."""
+    faults: dict[tuple[str, str], list[str]] = {}
     for name, texts in lines:
         said = list(texts.values())
         usual = max(said, key=said.count)
         others = [f"{exchange}: {text}" for exchange, text in texts.items() if text != usual]
-        rows.append(f"| {name} | {usual} | {'<br>'.join(others)} |")
-    return "\n".join(rows) + "\n"
+        faults.setdefault((usual, "<br>".join(others)), []).append(name)
+    rows = [f"| {'; '.join(names)} | {usual} | {others} |" for (usual, others), names in faults.items()]
+    return "\n".join(["| faults | everywhere | but |", "|---|---|---|", *rows]) + "\n"
 
 
 if __name__ == "__main__":
