@@ -27,7 +27,7 @@ setup: ## environment, pinned packages, byte code, jars
 	exit 2
 
 regions: setup ## what sessions with regions need besides: MirrorMaker's jars (11 MB)
-	@$(BIN)/python -m launch.cli.setup_command regions
+	@$(BIN)/python -m launch.commands.setup regions
 
 paper: setup ## start everything on paper and print the address of the dashboard
 	@$(BIN)/arbitrage paper

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from backtest.profile_recordings import Recording, check_enough
 from backtest.replay_profiles import FEE_RATE, RecordedMarket, ReplayProfile
-from datasets.errors import ImportRejectedError
-from datasets.rows.quote_rows import Rejections, reject
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.instruments.markets import Market
@@ -24,6 +22,8 @@ from pricefeeds.recording.feed_recording import (
     recorded_folders,
 )
 from streams.message_format import WireError, mark_of, quote_of, row_of
+from tick_sets.errors import ImportRejectedError
+from tick_sets.rows.quote_rows import Rejections, reject
 
 SETTLEMENT_CURRENCY = "USD"
 TRADED_UNITS = Decimal(10)

@@ -8,12 +8,12 @@ from itertools import groupby
 from pathlib import Path
 
 from backtest.replay_profiles import RecordedMarket, ReplayProfile
-from datasets.errors import ImportRejectedError
-from datasets.importers.hftbacktest import book_tickers
-from datasets.importers.lean import quote_bars
-from datasets.rows.quote_rows import Rejections, reject
 from market.instruments.markets import Market
 from market.prices.quotes import FeedMark, Quote
+from tick_sets.errors import ImportRejectedError
+from tick_sets.importers.hftbacktest import book_tickers
+from tick_sets.importers.lean import quote_bars
+from tick_sets.rows.quote_rows import Rejections, reject
 
 
 @dataclass(frozen=True, slots=True)

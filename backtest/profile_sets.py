@@ -10,13 +10,13 @@ import pyarrow as pa
 from backtest.own_recordings import load_own_recording
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import ReplayProfile, profile_for
-from datasets.ticksets.manifest import MANIFEST, ImportedSource, Manifest, read_manifest
-from datasets.ticksets.tick_set import TickSet, open_tick_set
-from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.money import text_of
 from market.prices.quotes import FeedMark, Level, Quote
 from streams.message_format import levels_text
+from tick_sets.sets.builder import TickSetBuilder
+from tick_sets.sets.manifest import MANIFEST, ImportedSource, Manifest, read_manifest
+from tick_sets.sets.schema import SOURCE_SCHEMA
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 CHUNK_ROWS = 50_000
 

@@ -6,8 +6,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from datasets.ticksets.manifest import MANIFEST
-from datasets.ticksets.tick_set import TickSet
+from tick_sets.sets.manifest import MANIFEST
+from tick_sets.sets.tick_set import TickSet
 
 PROJECT = Path(__file__).resolve().parent.parent
 PACKAGES = ("cross-exchange-arbitrage", "pyspark", "pyarrow", "numpy", "numba", "pandas", "matplotlib")

@@ -8,15 +8,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from datasets.errors import ImportRejectedError
-from datasets.importers.hftbacktest import TickerSource
-from datasets.rows.special_files import check_kind
-from datasets.ticksets.manifest import Manifest
 from market.decide.settings import Settings
 from market.instruments.assets import Assumption, identity_fault
 from market.instruments.contracts import known_contract
 from market.instruments.markets import Market
 from market.money import BPS, text_of
+from tick_sets.errors import ImportRejectedError
+from tick_sets.importers.hftbacktest import TickerSource
+from tick_sets.rows.special_files import check_kind
+from tick_sets.sets.manifest import Manifest
 
 FEE_RATE = Decimal("0.0010")
 """10 bps a side, the order of a common taker tier."""

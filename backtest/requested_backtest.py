@@ -7,20 +7,20 @@ from decimal import Decimal
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
-from backtest.backtest_parameters import Balances, FeeTier, Latency, Parameters
 from backtest.own_recordings import WORTH
+from backtest.parameters import Balances, FeeTier, Latency, Parameters
 from backtest.replay_profiles import FEE_RATE, ReplayProfile, profile_of
 from backtest.result.quote_spacing import default_quote_age_ms, spacing_of
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
-from datasets.errors import ImportRejectedError
-from datasets.ticksets.exchange_times import feed_delays
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import TickSet, batches
-from datasets.ticksets.tick_set_problems import nothing_to_compare
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.money import BPS, decimal_of, floor_to_step
 from market.validation_messages import error_text
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.exchange_times import feed_delays
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.problems import nothing_to_compare
+from tick_sets.sets.tick_set import TickSet, batches
 
 AGE = "max_quote_age_ms"
 LONGEST_LATENCY_MS = 60_000.0

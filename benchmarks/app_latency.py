@@ -55,7 +55,16 @@ def main() -> None:
         with made_up_session(rate), tempfile.TemporaryDirectory() as scratch:
             app = Path(scratch) / "means.app"
             app.write_text(TEXT)
-            words = (sys.executable, "-m", "launch.cli.main", "app", "run", str(app), "--json", f"{scratch}/rows.jsonl")
+            words = (
+                sys.executable,
+                "-m",
+                "launch.commands.main",
+                "app",
+                "run",
+                str(app),
+                "--json",
+                f"{scratch}/rows.jsonl",
+            )
             with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as command:
                 if command.stdout is None or not any(READY_ALONE in line for line in command.stdout):
                     raise SystemExit("the app did not start")

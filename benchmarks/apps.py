@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.siddhi_peer import SiddhiResult, siddhi_results
-from cep.engine.stream_engine import StreamEngine
-from cep.language.app_parser import parse_app
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.language.app_parser import parse_app
 
 Row = tuple[str, float, int]
 """Symbol, price, time in milliseconds."""

@@ -28,9 +28,9 @@ from market.trade.leases import UNFENCED
 from market.trade.order_results import result_of
 from session.clock import SystemClock, wall_now
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
+from store.server.client import connect, database_of
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import connect, database_of
 from tests.services import embedded_kafka, embedded_mongodb
 from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 from tests.ui.pages.browser import ARGUMENTS, CHROMIUM, prepare

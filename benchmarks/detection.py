@@ -75,7 +75,7 @@ async def detection(session: Session) -> AsyncIterator[psutil.Process]:
     write_atomically(session.home / "run.json", session.to_json())
     write_logins(session.home, "cep", login_of(session.kafka), None)
     os.environ["ARBITRAGE_HOME"] = str(session.home)
-    with running(sys.executable, "-m", "launch.cli.main", "cep", log=session.home / "cep.log") as process:
+    with running(sys.executable, "-m", "launch.commands.main", "cep", log=session.home / "cep.log") as process:
         async with asyncio.timeout(START_SECONDS):
             await until_ready(session.home, ("cep",))
         yield process

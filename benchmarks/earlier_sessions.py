@@ -19,6 +19,7 @@ from benchmarks.processes import running
 from launch.setup.data_layout import database_name
 from launch.setup.login_files import own_logins
 from market.time_units import MICROSECONDS
+from store.server.client import Database, Document
 from store.server.documents import (
     ARBITRAGES,
     EPISODES,
@@ -30,7 +31,6 @@ from store.server.documents import (
 )
 from store.server.embedded_mongod import EmbeddedMongod
 from store.server.indexes import RETENTION_SECONDS
-from store.server.mongo_client import Database, Document
 from store.server.system_client import system_client
 from streams.broker.embedded_broker import free_ports
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.live_path import END_SECONDS, paper, until_ready
 from benchmarks.regions import REGIONS, START_SECONDS, TRADING
-from launch.regions.control_socket import command_carrier
-from launch.regions.region_sessions import region_home
+from launch.regions.network.control_socket import command_carrier
+from launch.regions.sessions import region_home
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
@@ -27,8 +27,8 @@ from session.clock import SystemClock, steady_now
 from session.session import Session
 from session.simulated_market import MARKETS
 from store.errors import StoreUnavailableError
-from store.mongo.mongo_store import MongoTradeStore, open_store
-from store.store_port import TradeStore
+from store.mongo.store import MongoTradeStore, open_store
+from store.port import TradeStore
 
 POLL_SECONDS = 0.05
 SETTLE_SECONDS = 20.0

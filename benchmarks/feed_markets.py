@@ -14,7 +14,7 @@ import orjson
 
 from benchmarks.market_feeds import MarketsCost
 from benchmarks.processes import running
-from simulators.simulator_server import EXCHANGES
+from simulators.server import EXCHANGES
 from streams.broker.embedded_broker import free_ports
 
 PATIENCE_SECONDS = 120.0
@@ -28,7 +28,7 @@ def main() -> None:
     arguments = parser.parse_args()
     (port,) = free_ports(1)
     with tempfile.TemporaryDirectory() as home:
-        server = (sys.executable, "-m", "simulators.simulator_server", "--home", home, "--port", str(port))
+        server = (sys.executable, "-m", "simulators.server", "--home", home, "--port", str(port))
         with running(*server, "--no-limits"):
             _print_table(arguments, home, port)
     print("load average", *(f"{load:.2f}" for load in os.getloadavg()), f"on {os.cpu_count()} cores")

@@ -25,12 +25,12 @@ from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connect
+from store.server.client import connect
 from streams.message_format import quote_row
 from streams.records import Record
 from streams.topics import TICKS
 from tests.ui.samples import NOWHERE
-from ui.live.live_snapshot import Ledger
+from ui.live.snapshot import Ledger
 from ui.stream.live_clients import LiveClient
 from ui.stream.live_hub import BOOKS_SECONDS, FETCH_WAIT_SECONDS, PULSE_SECONDS, LiveHub
 from ui.stream.live_messages import ledger_message

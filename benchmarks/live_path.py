@@ -45,7 +45,7 @@ from session.clock import SystemClock, steady_now, wall_now
 from session.processes import ProcessKind
 from session.session import Session
 from session.simulated_market import MARKETS
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from streams.broker.embedded_broker import free_ports
 from streams.topic_admin import client_settings
 from streams.topic_reader import TopicReader
@@ -105,7 +105,7 @@ def paper(
     [port] = free_ports(1)
     words = ["paper", "--market", market, "--port", str(port), *more]
     words += [] if seconds is None else ["--seconds", str(seconds)]
-    command = (sys.executable, "-m", "launch.cli.main", *words, "--json", str(home / "summary.json"))
+    command = (sys.executable, "-m", "launch.commands.main", *words, "--json", str(home / "summary.json"))
     with (home / "said.txt").open("w") as said:
         environment = os.environ | {"ARBITRAGE_HOME": str(home)}
         process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, text=True, env=environment)

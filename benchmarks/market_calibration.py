@@ -28,7 +28,7 @@ from benchmarks.simulated_tracks import SimulatedTrack, simulated_tracks
 from exchanges.simulated_markets import taker_fees
 from market.money import BPS
 from session.simulated_market import MARKETS, MarketName
-from simulators.simulator_server import STEP_SECONDS
+from simulators.server import STEP_SECONDS
 
 MIN_NET_BPS = 5.0
 """The default threshold."""

@@ -16,8 +16,8 @@ from market.instruments.markets import Market
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
-from pricefeeds.feed.feed_session import FeedSession
-from pricefeeds.feed.feed_source import FeedSource
+from pricefeeds.feed.session import FeedSession
+from pricefeeds.feed.source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder

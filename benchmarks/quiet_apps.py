@@ -24,7 +24,7 @@ import psutil
 from benchmarks.detection import broker, write
 from benchmarks.generated_ticks import GeneratedTicks, markets
 from benchmarks.processes import cpu_seconds
-from cep.resident.worker_progress import worker_progress
+from cep.apps.resident.worker_progress import worker_progress
 from launch.setup.data_dir import home_folder, read_session, write_atomically
 from launch.setup.login_files import with_logins, write_logins
 from session.logins import login_of
@@ -137,7 +137,7 @@ def main() -> None:
     with session, tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "rows.jsonl"
         files = list(written(Path(scratch), arguments.apps))
-        words = (sys.executable, "-m", "launch.cli.main", "app", "run", *files, "--json", str(out))
+        words = (sys.executable, "-m", "launch.commands.main", "app", "run", *files, "--json", str(out))
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as command:
             if command.stdout is None or not any(READY in line for line in command.stdout):
                 raise SystemExit("the apps did not start; does a session run?")

@@ -20,8 +20,8 @@ from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS, Level, Quote
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import FeedEndpoints
-from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.rest_reader import rest_reader
+from pricefeeds.feed.session import FeedSession
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, NoRecorder, RecordingLimits

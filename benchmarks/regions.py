@@ -21,15 +21,15 @@ import psutil
 
 from benchmarks.live_path import END_SECONDS, Parts, paper, until_ready
 from benchmarks.percentiles import percentiles_text
-from launch.regions.region_links import OTHER_ROUND_TRIP_MS, ROUND_TRIPS_MS
-from launch.regions.region_sessions import region_home
+from launch.regions.network.links import OTHER_ROUND_TRIP_MS, ROUND_TRIPS_MS
+from launch.regions.sessions import region_home
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.trade.arbitrages import Arbitrage
 from session.clock import SystemClock
 from session.simulated_market import MARKETS
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 
 REGIONS = ("us", "eu", "jp")
 TRADING = "trading on paper"

@@ -11,7 +11,7 @@ from simulators.market.chosen_market import ChosenMarket
 from simulators.market.ladders import Ladder
 from simulators.market.market_prices import MarketPrices
 from simulators.matching.listings import Listing, listings_of
-from simulators.simulator_server import STEP_SECONDS
+from simulators.server import STEP_SECONDS
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
 _DEPTH_EVERY = 26

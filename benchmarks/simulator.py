@@ -92,7 +92,7 @@ async def _simulated(home: Path, seconds: float) -> tuple[list[Heard], float]:
     with running(
         sys.executable,
         "-m",
-        "simulators.simulator_server",
+        "simulators.server",
         *("--home", str(home), "--port", str(port), "--market", "storm"),
     ) as server:
         share = await _share(server, [partial(_follow_book, port, one) for one in heard], seconds)

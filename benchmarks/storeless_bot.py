@@ -43,10 +43,10 @@ from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing, markets_by_symbol
+from market.trade.unwinding import advancing, markets_by_symbol
 from session.clock import SystemClock, steady_now, wall_now
 from session.session import Session
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from streams.topic_reader import TopicReader
 from streams.topics import OPPORTUNITIES, SPREADS
 

@@ -72,7 +72,7 @@ def _swept(folder: Path, name: str, values: list[str]) -> Run:
     (home / "ticks" / "quotes").symlink_to(tick_set_folder(folder / "quotes"))
     if JARS.is_dir():
         (home / "jars").symlink_to(JARS)
-    words = [sys.executable, "-m", "launch.cli.main", "sweep", "quotes", "--json", str(folder / f"{name}.json")]
+    words = [sys.executable, "-m", "launch.commands.main", "sweep", "quotes", "--json", str(folder / f"{name}.json")]
     for parameter, value in zip(("min_net_bps", "latency_ms", "max_notional"), values, strict=True):
         words += ["--grid", f"{parameter}={value}"]
     words += ["--set-value", f"max_quote_age_ms={MAX_AGE_MS}"]

@@ -31,7 +31,7 @@ from exchanges.orders.ccxt_account import open_session_account
 from launch.sessions.summary import balance_differences
 from session.clock import SystemClock, steady_now
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 
 FRESH_SECONDS = 0.25
 END_SECONDS = 10.0

@@ -17,9 +17,9 @@ import orjson
 from pydantic import TypeAdapter
 
 from benchmarks.trading_services import read_terms
-from bots.bot_loop import BotLoop
 from bots.decide.state_cache import StateCache
 from bots.lease_keeper import LeaseKeeper, holder_name
+from bots.loop import BotLoop
 from bots.subscriptions import Signal
 from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import open_session_account
@@ -31,14 +31,14 @@ from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
-from market.trade.leg_planning import client_order_id, markets_by_symbol
 from market.trade.reservation_state import SIDES
 from market.trade.reservations import Reservation, ReservationResult
+from market.trade.unwinding import client_order_id, markets_by_symbol
 from session.clock import wall_now
 from session.session import Session
 from session.tasks import run_all
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 
 StepName = Literal["reserved", "sent", "closed"]
 FLOOR = "floor"

@@ -83,7 +83,7 @@ def simulated_exchanges(home: Path) -> Iterator[tuple[int, psutil.Process]]:
     command = (
         sys.executable,
         "-m",
-        "simulators.simulator_server",
+        "simulators.server",
         "--home",
         str(home),
         "--port",

@@ -37,7 +37,7 @@ from benchmarks.trading_services import (
 from market.decide.settings import Settings
 from session.clock import SystemClock
 from session.session import Session
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 
 PATIENCE_SECONDS = 10.0
 """The next one follows then, whatever became of the last."""

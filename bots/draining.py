@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 
-from bots.bot_loop import BotLoop
+from bots.loop import BotLoop
 from session.tasks import run_until_first
 
 

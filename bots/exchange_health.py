@@ -10,7 +10,7 @@ from bots.decide.state_cache import StateCache
 from market.decide.circuit_breaker import Failure, FailureKind
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
-from store.store_port import Overview, TradeStore
+from store.port import Overview, TradeStore
 
 ROUND_SECONDS = 0.5
 MAX_PENDING_FAILURES = 1_000

@@ -13,7 +13,7 @@ from market.time_units import MICROSECONDS
 from market.trade.leases import LEASE_SECONDS, Actor, Lease, decided_partition
 from session.clock import SystemClock, steady_now
 from store.errors import FencedOutError, StoreUnavailableError
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bots.decide.state_cache import StateCache
 from market.trade.leases import NO_BOT, Actor, Veto
 from session.clock import SystemClock
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 ROUND_SECONDS = 0.25
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cep.detection.detection_job import probed, start_opportunities
+from cep.detection.job import probed, start_opportunities
 from cep.detection.log_start import Checkpoint, LogStart
 from cep.detection.market_layout import layout_of
 from cep.detection.window_query import start_spreads

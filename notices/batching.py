@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
 from session.notices import Destination
-from store.operations.mongo_notices import QueuedNotice
+from store.operations.notices import QueuedNotice
 
 MINUTE = 60 * MICROSECONDS
 MAX_IN_ONE = 50

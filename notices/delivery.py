@@ -10,12 +10,12 @@ from market.time_units import MICROSECONDS
 from notices.batching import batch_name, next_batch
 from notices.channels.sender_port import Sender
 from notices.errors import DestinationRejectedError, DestinationUnavailableError
-from notices.notice_messages import NoticeMessage
+from notices.messages import NoticeMessage
 from session.backoff import CHANCE, jittered
 from session.clock import wall_now
 from session.notices import Destination
 from session.session import Mode
-from store.operations.mongo_notices import MongoNotices, QueuedNotice
+from store.operations.notices import MongoNotices, QueuedNotice
 from store.server.change_streams import read_until_reachable
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0

@@ -3,7 +3,7 @@
 from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Health
 from market.money import text_of
-from notices.notice_format import exchange_name
+from notices.format import exchange_name
 from session.notices import Notice
 from store.server.documents import SettingsVersion
 

@@ -10,7 +10,7 @@ from market.money import total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from notices.difference_notices import notice_of_reduce_only, notices_of_difference, notices_of_terms
-from notices.notice_format import date_and_time, plural, signed_money
+from notices.format import date_and_time, plural, signed_money
 from notices.ongoing_alerts import AlertWatch, faults_now
 from notices.routing import is_wanted
 from notices.trade_notices import notices_of_arbitrage
@@ -20,7 +20,7 @@ from session.disk_space import known_free_bytes
 from session.notices import Destination, Notice
 from session.session import Session
 from session.tasks import run_all
-from store.operations.mongo_notices import NoticePosition
+from store.operations.notices import NoticePosition
 from store.queries.notice_events import CurrentState, NoticeEvent, NoticeEventFollower, NoticeEventReader
 from store.server.change_streams import read_until_reachable
 from store.server.documents import SettingsVersion

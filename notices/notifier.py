@@ -3,7 +3,7 @@ check of ongoing alerts a second for all of them."""
 
 from collections.abc import Callable, Mapping
 
-from notices.channels.channel_secrets import Secrets
+from notices.channels.secrets import Secrets
 from notices.channels.senders import opened_senders
 from notices.delivery import Delivery
 from notices.event_reader import EventReader

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
-from notices.notice_format import exchange_name
+from notices.format import exchange_name
 from session.disk_space import megabytes
 from session.notices import Notice, NoticeKind
 from session.session import Session

@@ -2,7 +2,7 @@
 
 from market.money import BPS, ZERO, text_of
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, Transition
-from notices.notice_format import exact, exchange_name, named, signed_bps, signed_money
+from notices.format import exact, exchange_name, named, signed_bps, signed_money
 from session.notices import Notice, NoticeKind
 
 SINGLE = "single_leg"

@@ -3,7 +3,7 @@
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings, TradingState
 from market.money import text_of
-from notices.notice_format import clock_time, exchange_name, plural, signed_money
+from notices.format import clock_time, exchange_name, plural, signed_money
 from session.notices import Notice
 from store.mongo.risk_counters import RiskCounters, day_of
 from store.server.documents import SettingsVersion

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from datasets.ticksets.log_parts import LogParts
 from pricefeeds.log_recorder import POLL_SECONDS, log_folder
 from pricefeeds.recording.feed_recorder import recordings_folder
 from pricefeeds.recording.pending_rows import PendingRows
@@ -14,6 +13,7 @@ from session.session import Session
 from streams.errors import StreamError
 from streams.records import Position
 from streams.topic_reader import TopicReader
+from tick_sets.sets.log_parts import LogParts
 
 FOLDER = "apps"
 

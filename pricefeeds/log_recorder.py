@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Protocol
 
-from datasets.ticksets.log_parts import LogParts
 from market.time_units import MICROSECONDS
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.recording.feed_recorder import recordings_folder
@@ -19,6 +18,7 @@ from streams.message_format import WireError, row_of
 from streams.records import Record
 from streams.topic_reader import TopicReader
 from streams.topics import OPPORTUNITIES, TICKS
+from tick_sets.sets.log_parts import LogParts
 
 POLL_SECONDS = 1.0
 MARGIN = 300 * MICROSECONDS

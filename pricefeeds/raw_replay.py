@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import get_args
 
-from datasets.errors import ImportRejectedError
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedStatus
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedError
-from pricefeeds.feed.feed_session import UNEXPECTED
+from pricefeeds.feed.session import UNEXPECTED
 from pricefeeds.quoting.symbol_feed import LATE_SECONDS, Row, SymbolFeed
 from pricefeeds.recording.feed_recording import (
     PartEnd,
@@ -25,6 +24,7 @@ from pricefeeds.recording.feed_recording import (
 from pricefeeds.wire.generic_books import GenericBooks
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, WireOutput
+from tick_sets.errors import ImportRejectedError
 
 MakeConversation = Callable[[Market], Conversation]
 """A new Conversation, as on a new connection. Raises FeedRejectedError."""

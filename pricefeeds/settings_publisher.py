@@ -12,9 +12,9 @@ from pricefeeds.feed.startup_retry import retry_until_available
 from session.clock import Clock, SystemClock
 from session.session import Session
 from session.tasks import run_all
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
+from store.port import TradeStore
 from store.queries.trade_reader import TradeReader, open_reader
-from store.store_port import TradeStore
 from streams.last_sequences import newest_settings_rows
 from streams.message_format import row_of
 from streams.records import Record

@@ -15,16 +15,16 @@ HEALTH = "health"
 """Progress of Spark's queries (`streams.query_progress`); key: query. Trading does not depend on it."""
 
 APPS = "apps"
-"""Rows of stream apps (`cep.hosts.app_messages`); key: app. A partition has what came of that partition of the topic
-that the app reads."""
+"""Rows of stream apps (`cep.apps.hosts.app_messages`); key: app. A partition has what came of that partition of
+the topic that the app reads."""
 
 APP_TOPICS = "app-"
 """What the names of topics begin with that apps may have in the session's Kafka: their input logs, and others that an
-operator allows (`cep.hosts.kafka_addresses`)."""
+operator allows (`cep.apps.hosts.kafka_addresses`)."""
 
 APP_INPUT = f"{APP_TOPICS}input-"
-"""What the name of every app's own input log begins with (`cep.hosts.input_log`); key: the app. As many partitions as
-`ticks`, and a base is in the same one."""
+"""What the name of every app's own input log begins with (`cep.apps.hosts.input_log`); key: the app. As many
+partitions as `ticks`, and a base is in the same one."""
 
 QUOTES = "quotes"
 """Sessions with regions alone: the rows that feeds of this region wrote, as they are in `ticks`, partition by
@@ -32,7 +32,7 @@ partition. Mirrors of other regions copy it into their own `ticks`, and nothing 
 
 SHARED = "shared"
 """Sessions with regions alone: what apps of this region wrote to their GLOBAL streams and tables
-(`cep.hosts.shared_rows`); key: the app's label. Mirrors of other regions copy it into their own `shared-in`, and
+(`cep.apps.hosts.shared_rows`); key: the app's label. Mirrors of other regions copy it into their own `shared-in`, and
 nothing else: no row comes back."""
 SHARED_IN = "shared-in"
 """Sessions with regions alone: rows of `shared` of all other regions, in the order in which they came here; a row has

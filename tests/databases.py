@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
+from store.server.client import connect
 from store.server.documents import COLLECTIONS
-from store.server.mongo_client import connect
 
 _FREE: dict[str, list[str]] = {}
 """Server → names of empty databases that nobody of this process uses."""

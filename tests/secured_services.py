@@ -11,7 +11,7 @@ import pytest
 
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.regions.regions_apart import store_of
+from launch.regions.apart import store_of
 from launch.setup.authority_folder import AuthorityFiles
 from launch.setup.data_dir import home_folder, read_session
 from launch.setup.jars import broker_classpath
@@ -21,11 +21,11 @@ from session.certificate_issuing import SERVER_DAYS, moment_of
 from session.clock import wall_now
 from session.logins import Address, Login
 from store.errors import StoreError
+from store.server.client import connect
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
-from store.server.mongo_client import connect
 from store.server.replica_set import REPLICA_SET
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
-from streams.broker.topic_access import jaas_of
+from streams.broker.kafka_users import jaas_of
 from tests.service_process import ServiceProcess
 from tests.services import LOGIN, MONGODB_KEY, START_SECONDS, wait_primary
 from tests.tls_server import made_certificates

@@ -61,8 +61,9 @@ def test_the_clock_alone_reads_time() -> None:
     ("first", "second", "is_wrong"),
     [
         (("market/a/orders.py", ""), ("bots/a/orders.py", ""), True),
+        (("market/a/orders.py", ""), ("bots/b/orders.py", ""), False),
         (("market/a/errors.py", ""), ("bots/a/errors.py", ""), False),
-        (("pricefeeds/wire/kraken.py", ""), ("exchanges/orders/kraken.py", ""), False),
+        (("simulators/kraken/orders.py", ""), ("exchanges/kraken/orders.py", ""), False),
         (("market/a/one.py", "class Book: ..."), ("bots/a/two.py", "class Book: ..."), True),
         (("market/a/one.py", "class _Book: ..."), ("bots/a/two.py", "class _Book: ..."), False),
         (("market/a/one.py", "class Book: ..."), ("bots/a/two.py", "class Books: ..."), False),
@@ -77,4 +78,4 @@ def test_a_folder_is_read_at_a_glance_and_lies_near() -> None:
     many = [Module(Path(f"market/trade/m{number}.py"), "") for number in range(MOST_FILES + 1)]
     assert broken(many[:-1]) == []
     assert broken(many) != []
-    assert wrong("", "market/a/b/c.py")
+    assert wrong("", "market/a/b/c/d.py")

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from datasets.rows.quote_rows import level_of as imported_level
 from exchanges.order_port import AnswerNotUnderstoodError, number_in
 from exchanges.paper.paper_journal import JournalRow
-from launch.cli.command_arguments import decimal_number
+from launch.commands.options.arguments import decimal_number
 from pricefeeds.errors import FrameRejectedError
 from pricefeeds.wire.frames import level_of
 from simulators.matching.order_records import RequestRejectedError
@@ -17,6 +16,7 @@ from simulators.web.exchange_gateway import decimal_field
 from store.errors import StoreError
 from store.server.documents import amount_of
 from streams.message_format import levels_of
+from tick_sets.rows.quote_rows import level_of as imported_level
 
 EDGES: dict[str, tuple[Callable[[str], Any], type[Exception]]] = {
     "an exchange's answer": (lambda text: number_in({"price": text}, "price"), AnswerNotUnderstoodError),

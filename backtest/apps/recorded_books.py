@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from backtest.verify.recorded_session import RecordedSession
-from cep.hosts.input_log import SourceRow
-from cep.hosts.product_streams import STORE, ProductStream
-from cep.hosts.trading_rows import base_of, fill_row, rejection_row, trade_rows
+from cep.apps.hosts.input_log import SourceRow
+from cep.apps.hosts.product_streams import STORE, ProductStream
+from cep.apps.hosts.trading_rows import base_of, fill_row, rejection_row, trade_rows
 from streams.topics import partition_of
 
 _Found = tuple[int, Mapping[str, Any]]

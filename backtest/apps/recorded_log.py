@@ -15,14 +15,14 @@ from backtest.apps.recorded_messages import (
     recorded_ticks,
 )
 from backtest.verify.recorded_session import RecordedSession
-from cep.hosts.hosted_app import AppSource
-from cep.hosts.input_log import TABLES, InputPlace, SourceRow, input_message, source_row
-from cep.hosts.product_streams import STORE, ProductStream, read_streams
-from cep.hosts.row_merge import by_time
-from datasets.ticksets.log_parts import LogParts
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.input_log import TABLES, InputPlace, SourceRow, input_message, source_row
+from cep.apps.hosts.product_streams import STORE, ProductStream, read_streams
+from cep.apps.hosts.row_merge import by_time
 from pricefeeds.input_recorder import kept_folder
 from streams.message_format import row_of
 from streams.topics import OPPORTUNITIES, TICKS
+from tick_sets.sets.log_parts import LogParts
 
 RECORDED = (TICKS, OPPORTUNITIES, STORE)
 """What of a session is recorded; `spreads` and `health` are not."""

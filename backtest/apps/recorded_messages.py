@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from backtest.verify.recorded_session import OPPORTUNITIES, RecordedSession
-from datasets.ticksets.log_tick_set import WHOLE
-from datasets.ticksets.tick_set import TickSet, read_ticks
 from streams.message_format import row_of
 from streams.mirrored_rows import REPEATED
 from streams.topics import partition_of
+from tick_sets.sets.log_tick_set import WHOLE
+from tick_sets.sets.tick_set import TickSet, read_ticks
 
 LOG_COLUMNS = [
     *("offset", "kind", "exchange", "symbol", "bid", "bid_amount", "ask", "ask_amount"),

@@ -15,14 +15,14 @@ from pyspark.sql import functions as F
 from backtest.detect.detection_counts import BITS, BaseCounts, RunCounts
 from backtest.detect.detection_pieces import pieces_of
 from backtest.detect.detection_task import DetectionTask
+from cep.detection.kernel.hits import HIT_TYPE, spreads_of_hits
+from cep.detection.kernel.log import SettingsInForce, settings_in_force
 from cep.detection.market_layout import Layout, layout
 from cep.detection.opportunity_messages import opportunity_json
-from cep.kernel.kernel_hits import HIT_TYPE, spreads_of_hits
-from cep.kernel.kernel_log import SettingsInForce, settings_in_force
-from datasets.ticksets.exchange_times import feed_delays, trusted_markets
-from datasets.ticksets.tick_set import TickSet
 from market.decide.settings import Settings
 from streams.message_format import settings_row
+from tick_sets.sets.exchange_times import feed_delays, trusted_markets
+from tick_sets.sets.tick_set import TickSet
 
 K = TypeVar("K", int, str, tuple[str, str])
 
@@ -58,7 +58,7 @@ def detected(spark: SparkSession, tick_set: TickSet, settings: Settings | None, 
 
 
 def hits(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None) -> DataFrame:
-    """What `detected` writes its messages from, as `cep.kernel.kernel_hits.HIT_TYPE`."""
+    """What `detected` writes its messages from, as `cep.detection.kernel.hits.HIT_TYPE`."""
     task = _task(spark, tick_set, settings, pieces)
     count = len(task.pieces)
     return spark.range(0, count, 1, max(count, 1)).mapInArrow(task.hits, HIT_TYPE)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cep.detection.kernel.log import KernelLog, KernelResult, new_ids
+from cep.detection.kernel.records import NONE
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import KernelLog, KernelResult, new_ids
-from cep.kernel.kernel_records import NONE
 
 Sequences = tuple[int, ...]
 BITS = 1 << 64

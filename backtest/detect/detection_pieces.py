@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from cep.detection.kernel.log import COLUMNS, DOCUMENT, SEEN, KernelLog, KernelResult, SettingsInForce
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import COLUMNS, DOCUMENT, SEEN, KernelLog, KernelResult, SettingsInForce
-from datasets.rows.arrow_columns import MarketKey
-from datasets.ticksets.exchange_times import seen_times
-from datasets.ticksets.manifest import Partition
-from datasets.ticksets.tick_set import TickSet, read_opening, read_ticks
+from tick_sets.rows.arrow_columns import MarketKey
+from tick_sets.sets.exchange_times import seen_times
+from tick_sets.sets.manifest import Partition
+from tick_sets.sets.tick_set import TickSet, read_opening, read_ticks
 
 
 @dataclass(frozen=True, slots=True)

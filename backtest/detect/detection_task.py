@@ -10,9 +10,9 @@ import pyarrow as pa
 from backtest.detect.detection_counts import LogCounts, RunCounts
 from backtest.detect.detection_pieces import Piece, SearchedGroup, searched_groups
 from backtest.detect.detection_texts import RowTexts
+from cep.detection.kernel.log import KernelResult, SettingsInForce
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import KernelResult, SettingsInForce
-from datasets.rows.arrow_columns import MarketKey
+from tick_sets.rows.arrow_columns import MarketKey
 
 QUOTE_FIELDS = (
     "exchange",

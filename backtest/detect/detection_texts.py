@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from datasets.ticksets.tick_set import read_ticks
+from tick_sets.sets.tick_set import read_ticks
 
 _TEXTS = ("exchange", "symbol", "bid", "bid_amount", "ask", "ask_amount", "bids", "asks")
 _NUMBERS = ("offset", "sequence", "exchange_time", "received_time")

@@ -9,7 +9,7 @@ import gc
 from pyspark.daemon import manager
 
 from backtest.detect.detection_task import DetectionTask
-from cep.kernel.kernel_log import load_kernel
+from cep.detection.kernel.log import load_kernel
 
 TASK = DetectionTask
 """What the workers will be sent."""

@@ -5,16 +5,16 @@ fractions.
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from backtest.backtest_parameters import Balances, Parameters
+from backtest.parameters import Balances, Parameters
 from backtest.report.trade_lines import ends_of
 from backtest.result.backtest_result import BacktestResult
 from backtest.result.performance import MarkedInventory, Performance, Ratio
 from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
 from backtest.result.quote_spacing import MarketSpacing
 from backtest.result.trading_outcome import Lifetime, TradingOutcome
-from datasets.ticksets.exchange_times import FeedDelay
 from market.money import BPS, optional_text, text_of
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
+from tick_sets.sets.exchange_times import FeedDelay
 
 
 def result_document(result: BacktestResult) -> dict[str, object]:

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import RowGroup, TickSet, batches, is_of_market, read_opening, read_ticks, row_groups
 from market.instruments.markets import Market
 from market.money import BoundedDecimal, decimal_of
 from market.time_units import MICROSECONDS
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.tick_set import RowGroup, TickSet, batches, is_of_market, read_opening, read_ticks, row_groups
 
 INTERVALS = (86_400 * MICROSECONDS, 3_600 * MICROSECONDS, 60 * MICROSECONDS)
 """A day, an hour, a minute."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from backtest.backtest_parameters import FeeTier, Latency, Parameters
+from backtest.parameters import FeeTier, Latency, Parameters
 from backtest.result.data_quality import MarketQuality
 from backtest.result.performance import Performance, share_of
 from backtest.result.quote_ages import quote_age_words
@@ -19,11 +19,11 @@ from backtest.result.quote_spacing import (
     rate_words,
 )
 from backtest.result.trading_outcome import TradingOutcome
-from datasets.ticksets.exchange_times import FeedDelay
-from datasets.ticksets.manifest import Manifest
 from market.accounting.equity_curve import thinned
 from market.money import BPS, ZERO, text_of
 from session.backtest_requests import BacktestFigures
+from tick_sets.sets.exchange_times import FeedDelay
+from tick_sets.sets.manifest import Manifest
 
 if TYPE_CHECKING:  # reading results needs neither Spark nor the kernel
     from backtest.detect.batch_detection import DetectionSummary

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.rows.arrow_columns import coded, places_of_markets
-from datasets.ticksets.tick_set import TickSet, batches
 from market.instruments.markets import Market
+from tick_sets.rows.arrow_columns import coded, places_of_markets
+from tick_sets.sets.tick_set import TickSet, batches
 
 MAX_GAPS = 3
 ALIVE_KINDS = ("quote", "alive", "fx", "fx_alive")

@@ -17,7 +17,7 @@ from market.instruments.orders import Fill, changes_of
 from market.money import EXACT, ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
-from market.trade.leg_planning import Markets
+from market.trade.unwinding import Markets
 
 YEAR_SECONDS = 365 * 86_400
 """These markets close on no day."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from backtest.result.quote_spacing import seconds_words
-from datasets.ticksets.exchange_times import FeedDelay, Trust
+from tick_sets.sets.exchange_times import FeedDelay, Trust
 
 
 def quote_age_words(delays: Sequence[FeedDelay], max_quote_age_ms: int) -> tuple[str, ...]:

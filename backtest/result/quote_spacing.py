@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from backtest.replay_profiles import profile_of
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import TickSet, is_of_market, read_ticks
 from market.instruments.markets import Market
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.tick_set import TickSet, is_of_market, read_ticks
 
 QUOTED = ("quote", "fx")
 SHOWN = ("bid_price", "ask_price", "bid_amount", "ask_amount")

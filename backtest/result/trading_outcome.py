@@ -15,7 +15,7 @@ from market.trade.arbitrages import Arbitrage, ProfitAndLoss
 @dataclass(frozen=True, slots=True)
 class RejectedSum:
     """Opportunities rejected for one reason: `count` sightings, and the `episodes` without any trade. `missed`: the
-    most that one trade on each of these would have earned (`market.accounting.episodes`). An episode counts under one
+    most that one trade on each of these would have earned (`market.prices.episodes`). An episode counts under one
     reason only."""
 
     count: int

@@ -9,15 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.rows.arrow_columns import MarketKey
-from datasets.ticksets.exchange_times import seen_times
-from datasets.ticksets.tick_set import is_of_market
-from datasets.ticksets.tick_set_schema import TICK_FIELDS
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote
 from streams.message_format import levels_of
+from tick_sets.rows.arrow_columns import MarketKey
+from tick_sets.sets.exchange_times import seen_times
+from tick_sets.sets.schema import TICK_FIELDS
+from tick_sets.sets.tick_set import is_of_market
 
 COLUMNS = ["offset", *TICK_FIELDS]
 """The columns of a tick set that a quote history reads."""

@@ -3,7 +3,7 @@ neither the order of events nor the number of workers changes it."""
 
 from random import Random
 
-from backtest.backtest_parameters import Latency
+from backtest.parameters import Latency
 
 
 def latency_microseconds(latency: Latency, seed: int, client_order_id: str) -> int:

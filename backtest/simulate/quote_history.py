@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from backtest.simulate.history_piece import COLUMNS, HistoryPiece, KnownQuote, QuotedRow
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
-from datasets.rows.arrow_columns import MarketKey
-from datasets.ticksets.exchange_times import feed_delays, trusted_markets
-from datasets.ticksets.tick_set import RowGroup, TickSet, read_opening, read_ticks, row_groups
 from market.instruments.markets import Market
+from tick_sets.rows.arrow_columns import MarketKey
+from tick_sets.sets.exchange_times import feed_delays, trusted_markets
+from tick_sets.sets.tick_set import RowGroup, TickSet, read_opening, read_ticks, row_groups
 
 PIECES = 32
 """Row groups that a history keeps, unless it keeps all: enough for a few bases at a time, however long the set is."""

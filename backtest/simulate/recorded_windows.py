@@ -11,10 +11,10 @@ from cep.detection.market_layout import Layout, layout
 from cep.detection.spark_schema import FX_KINDS, QUOTE_KINDS
 from cep.detection.spread_rows import LogRow
 from cep.detection.spread_windows import SpreadWindows
-from datasets.ticksets.tick_set import TickSet, batches
 from market.decide.settings import Settings
 from market.prices.spread_statistics import SpreadWindow
 from streams.message_format import settings_row
+from tick_sets.sets.tick_set import TickSet, batches
 
 _COLUMNS = ["offset", "kind", "exchange", "symbol", "received_time", "bid_price", "ask_price", "document"]
 _PIECE_ROWS = 8_192

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from math import floor, inf
 
 from backtest.result.trading_outcome import Lifetime
-from market.accounting.episodes import Episode, Episodes, EpisodeSample, TradeBounds, pair_of, tradable_profit
 from market.money import ZERO
+from market.prices.episodes import Episode, Episodes, EpisodeSample, TradeBounds, pair_of, tradable_profit
 from market.prices.opportunities import Opportunity
 
 

@@ -7,8 +7,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.ticksets.tick_set import TickSet, batches
 from market.decide.settings import Settings
+from tick_sets.sets.tick_set import TickSet, batches
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from backtest.backtest_parameters import Latency
+from backtest.parameters import Latency
 from backtest.simulate.order_latency import is_rejected, latency_microseconds
 from backtest.simulate.quote_history import QuoteHistory
 from exchanges.errors import OrderRejectedError
@@ -15,7 +15,7 @@ from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
 from market.prices.quotes import Level, Quote
 from market.time_units import MICROSECONDS
-from market.trade.leg_planning import Markets
+from market.trade.unwinding import Markets
 from session.clock import Clock
 from streams.message_format import levels_text
 

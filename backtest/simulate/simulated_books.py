@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from backtest.backtest_parameters import Balances
+from backtest.parameters import Balances
 from backtest.simulate.event_queue import run_to_end
 from backtest.simulate.simulated_account import SimulatedAccount
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO
-from market.trade.leg_planning import Markets
 from market.trade.reservation_state import BalanceRow
+from market.trade.unwinding import Markets
 
 
 def balances_of(accounts: dict[str, SimulatedAccount]) -> Balances:

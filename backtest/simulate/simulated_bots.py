@@ -4,31 +4,31 @@ store in memory. What live bots learn from the store's notifications is looked u
 from decimal import Decimal
 from functools import partial
 
-from backtest.backtest_parameters import Parameters
+from backtest.parameters import Parameters
 from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.simulated_account import SimulatedAccount
 from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.tiered_fees import TieredFees
-from bots.bot_loop import ROUND_SECONDS
 from bots.decide.order_decision import is_expired, settings_rejection
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
+from bots.loop import ROUND_SECONDS
 from bots.server_clock import ServerClock
-from market.accounting.episodes import TradeBounds
 from market.accounting.missed_profit import most_notional
 from market.decide.circuit_breaker import FailureKind
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import ZERO
+from market.prices.episodes import TradeBounds
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing, markets_by_symbol
 from market.trade.report_checks import ReportRules
-from store.memory.memory_store import MemoryTradeStore
+from market.trade.unwinding import advancing, markets_by_symbol
+from store.memory.store import MemoryTradeStore
 
 LegKey = tuple[str, LegRole]
 

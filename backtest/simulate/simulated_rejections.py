@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 
 from backtest.result.trading_outcome import RejectedSum
-from market.accounting.episodes import Episode, MissedProfit, missed_by_reason
 from market.money import ZERO
+from market.prices.episodes import Episode, MissedProfit, missed_by_reason
 from market.prices.opportunities import Opportunity
 
 EXPIRED = "expired"

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from decimal import Decimal
 
-from backtest.backtest_parameters import FeeTier
+from backtest.parameters import FeeTier
 from market.money import ZERO, total
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import partial
 
-from backtest.backtest_parameters import Balances, Latency, Parameters
+from backtest.parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
 from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.quote_history import QuoteHistory
@@ -28,9 +28,9 @@ from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import markets_by_symbol
+from market.trade.unwinding import markets_by_symbol
 from session.lag import WINDOW_BATCH_SECONDS
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 
 WINDOW_DELAY = (1 + WINDOW_BATCH_SECONDS) * MICROSECONDS
 """From the end of a spread window to when live bots have it at the latest: a row a second past it, then a batch."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from backtest.backtest_parameters import Parameters
+from backtest.parameters import Parameters
 from backtest.simulate.seen_spreads import SpreadStatistics
 from backtest.simulate.simulated_account import SimulatedAccount
 

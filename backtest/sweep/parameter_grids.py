@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import product
 from math import prod
 
-from backtest.sweep.sweep_errors import SweepRejectedError
+from backtest.sweep.errors import SweepRejectedError
 from market.money import BoundedDecimal, decimal_of, decimal_of_whole, text_of
 
 MAX_SETS = 100_000

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from backtest.sweep.sweep_errors import SweepRejectedError
-from backtest.sweep.sweep_results import SetResult, best_first
+from backtest.sweep.errors import SweepRejectedError
+from backtest.sweep.results import SetResult, best_first
 from market.money import total
 
 MAX_FOLDS = 1_000

@@ -18,15 +18,15 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from backtest.verify.errors import CannotVerifyError
-from datasets.errors import ImportRejectedError
-from datasets.ticksets.log_tick_set import LogSpan
-from datasets.ticksets.tick_set import TickSet, open_tick_set
 from market.instruments.markets import Market
 from market.trade.arbitrages import Rejection
 from market.trade.moving_average import AverageTrade
 from market.validation_messages import sentence_of
 from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.log_tick_set import LogSpan
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 FORMAT = 3
 """Of the records of decisions; raised with each change of their names."""

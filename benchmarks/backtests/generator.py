@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.backtests.definition import ASSETS, EXCHANGES, PRICE_DECIMALS, START
-from datasets.ticksets.manifest import ImportedSource, Manifest, Partition, write_manifest
-from datasets.ticksets.partition_writer import PartitionWriter
-from datasets.ticksets.tick_set_schema import TICK_SCHEMA
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
+from tick_sets.sets.manifest import ImportedSource, Manifest, Partition, write_manifest
+from tick_sets.sets.partition_writer import PartitionWriter
+from tick_sets.sets.schema import TICK_SCHEMA
 
 SEED = 20260105
 DAY_ROWS = 10_000_000

@@ -13,13 +13,13 @@ from time import perf_counter
 
 from pyspark.sql import SparkSession
 
-from backtest.backtest_parameters import Parameters
 from backtest.detect.batch_detection import detection_summary
 from backtest.detect.batch_session import backtest_session
+from backtest.parameters import Parameters
 from benchmarks.backtests.definition import ASSETS, EXCHANGES, FEES, MAX_AGE, Found, answer
-from datasets.ticksets.tick_set import TickSet, open_tick_set
 from launch.setup.data_dir import home_folder
 from market.decide.settings import Settings
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 TRADE = "trade"
 OPENING_DOLLARS = Decimal(10_000_000)
@@ -39,7 +39,7 @@ def detection(spark: SparkSession, tick_set: TickSet) -> Found:
 
 
 def backtest(spark: SparkSession, tick_set: TickSet) -> Found:
-    from backtest.backtest_run import run_backtest  # noqa: PLC0415 -- detection alone does not pay for what trading imports
+    from backtest.run import run_backtest  # noqa: PLC0415 -- detection alone does not pay for what trading imports
 
     began = perf_counter()
     result = run_backtest(spark, tick_set, parameters())

@@ -13,12 +13,12 @@ from bots.retry import run_forever
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
-from market.trade.leg_planning import Markets
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult, result_of
+from market.trade.unwinding import Markets
 from session.clock import SystemClock
 from store.errors import FencedOutError, StoreError, StoreUnavailableError
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 log = logging.getLogger(__name__)
 

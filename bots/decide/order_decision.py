@@ -12,8 +12,8 @@ from market.decide.sizing import SizedLeg, SizingSide, net_bps, size
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import Leg
-from market.trade.leg_planning import Markets, client_order_id
 from market.trade.reservations import LegRequest, Reservation
+from market.trade.unwinding import Markets, client_order_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.decision_record import RejectionRecord, rejection_text
 from market.trade.fast_replace import replace
 from market.trade.leases import Actor
-from market.trade.leg_planning import Markets
 from market.trade.reservation_state import liquidity_key
+from market.trade.unwinding import Markets
 from session.clock import Clock, wall_now, wall_seconds
 from store.errors import FencedOutError, StoreUnavailableError
-from store.store_port import Reservation, ReservationResult, TradeStore
+from store.port import Reservation, ReservationResult, TradeStore
 
 log = logging.getLogger(__name__)
 

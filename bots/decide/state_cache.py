@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from bots.decide.partner_budgets import PartnerBudgets, less_open_legs
-from market.accounting.episodes import TradeBounds
 from market.accounting.inventory import exposures_of
 from market.accounting.missed_profit import bounds_now
 from market.decide.decision_context import RiskState, notional_keys
 from market.decide.quarantine import HISTORY_SECONDS, belongs_to_history
 from market.decide.settings import Settings
 from market.money import ZERO
+from market.prices.episodes import TradeBounds
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from store.store_port import BalanceRow, Balances
+from store.port import BalanceRow, Balances
 
 PERSISTENCE_SECONDS = 10
 MAX_SETTINGS_SILENCE = 1 * MICROSECONDS

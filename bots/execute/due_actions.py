@@ -7,7 +7,7 @@ from typing import Literal
 from bots.execute.posted_orders import PostedOrders
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.grants import Grant
-from market.trade.leg_planning import Markets
+from market.trade.unwinding import Markets
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from bots.execute.recent_names import RecentNames
-from market.accounting.episodes import (
+from market.money import ZERO
+from market.prices.episodes import (
     EXPIRED,
     Episode,
     EpisodeRun,
@@ -18,12 +19,11 @@ from market.accounting.episodes import (
     pair_of,
     tradable_profit,
 )
-from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from store.errors import StoreError
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 MAX_REMEMBERED = 20_000
 """Opportunities remembered: a repeated one comes within seconds, and so does the decision on one."""

@@ -29,7 +29,7 @@ from market.trade.leases import Actor
 from market.trade.report_checks import ReportRules
 from market.trade.reservations import SEND_WITHIN
 from session.clock import steady_now
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 log = logging.getLogger(__name__)
 

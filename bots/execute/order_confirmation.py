@@ -7,7 +7,7 @@ from market.trade.arbitrages import Leg
 from market.trade.confirmation import ExchangeView, doubt_about
 from market.trade.inflight_orders import LOOK_BACK
 from market.trade.reservation_state import BalanceRow
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 
 async def known_orders(store: TradeStore, leg: Leg) -> frozenset[str]:

@@ -15,12 +15,12 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import Actor
-from market.trade.leg_planning import UNCONFIRMED
 from market.trade.order_results import result_of
 from market.trade.report_checks import IMPLAUSIBLE, ReportRules
+from market.trade.unwinding import UNCONFIRMED
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 from bots.execute.episode_log import MAX_REMEMBERED, EpisodeLog
 from bots.execute.recent_names import RecentNames
-from market.accounting.episodes import TradeBounds, tradable_profit
 from market.money import decimal_of_double
+from market.prices.episodes import TradeBounds, tradable_profit
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 BELOW_THRESHOLD = "below_threshold"
 """Opportunities rejected for this are too many to store; they are counted with their episode."""

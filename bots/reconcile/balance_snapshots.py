@@ -8,7 +8,7 @@ from exchanges.errors import ExchangeError
 from exchanges.requests.rate_budget import requests_for
 from market.trade.leases import Actor
 from store.errors import StoreError
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 
 @dataclass(slots=True)

@@ -27,12 +27,12 @@ from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.inflight_orders import orders_of_others
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
-from market.trade.leg_planning import HALTED, UNCONFIRMED
 from market.trade.order_results import OrderResult
 from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from market.trade.reservation_state import BalanceRow
+from market.trade.unwinding import HALTED, UNCONFIRMED
 from session.clock import SystemClock, wall_now
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 log = logging.getLogger(__name__)
 

@@ -18,9 +18,9 @@ from market.money import Amount, Price, ceil_to_step, floor_to_step
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
 from market.prices.quotes import Level, Quote
 from market.trade.arbitrages import Leg
-from market.trade.leg_planning import client_order_id
 from market.trade.moving_average import SIDES, AverageTrade
 from market.trade.reservations import LegRequest, Reservation
+from market.trade.unwinding import client_order_id
 
 ONE = Decimal(1)
 

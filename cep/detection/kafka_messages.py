@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from session.session import Session
-from streams.broker.topic_access import spark_options
+from streams.broker.kafka_users import spark_options
 from streams.topics import TICKS
 
 

@@ -11,7 +11,7 @@ from exchanges.errors import ExchangeUnavailableError
 from exchanges.order_port import AnswerNotUnderstoodError, rows_of, understood
 from exchanges.requests.measured_clock import MeasuredClock
 from market.instruments.markets import Market
-from market.trade.leg_planning import is_session_order
+from market.trade.unwinding import is_session_order
 
 
 async def recent_session_orders(

@@ -21,7 +21,7 @@ from exchanges.requests.time_synced_signing import client_class
 from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price, decimal_of
-from market.trade.leg_planning import client_order_id
+from market.trade.unwinding import client_order_id
 from session.exchange_entries import ExchangeEntry
 
 OUR_ID = client_order_id("wire check", "buy")

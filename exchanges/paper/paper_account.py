@@ -16,7 +16,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
-from market.trade.leg_planning import markets_by_symbol
+from market.trade.unwinding import markets_by_symbol
 from session.clock import Clock, wall_now, wall_seconds
 
 FeeRate = Callable[[], Decimal]

@@ -13,7 +13,7 @@ from market.instruments.order_rules import rule_broken
 from market.instruments.orders import AccountFill, LimitOrder, OrderReport, changes_of
 from market.money import ZERO, Amount
 from market.prices.quotes import Quote
-from market.trade.leg_planning import Markets
+from market.trade.unwinding import Markets
 
 
 @dataclass(frozen=True, slots=True)

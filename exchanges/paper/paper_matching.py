@@ -11,7 +11,7 @@ from market.instruments.order_matching import filled_offers
 from market.instruments.orders import Fill, LimitOrder, OrderReport
 from market.money import Amount, Price, floor_to_step, total
 from market.prices.quotes import Quote
-from market.trade.leg_planning import Markets
+from market.trade.unwinding import Markets
 
 FEE_STEP = Decimal("0.00000001")
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from cep.hosts.counted_warnings import CountedWarnings
+from cep.apps.hosts.counted_warnings import CountedWarnings
 from launch.setup.data_dir import write_atomically
 from session.backoff import retry_on
 from streams.errors import StreamError

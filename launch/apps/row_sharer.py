@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cep.hosts.hosted_app import AppSource
-from cep.hosts.shared_rows import shared_message
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.shared_rows import shared_message
 from launch.apps.row_copier import GivenRow, RowCopier, given_row
 from session.session import Session
 from streams.records import Position, Record

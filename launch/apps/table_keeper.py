@@ -8,15 +8,15 @@ import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from cep.hosts.hosted_app import AppSource
-from cep.hosts.shared_rows import oldest_kept
-from cep.hosts.stored_tables import TableChange, not_kept, table_changes
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.shared_rows import oldest_kept
+from cep.apps.hosts.stored_tables import TableChange, not_kept, table_changes
 from market.time_units import MICROSECONDS
 from session.backoff import retry_on
 from session.clock import wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
-from store.operations.mongo_app_tables import KeptChange, KeptPlace, MongoAppTables, open_app_tables
+from store.operations.app_tables import KeptChange, KeptPlace, MongoAppTables, open_app_tables
 from streams.errors import StreamUnavailableError
 from streams.records import Position, Record
 from streams.topic_reader import TopicReader

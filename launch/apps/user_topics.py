@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from cep.functions.operator_terms import BrokerTerms
-from cep.hosts.hosted_app import AppSource
-from cep.hosts.input_log import InputPlace
-from cep.hosts.input_merger import InputSource, OpenSource
-from cep.hosts.kafka_addresses import SESSION, kafka_brokers
-from cep.hosts.kafka_source import ForeignTopic, ReadTopic
+from cep.apps.functions.operator_terms import BrokerTerms
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.input_log import InputPlace
+from cep.apps.hosts.input_merger import InputSource, OpenSource
+from cep.apps.hosts.kafka_addresses import SESSION, kafka_brokers
+from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
 from launch.errors import CannotStartError
 from launch.setup.service_logins import strangers
 from session.logins import Address, Login, Mechanism, Protocol

@@ -1,7 +1,7 @@
 """Whether restored books are whole and balance, to the last digit, also where trading was under way. Pure.
 
 A backup is no state of rest: legs may be open and orders in flight. What must hold at any moment is checked here; what
-must hold at rest alone, by the audit of a chaos run (`launch.chaos.books_audit`).
+must hold at rest alone, by the audit of a chaos run (`launch.chaos.audit.books`).
 """
 
 import sys

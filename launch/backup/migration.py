@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from launch.backup.archive import put_in_place, scratch_beside
-from launch.backup.backup_command import write_archive
-from launch.backup.backup_sources import MODES, SourceDatabase
+from launch.backup.make import write_archive
 from launch.backup.restored_folder import check_ledger, restored_folder
+from launch.backup.sources import MODES, SourceDatabase
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_layout import LAYOUT, database_name, mark_layout, stored_layout

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from launch.backup.archive import DATABASES, FILES, Contents, unpack
-from launch.backup.backup_sources import MODES, RECORDS
 from launch.backup.books_check import BooksCheck
+from launch.backup.sources import MODES, RECORDS
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError
 from launch.setup.data_dir import write_atomically

@@ -11,9 +11,11 @@ import aiohttp
 import psutil
 
 from bots.lease_keeper import holder_process
-from launch.chaos.audit_records import Stopped
-from launch.chaos.audit_regions import Spell
-from launch.chaos.chaos_schedule import (
+from launch.chaos.audit.partitions import Spell
+from launch.chaos.audit.records import Stopped
+from launch.chaos.regions.faults import ClockFault, LinkFault, RegionKill
+from launch.chaos.regions.injector import RegionInjector
+from launch.chaos.schedule import (
     InjectedFault,
     InjectedSetting,
     Injection,
@@ -23,8 +25,6 @@ from launch.chaos.chaos_schedule import (
     exchange_of,
     role_of,
 )
-from launch.chaos.region_faults import ClockFault, LinkFault, RegionKill
-from launch.chaos.region_injector import RegionInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import LaunchError
 from launch.supervisor.process_groups import signal_group
@@ -33,10 +33,10 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now, wall_now
 from session.session import Session
 from session.tasks import run_all
-from simulators.simulator_server import ACCOUNTS
+from simulators.server import ACCOUNTS
 from simulators.web.fault_admin import token_path
 from store.errors import StoreUnavailableError
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 
 _ADMIN_SECONDS = 30.0
 _ORDER_SECONDS = 12.0

@@ -8,7 +8,7 @@ from launch.sessions.shutdown import retry_while_down
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import VersionConflictError
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from ui.auth.api_keys import ensure_api_key
 
 _REST_SECONDS = 2.0

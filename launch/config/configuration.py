@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
-from launch.config.access_config import LimitConfiguration, OidcConfiguration, access_terms
-from launch.config.apps_config import AppsConfiguration
-from launch.config.disk_config import DiskConfiguration
+from launch.config.access import LimitConfiguration, OidcConfiguration, access_terms
+from launch.config.apps import AppsConfiguration
+from launch.config.disk import DiskConfiguration
 from launch.config.notice_destinations import NoticesConfiguration
-from launch.config.transfer_config import TransferConfiguration
+from launch.config.transfers import TransferConfiguration
 from launch.errors import CannotStartError
 from market.decide.settings import Settings
 from market.money import BoundedDecimal

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from launch.errors import CannotStartError
 from market.money import BoundedDecimal
-from notices.channels.channel_secrets import Secrets, checked_secrets
+from notices.channels.secrets import Secrets, checked_secrets
 from notices.errors import MisconfiguredError
 from session.notices import KINDS, TELEGRAM_URL, Destination, DestinationKind, NoticeKind
 

@@ -4,18 +4,18 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cep.hosts.app_outside import StoredTable
-from cep.hosts.call_addresses import call_addresses
-from cep.hosts.call_source import CallSource
-from cep.hosts.counted_warnings import CountedWarnings
-from cep.hosts.hosted_app import AppSource
-from cep.hosts.http_caller import HttpCaller
-from cep.hosts.input_log import CALLS, TABLES, InputPlace
-from cep.hosts.input_merger import InputMerger, InputSource, OpenSource
-from cep.hosts.product_streams import STORE, read_streams
-from cep.hosts.shared_rows import SharedReader, changed_before
-from cep.hosts.stored_tables import TableSource, kept_values
-from cep.language.language_errors import AppTextError
+from cep.apps.hosts.app_outside import StoredTable
+from cep.apps.hosts.call_addresses import call_addresses
+from cep.apps.hosts.call_source import CallSource
+from cep.apps.hosts.counted_warnings import CountedWarnings
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.http_caller import HttpCaller
+from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace
+from cep.apps.hosts.input_merger import InputMerger, InputSource, OpenSource
+from cep.apps.hosts.product_streams import STORE, read_streams
+from cep.apps.hosts.shared_rows import SharedReader, changed_before
+from cep.apps.hosts.stored_tables import TableSource, kept_values
+from cep.apps.language.errors import AppTextError
 from launch.apps.user_topics import topic_openers
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
@@ -23,7 +23,7 @@ from session.backoff import retry_on
 from session.clock import ReplayClock, wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
-from store.operations.mongo_app_tables import open_app_tables
+from store.operations.app_tables import open_app_tables
 from streams.errors import StreamUnavailableError
 from streams.records import Position
 from streams.topic_admin import DAY_MS, ensure_input_log

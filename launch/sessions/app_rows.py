@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import orjson
 
-from cep.hosts.hosted_app import AppSource
+from cep.apps.hosts.hosted_app import AppSource
 
 Echo = Callable[[str], None]
 

@@ -22,8 +22,8 @@ from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequ
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
-from store.mongo.mongo_store import open_store
-from store.store_port import Backtests
+from store.mongo.store import open_store
+from store.port import Backtests
 
 POLL_SECONDS = 1.0
 STOP_SECONDS = 5.0
@@ -135,7 +135,7 @@ class JobRunner:
 
     def command(self, job: BacktestJob, files: JobFiles) -> tuple[str, ...]:
         """The command line that runs a job."""
-        return (sys.executable, "-m", "launch.cli.main", *job_arguments(job.request, files))
+        return (sys.executable, "-m", "launch.commands.main", *job_arguments(job.request, files))
 
     async def publish_tick_sets(self) -> None:
         """Publish the tick sets if they have changed."""

@@ -14,7 +14,7 @@ from exchanges.orders.exchange_rules import exchange_rules
 from exchanges.orders.key_rights import refusal
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
-from launch.config.transfer_config import session_transfers
+from launch.config.transfers import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
 from launch.sessions.paper import (

@@ -12,14 +12,14 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from cep.hosts.hosted_app import AppSource
-from cep.hosts.input_merger import InputMerger
-from cep.resident.resident_apps import ResidentApps, TellEnd, resident_master
-from cep.resident.resident_kernel import PlacedApp
-from cep.resident.resident_task import ResidentTask
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.input_merger import InputMerger
+from cep.apps.resident.apps import ResidentApps, TellEnd, resident_master
+from cep.apps.resident.kernel import PlacedApp
+from cep.apps.resident.task import ResidentTask
+from cep.apps.structured.app import SETTINGS, StructuredApp, StructuredTask
 from cep.run_log import shown_run_log
 from cep.spark_session import connector_jars
-from cep.structured.structured_app import SETTINGS, StructuredApp, StructuredTask
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import row_sharer
 from launch.apps.sink_forwarder import sink_forwarder
@@ -30,7 +30,7 @@ from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from launch.sessions.app_rows import AppRows, Echo
 from launch.setup.data_dir import process_lock, read_session
 from launch.setup.login_files import running_session
-from launch.supervisor.clean_stop import SIGNALS
+from launch.supervisor.ctrl_c import SIGNALS
 from launch.supervisor.spark_command import quiet_session
 from market.time_units import MICROSECONDS
 from pricefeeds.input_recorder import InputRecorder

@@ -11,14 +11,14 @@ from exchanges.simulated_markets import simulated_taker_fees, taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.notice_destinations import configured_destinations
-from launch.config.transfer_config import session_transfers
+from launch.config.transfers import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.chosen_markets import chosen_markets
+from launch.sessions.counters import SessionCounters
 from launch.sessions.entry_markets import entry_markets, has_own_names
 from launch.sessions.recorded_tape import simulated_market
-from launch.sessions.session_counters import SessionCounters
-from launch.sessions.session_recording import end_logs, finish_recording
+from launch.sessions.recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down
 from launch.sessions.summary import Activity
 from launch.setup.account_users import check_accounts_alone
@@ -39,7 +39,7 @@ from session.clock import wall_now
 from session.session import Session
 from session.simulated_market import MarketName
 from session.tasks import run_all
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
 from ui.auth.api_keys import ensure_api_key
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from backtest.verify.recorded_session import TICK_SET
-from datasets.ticksets.manifest import MANIFEST
 from launch.errors import CannotStartError
-from launch.regions.region_sessions import REGIONS
+from launch.regions.sessions import REGIONS
 from pricefeeds.recording.feed_recorder import recordings_folder
+from tick_sets.sets.manifest import MANIFEST
 
 LOG_TICKS = Path("log", TICK_SET)
 """Below a recorded session: its log as a tick set."""

@@ -10,8 +10,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.errors import ImportRejectedError
-from datasets.ticksets.tick_set import TickSet, batches, is_of_market, open_tick_set
 from exchanges.simulated_coins import START_DOLLARS
 from launch.errors import CannotStartError
 from launch.sessions.tick_set_names import named_set
@@ -19,6 +17,8 @@ from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
 from session.simulated_market import MarketName, SimulatedMarket
 from simulators.market.efficient_prices import Tape
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.tick_set import TickSet, batches, is_of_market, open_tick_set
 
 STEP_SECONDS = 0.1
 _COLUMNS = ["kind", "exchange", "symbol", "received_time", "bid_price", "ask_price"]

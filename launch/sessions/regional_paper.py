@@ -14,10 +14,11 @@ from pathlib import Path
 from launch.config.configuration import Configuration
 from launch.config.notice_destinations import configured_destinations
 from launch.errors import CannotStartError
-from launch.regions.region_layout import RegionLayout
-from launch.regions.region_networks import region_networks
-from launch.regions.region_parts import in_region, mirror_part, outside_parts, region_parts
-from launch.regions.region_sessions import (
+from launch.regions.layout import RegionLayout
+from launch.regions.network.namespaces import region_networks
+from launch.regions.network.user_network import Address, Listeners, forwarded
+from launch.regions.parts import in_region, mirror_part, outside_parts, region_parts
+from launch.regions.sessions import (
     RegionSession,
     check_regions,
     make_region_home,
@@ -25,8 +26,7 @@ from launch.regions.region_sessions import (
     region_lines,
     region_sessions,
 )
-from launch.regions.region_supervisors import RegionSupervisors
-from launch.regions.user_network import Address, Listeners, forwarded
+from launch.regions.supervisors import RegionSupervisors
 from launch.sessions.chosen_markets import check_compared
 from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically

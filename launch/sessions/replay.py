@@ -12,10 +12,9 @@ from backtest.own_recordings import load_own_recording
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import profile_for
 from backtest.report.replay_report import ReplayOutcome, report_json, report_lines
-from datasets.errors import ImportRejectedError
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
-from launch.sessions.session_counters import SessionCounters
+from launch.sessions.counters import SessionCounters
 from launch.sessions.shutdown import activity_of, finish_trading, retry_while_down, until
 from launch.sessions.summary import Activity, balance_differences
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
@@ -29,8 +28,9 @@ from market.time_units import MICROSECONDS
 from pricefeeds.quote_replayer import run_replayer
 from session.clock import wall_now
 from session.session import ReplayTime, Session
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
+from tick_sets.errors import ImportRejectedError
 from ui.auth.api_keys import ensure_api_key
 
 TRADERS_START_SECONDS = 30

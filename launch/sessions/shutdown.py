@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from launch.errors import LaunchError
-from launch.sessions.session_counters import SessionCounters, seconds_since
+from launch.sessions.counters import SessionCounters, seconds_since
 from launch.sessions.summary import Activity, latencies_of, summary_of
 from launch.sessions.summary_lines import summary_lines
 from launch.setup.data_dir import write_atomically
@@ -17,7 +17,7 @@ from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 from session.session import Session
 from store.errors import LoginRefusedError, StoreError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 
 log = logging.getLogger(__name__)
 

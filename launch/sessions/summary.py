@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 
-from market.accounting.episodes import EpisodeOutcome
 from market.accounting.profit_groups import added, profit_of
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO, text_of
+from market.prices.episodes import EpisodeOutcome
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
 from store.aggregates.month_sums import RemovedTrades
 

@@ -5,13 +5,13 @@ from pathlib import Path
 from backtest.profile_sets import set_of_files, set_of_recording
 from backtest.result.quote_spacing import is_of_bars
 from backtest.verify.recorded_session import TICK_SET
-from datasets.errors import ImportRejectedError
-from datasets.ticksets.manifest import MANIFEST, read_manifest
-from datasets.ticksets.tick_set import TickSet, open_tick_set
 from launch.errors import CannotStartError
 from launch.sessions.recorded_sessions import LOG_TICKS, recorded_logs, recorded_session
 from launch.setup.data_dir import process_lock
 from session.backtest_requests import TickSetSummary
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.manifest import MANIFEST, read_manifest
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 SETS = "ticks"
 

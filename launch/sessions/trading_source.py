@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cep.hosts.input_log import InputPlace, SourceRow
-from cep.hosts.product_streams import STORE, ProductStream
-from cep.hosts.trading_rows import base_of, fill_row, rejection_row, trade_rows
+from cep.apps.hosts.input_log import InputPlace, SourceRow
+from cep.apps.hosts.product_streams import STORE, ProductStream
+from cep.apps.hosts.trading_rows import base_of, fill_row, rejection_row, trade_rows
 from market.time_units import MICROSECONDS
 from session.clock import steady_now, wall_now
 from session.session import Session
@@ -26,7 +26,9 @@ log = logging.getLogger("launch")
 
 
 class TradingSource:
-    """`cep.hosts.input_merger.InputSource`. A row's offset is its number among those of the partition, which follows
+    """An `InputSource` of `cep.apps.hosts.input_merger`.
+
+    A row's offset is its number among those of the partition, which follows
     from the order in which the store took them."""
 
     topic = STORE

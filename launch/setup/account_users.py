@@ -15,12 +15,12 @@ from launch.errors import CannotStartError
 from market.instruments.orders import OpenOrder
 from market.money import text_of
 from market.time_units import MICROSECONDS
-from market.trade.leg_planning import is_session_order
+from market.trade.unwinding import is_session_order
 from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from session.session import Session
-from store.mongo.mongo_store import open_store
-from store.store_port import TradeStore
+from store.mongo.store import open_store
+from store.port import TradeStore
 
 log = logging.getLogger(__name__)
 

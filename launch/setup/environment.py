@@ -1,7 +1,7 @@
 """The virtual environment: made once from the pinned packages, known by its stamp the second time.
 
 Runs on the bare interpreter (`python3 -m launch.setup.environment FOLDER`), so all it imports is the standard
-library, and then has the new environment do the rest (`launch.cli.setup_command`).
+library, and then has the new environment do the rest (`launch.commands.setup`).
 """
 
 import hashlib
@@ -118,7 +118,7 @@ def main(words: list[str]) -> int:
     except LaunchError as error:
         sys.stderr.write(f"setup: {error}\n")
         return error.exit_code
-    return subprocess.run((str(_python(folder)), "-m", "launch.cli.setup_command"), check=False, cwd=PROJECT).returncode
+    return subprocess.run((str(_python(folder)), "-m", "launch.commands.setup"), check=False, cwd=PROJECT).returncode
 
 
 def _say(line: str) -> None:

@@ -21,8 +21,8 @@ from session.logins import Address, Login
 from session.session import Session
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import new_key
+from streams.broker.kafka_users import TopicUser
 from streams.broker.mirror_maker import mirror_users
-from streams.broker.topic_access import TopicUser
 
 FOLDER = "logins"
 OWN = "own.json"

@@ -10,7 +10,7 @@ from session.clock import SystemClock
 from session.disk_space import DiskLevel, free_bytes, megabytes
 from session.session import Session
 from store.errors import StoreError
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 
 LOOK_SECONDS = 3.0
 """A hundred megabytes a second, which no part writes, still leave one look between the last bound and a full disk."""

@@ -14,7 +14,7 @@ from exchanges.exchange_credentials import ARM_VARIABLE, is_key_variable, key_va
 from launch.config.configuration import ENVIRONMENT
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.priorities import niceness_of
-from notices.channels.channel_secrets import PREFIX as NOTICES_PREFIX
+from notices.channels.secrets import PREFIX as NOTICES_PREFIX
 from session.processes import kind_of
 
 STOP_SECONDS = 5.0

@@ -20,12 +20,12 @@ from store.errors import StoreError
 from store.mongo.database_setup import prepare_database
 from store.server.embedded_mongod import EmbeddedMongod
 from streams.broker.embedded_broker import LOOPBACK, EmbeddedBroker, free_ports, wait_ready
-from streams.broker.topic_access import ensure_users
+from streams.broker.kafka_users import ensure_users
 from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
 from streams.topics import ALL_TOPICS, REGION_TOPICS
 
-MAIN = ("-m", "launch.cli.main")
+MAIN = ("-m", "launch.commands.main")
 ATTEMPT_SECONDS = 10.0
 """Time limit of one attempt to reach Kafka or mongod; others follow while they work."""
 

@@ -20,8 +20,8 @@ from session.backoff import backoff
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError
-from store.mongo.mongo_store import open_store
-from store.store_port import SettingsStore
+from store.mongo.store import open_store
+from store.port import SettingsStore
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from backtest.detect.batch_session import MASTER, backtest_session
 from cep.run_log import RunLogFormatter
-from launch.supervisor.clean_stop import signals_deferred, stderr_to
+from launch.supervisor.ctrl_c import signals_deferred, stderr_to
 
 
 def spark_log(home: Path) -> Path:

@@ -12,7 +12,7 @@ from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.errors import StoreError
-from store.operations.mongo_processes import MongoProcesses, open_processes
+from store.operations.processes import MongoProcesses, open_processes
 
 ROUND_SECONDS = 0.5
 LONGEST_WAIT = 2.0

@@ -8,7 +8,7 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 
 ROUND_SECONDS = 3_600.0
 PAUSE_SECONDS = 1.0

@@ -1,13 +1,13 @@
 """What counts as tradable. Pure.
 
-The definition of an episode and of its missed profit is `market.accounting.episodes`.
+The definition of an episode and of its missed profit is `market.prices.episodes`.
 """
 
 from collections.abc import Mapping
 from decimal import Decimal
 
-from market.accounting.episodes import TradeBounds
 from market.decide.settings import Settings
+from market.prices.episodes import TradeBounds
 from market.prices.opportunities import Opportunity
 
 

@@ -9,12 +9,12 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.trade.fast_replace import replace
-from market.trade.leg_planning import CLOSED, HALTED, NOT_POSTED, EndAsResidual, waits_for_market
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult
 from market.trade.profit import day_result, profit_of
 from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
+from market.trade.unwinding import CLOSED, HALTED, NOT_POSTED, EndAsResidual, waits_for_market
 
 Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 """(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one

@@ -55,7 +55,7 @@ class Close:
 
 
 class AverageRule(Protocol):
-    """What a close means. One definition, the app's text: `cep.hosts.average_app`; who composes a bot hands it over."""
+    """What a close means. One definition, the app's text (`cep.apps.hosts.average_app`), handed over to the bot."""
 
     def __call__(self, before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
         """The average with `close`, and the crossing, if it is one. The answer depends on the arguments alone."""

@@ -19,7 +19,7 @@ from market.money import EXACT, ZERO, text_of, total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
 from market.trade.fast_replace import replace
-from market.trade.leg_planning import Markets
+from market.trade.unwinding import Markets
 
 Subject = Literal[
     "order_id",

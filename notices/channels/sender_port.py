@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from notices.notice_messages import NoticeMessage
+from notices.messages import NoticeMessage
 
 ANSWER_SECONDS = 10.0
 """How long a destination may take for one message."""

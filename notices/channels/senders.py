@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from notices.channels.channel_secrets import Secrets, TelegramSecrets
+from notices.channels.secrets import Secrets, TelegramSecrets
 from notices.channels.sender_port import Sender
 from notices.channels.telegram_bot import TelegramSender
 from notices.channels.webhook import WebhookSender

@@ -11,11 +11,11 @@ from telegram.constants import ParseMode
 from telegram.error import TelegramError, TimedOut
 from telegram.request import HTTPXRequest, RequestData
 
-from notices.channels.channel_secrets import HiddenInLogs, TelegramSecrets
 from notices.channels.http_errors import LONGEST_WAIT, check_answer
+from notices.channels.secrets import HiddenInLogs, TelegramSecrets
 from notices.channels.sender_port import ANSWER_SECONDS
 from notices.errors import DestinationUnavailableError
-from notices.notice_messages import NoticeMessage, shortened
+from notices.messages import NoticeMessage, shortened
 
 TALKATIVE = ("httpx", "telegram.Bot", "telegram.request.HTTPXRequest", "telegram.request.BaseRequest")
 """Loggers that name the address of each request, and with it the bot's token."""

@@ -8,11 +8,11 @@ import aiohttp
 import orjson
 
 from market.time_units import MICROSECONDS
-from notices.channels.channel_secrets import WebhookSecrets
 from notices.channels.http_errors import check_answer, seconds_to_wait
+from notices.channels.secrets import WebhookSecrets
 from notices.channels.sender_port import ANSWER_SECONDS
 from notices.errors import DestinationRejectedError, DestinationUnavailableError
-from notices.notice_messages import NoticeMessage
+from notices.messages import NoticeMessage
 from session.clock import wall_now
 from session.notices import Notice
 

@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from market.prices.feed_state import FeedStatus
 from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRejectedError
-from pricefeeds.feed.feed_session import FeedSession, WireRequest
-from pricefeeds.feed.feed_source import FeedSource, StreamConnection
 from pricefeeds.feed.rest_checks import BookChecks
+from pricefeeds.feed.session import FeedSession, WireRequest
+from pricefeeds.feed.source import FeedSource, StreamConnection
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from session.backoff import CHANCE, backoff

@@ -8,10 +8,10 @@ from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import SANDBOX_FEEDS
 from exchanges.exchange_credentials import Credentials, environment_credentials, load_credentials, own_key_fields
 from market.instruments.markets import Market
-from pricefeeds.feed.feed_source import FeedSource, StreamConnection
 from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestReader, rest_reader
 from pricefeeds.feed.shared_connections import SharedConnections, shared_connections
+from pricefeeds.feed.source import FeedSource, StreamConnection
 from pricefeeds.feed.websocket import connected
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, WireExchange

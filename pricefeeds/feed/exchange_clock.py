@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.feed.feed_source import FeedSource
+from pricefeeds.feed.source import FeedSource
 from pricefeeds.quoting.clock_offset import ClockSamples
 from pricefeeds.wire.wire_port import ServerTime
 from session.backoff import backoff

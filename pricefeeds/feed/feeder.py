@@ -11,9 +11,9 @@ from pricefeeds.errors import FeedRejectedError
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
-from pricefeeds.feed.feed_publisher import FeedPublisher
-from pricefeeds.feed.feed_session import FeedSession
-from pricefeeds.feed.feed_source import FeedSource
+from pricefeeds.feed.publisher import FeedPublisher
+from pricefeeds.feed.session import FeedSession
+from pricefeeds.feed.source import FeedSource
 from pricefeeds.feed.standby_assets import StandbyAssets
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.feed.timeouts import FeedTimeouts
@@ -24,8 +24,8 @@ from session.clock import SystemClock
 from session.session import Session
 from session.tasks import run_all
 from store.errors import StoreUnavailableError
-from store.mongo.mongo_store import open_store
-from store.store_port import TradeStore
+from store.mongo.store import open_store
+from store.port import TradeStore
 from streams.last_sequences import last_sequences
 from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter

@@ -8,7 +8,7 @@ from market.decide.settings import Settings
 from session.backoff import backoff
 from session.clock import SystemClock
 from store.errors import HistoryLostError, StoreUnavailableError
-from store.store_port import TradeStore
+from store.port import TradeStore
 
 log = logging.getLogger("pricefeeds")
 

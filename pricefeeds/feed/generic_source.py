@@ -11,9 +11,9 @@ from exchanges.exchange_credentials import Credentials
 from exchanges.generic.ccxt_books import BookSource, BookStream
 from market.instruments.markets import Market
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FeedStaleError, RestFailedError
-from pricefeeds.feed.feed_source import FeedSource, RestSource, StreamConnection
 from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestAnswer, RestTurns
+from pricefeeds.feed.source import FeedSource, RestSource, StreamConnection
 from pricefeeds.wire.generic_books import GenericWire
 from pricefeeds.wire.wire_port import Conversation
 from session.clock import Clock, SystemClock

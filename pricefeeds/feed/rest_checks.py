@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from market.prices.book_top import BookTop
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import BookMismatchError, FeedDroppedError
-from pricefeeds.feed.feed_session import FeedSession
-from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.rest_reader import RestAnswer
+from pricefeeds.feed.session import FeedSession
+from pricefeeds.feed.source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.book_comparison import Doubt, doubts, is_same
 from session.backoff import jittered

@@ -9,7 +9,7 @@ from market.instruments.markets import Market
 from pricefeeds.feed.followed_settings import follow_settings
 from pricefeeds.feed.startup_retry import retry_until_available
 from session.session import Session
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 
 log = logging.getLogger("pricefeeds")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from market.time_units import MICROSECONDS
-from pricefeeds.feed.feed_session import FeedLimits
+from pricefeeds.feed.session import FeedLimits
 
 REST_LAG = 1.0
 

@@ -21,12 +21,12 @@ from typing import Any, Literal, get_args
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from datasets.rows.quote_rows import reject
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.quotes import Quote
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row
 from streams.message_format import levels_of, levels_text, mark_row, quote_row, reject_row
+from tick_sets.rows.quote_rows import reject
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"

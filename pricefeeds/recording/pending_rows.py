@@ -3,11 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from datasets.ticksets.log_parts import LogParts
 from market.time_units import MICROSECONDS
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes
 from session.clock import steady_now
 from streams.records import Record
+from tick_sets.sets.log_parts import LogParts
 
 FLUSH_SECONDS = 10.0
 """After a kill, rows that were not written yet are read again."""

@@ -9,8 +9,8 @@ from simulators.market.calibrated_prices import CalibratedPrices
 from simulators.market.efficient_prices import DrawnPrices, Tape, TapePrices
 from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape, storm_shape
 from simulators.market.market_prices import MarketPrices
-from simulators.market.market_terms import EXCHANGE_TERMS, MARKET_TERMS
 from simulators.market.prices import Prices
+from simulators.market.terms import EXCHANGE_TERMS, MARKET_TERMS
 from simulators.matching.listings import Listing
 
 Listings = Mapping[str, Sequence[Listing]]

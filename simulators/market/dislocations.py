@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 from market.instruments.orders import Side
-from simulators.market.market_terms import DislocationTerms
+from simulators.market.terms import DislocationTerms
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from random import Random
 from typing import Protocol
 
 from simulators.market.currency_rates import BPS
-from simulators.market.market_terms import PriceTerms
+from simulators.market.terms import PriceTerms
 
 YEAR_SECONDS = 365.25 * 86_400
 

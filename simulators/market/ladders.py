@@ -7,7 +7,7 @@ from decimal import Decimal
 from random import Random
 
 from market.instruments.orders import Side
-from simulators.market.market_terms import ExchangeTerms
+from simulators.market.terms import ExchangeTerms
 from simulators.matching.listings import Listing
 
 LEVELS = 50

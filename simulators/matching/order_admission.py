@@ -9,8 +9,8 @@ from market.instruments.markets import Market
 from market.instruments.order_matching import filled_offers
 from market.instruments.orders import Side, opposite
 from market.money import ZERO
+from simulators.matching.engine import MatchingBook
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 
 # Beyond any price that the books can hold, so that a market order crosses all of it.

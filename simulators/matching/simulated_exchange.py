@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Protocol
 
 from market.money import ZERO
+from simulators.matching.engine import BookOrder, Prevented
 from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.funded_account import FundedAccount
-from simulators.matching.matching_engine import BookOrder, Prevented
 from simulators.matching.order_admission import check_client_id, check_size, funds_needed, ticks_of
 from simulators.matching.order_records import (
     OrderRequest,

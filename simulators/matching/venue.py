@@ -10,8 +10,8 @@ from market.instruments.order_matching import filled_offers
 from market.instruments.orders import Side, changes_of
 from market.money import ZERO
 from session.clock import Clock
+from simulators.matching.engine import BookOrder, Match, MatchingBook
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import BookOrder, Match, MatchingBook
 from simulators.matching.order_admission import ANY_PRICE
 from simulators.matching.order_records import Liquidity, PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.matching.put_off_steps import MarketValues, PutOffSteps, VenueClock

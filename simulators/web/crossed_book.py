@@ -6,7 +6,7 @@ from typing import cast
 
 from market.instruments.orders import Side
 from simulators.faults.faults import ExchangeFaults
-from simulators.matching.matching_engine import MatchingBook
+from simulators.matching.engine import MatchingBook
 from simulators.matching.order_records import PublicTrade
 from simulators.web.exchange_gateway import Change, Gateway, MarketStep
 

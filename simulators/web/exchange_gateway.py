@@ -13,8 +13,8 @@ from aiohttp.typedefs import Handler
 
 from market.instruments.orders import Side
 from market.money import decimal_of
+from simulators.matching.engine import MatchingBook
 from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import PublicTrade, Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.signatures import SignedRequest

@@ -10,9 +10,9 @@ from aiohttp.typedefs import Handler, Middleware
 
 from market.time_units import MICROSECONDS
 from session.clock import Clock
-from simulators.faults.fault_orders import ORDER_CALL, DisconnectedError, OrderCall
 from simulators.faults.faults import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
 from simulators.faults.lies import is_lied, lies_of
+from simulators.faults.orders import ORDER_CALL, DisconnectedError, OrderCall
 from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.web.exchange_gateway import REJECTION, Gateway
 

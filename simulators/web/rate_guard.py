@@ -36,7 +36,7 @@ _LIMITS: Mapping[str, Mapping[str, Limit]] = {
 _ORDERS_OF_BITFLYER = ("/v1/me/sendchildorder", "/v1/me/sendparentorder", "/v1/me/cancelallchildorders")
 _SMALL = Decimal("0.1")
 _BY_THE_ENGINE = ("AddOrder", "AddOrderBatch", "EditOrder", "AmendOrder", "CancelOrder", "CancelOrderBatch")
-"""Kraken's calls that are counted elsewhere: `simulators/kraken/kraken_limits.py`."""
+"""Kraken's calls that are counted elsewhere: `simulators/kraken/limits.py`."""
 _HISTORIES_OF_KRAKEN = ("Ledgers", "QueryLedgers", "TradesHistory")
 
 _HARDENED_AFTER = 10

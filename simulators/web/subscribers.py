@@ -10,8 +10,8 @@ from aiohttp import WSMsgType, web
 from aiohttp.typedefs import Handler
 
 from session.clock import Clock
-from simulators.faults.fault_frames import Frame, FrameFaults, SymbolOf
 from simulators.faults.faults import ExchangeFaults
+from simulators.faults.frames import Frame, FrameFaults, SymbolOf
 from simulators.web.socket_terms import SocketLife, SocketStep, SocketTerms
 
 # A reader that is this many messages behind is cut off, as exchanges do.

@@ -6,8 +6,8 @@ from decimal import Decimal
 from market.instruments.orders import Side
 from store.aggregates.month_sums import MonthSums
 from store.aggregates.session_totals import KeptSums, RunningSums
+from store.server.client import Database, Document
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import Database, Document
 
 _FILLS: tuple[Document, ...] = ({"$unwind": "$legs"}, {"$unwind": "$legs.fills"})
 _LEG = ("$legs.exchange", "$legs.symbol", "$legs.side", "$legs.fills.fee_currency")

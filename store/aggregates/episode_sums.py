@@ -1,6 +1,6 @@
 """How many episodes of opportunities there were, by pair, outcome, reason and spread, and what they missed.
 
-The server sums the documents that bots keep of episodes (`market.accounting.episodes`): a day has a million sightings,
+The server sums the documents that bots keep of episodes (`market.prices.episodes`): a day has a million sightings,
 and few episodes.
 """
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import get_args
 
-from market.accounting.episodes import EXPIRED, EpisodeOutcome
 from market.money import ZERO
+from market.prices.episodes import EXPIRED, EpisodeOutcome
 from market.time_units import MICROSECONDS
 from session.clock import steady_now, wall_now
 from store.aggregates.session_totals import RunningSums, decimal_of
 from store.errors import StoreError
+from store.server.client import Database, Document, translated_errors
 from store.server.documents import EPISODES
-from store.server.mongo_client import Database, Document, translated_errors
 
 BINS_PER_BPS = 2
 """Half a basis point, the step of the thresholds; finer bins would not help."""

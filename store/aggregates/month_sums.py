@@ -18,8 +18,8 @@ from market.money import EXACT, ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 from market.trade.reservation_state import fill_key
+from store.server.client import BlockingDatabase, Database, Document, Moment, translated_errors
 from store.server.documents import MONTH_SUMS, amount_of, integer_of, stored_amount
-from store.server.mongo_client import BlockingDatabase, Database, Document, Moment, translated_errors
 
 SumName = Literal["states", "profits", "average", "changes", "equity"]
 REVISION = "revision"

@@ -11,8 +11,8 @@ from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from store.aggregates.episode_sums import BINS_PER_BPS, EpisodeSums
 from store.aggregates.session_totals import RunningSums, decimal_of
+from store.server.client import Database, Document, translated_errors
 from store.server.documents import ARBITRAGES, REJECTIONS
-from store.server.mongo_client import Database, Document, translated_errors
 
 CACHED_SPANS = 4
 

@@ -4,8 +4,8 @@ from market.accounting.profit_groups import NOT_SPLIT, ProfitGroup, pair_name, p
 from market.trade.arbitrages import PROFIT_PARTS
 from store.aggregates.month_sums import MonthSums
 from store.aggregates.session_totals import KeptSums, RunningSums
+from store.server.client import Database, Document
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import Database, Document
 
 DAY_ENDED: Document = {
     "$dateToString": {

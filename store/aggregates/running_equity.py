@@ -9,8 +9,8 @@ from market.trade.arbitrages import FINAL_STATES, ArbitrageState
 from session.clock import wall_now
 from store.aggregates.month_sums import MonthSums, equity_sum_of
 from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICROSECONDS
+from store.server.client import Database, Document, Moment, one_moment, translated_errors
 from store.server.documents import ARBITRAGES, amount_of, integer_of
-from store.server.mongo_client import Database, Document, Moment, one_moment, translated_errors
 
 RECOUNT_LIMIT = 100
 """A full read, which corrects late changes, takes at most one part in this many of the time."""

@@ -9,15 +9,15 @@ from decimal import Decimal
 from bson.decimal128 import Decimal128
 from pymongo import ASCENDING, DESCENDING
 
-from market.accounting.episodes import EpisodeOutcome
 from market.accounting.profit_groups import ProfitGroup, profit_from
 from market.money import ZERO, decimal_of_whole
+from market.prices.episodes import EpisodeOutcome
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from session.clock import wall_now
 from store.aggregates.month_sums import MonthSums, Sums
+from store.server.client import Database, Document, Moment, one_moment, translated_errors
 from store.server.documents import ARBITRAGES, REJECTIONS, integer_of
-from store.server.mongo_client import Database, Document, Moment, one_moment, translated_errors
 
 SETTLING_MICROSECONDS = 60 * MICROSECONDS
 """A document this much older than the newest is taken as final, unless it is an open arbitrage."""
@@ -35,7 +35,7 @@ class SessionTotals:
     rejections: dict[str, int]
     """Reason → how many."""
     missed_profit: dict[str, Decimal] = field(default_factory=dict)
-    """Reason → missed profit (`market.accounting.episodes`), in the settlement currency."""
+    """Reason → missed profit (`market.prices.episodes`), in the settlement currency."""
     missed_episodes: dict[str, int] = field(default_factory=dict)
     """Reason → how many episodes were not traded for it."""
     episodes: dict[EpisodeOutcome, int] = field(default_factory=dict)

@@ -14,8 +14,7 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure
 
 from store.errors import StoreError
-from store.server.documents import ARBITRAGES
-from store.server.mongo_client import (
+from store.server.client import (
     SNAPSHOT_TOO_OLD,
     SNAPSHOT_UNAVAILABLE,
     BlockingDatabase,
@@ -25,6 +24,7 @@ from store.server.mongo_client import (
     database_of,
     translated_errors,
 )
+from store.server.documents import ARBITRAGES
 
 SNAPSHOT_LOST = {
     SNAPSHOT_TOO_OLD: "MongoDB keeps the past for five minutes, and copying took longer; try again while less trades",

@@ -9,8 +9,8 @@ from bson.raw_bson import RawBSONDocument
 
 from store.backups.database_dump import BATCH_BYTES, DatabaseSnapshot, blocking_database, documents_of
 from store.errors import StoreError
+from store.server.client import BlockingDatabase, connect, database_of, translated_errors
 from store.server.indexes import create_indexes
-from store.server.mongo_client import BlockingDatabase, connect, database_of, translated_errors
 
 
 def load_database(uri: str, name: str, collections: Mapping[str, Path]) -> int:

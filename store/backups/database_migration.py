@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from store.backups.database_dump import blocking_database
 from store.backups.layout_steps import OPEN_STATES_IN, migrated
+from store.server.client import BlockingDatabase, Document, translated_errors
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import BlockingDatabase, Document, translated_errors
 
 BATCH = 1_000
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from store.server.client import Document
 from store.server.documents import (
     ARBITRAGES,
     AUDIT,
@@ -22,7 +23,6 @@ from store.server.documents import (
     SETTINGS_VERSIONS,
     STEPS,
 )
-from store.server.mongo_client import Document
 
 LayoutStep = Callable[[str, Document], Document | None]
 """Collection and document → the document of the next layout; None where that has none."""

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
-from store.mongo.mongo_unit_of_work import PAIR
+from store.mongo.unit_of_work import PAIR
 from store.queries.store_snapshot import LedgerEntry
+from store.server.client import BlockingDatabase, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -23,7 +24,6 @@ from store.server.documents import (
     integer_of,
     text_or_none,
 )
-from store.server.mongo_client import BlockingDatabase, translated_errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from store.server.client import Document
+from store.server.clock import NOW, time_in
 from store.server.documents import CLAIMS, SESSION_CLAIM
-from store.server.mongo_client import Document
-from store.server.server_time import NOW, time_in
 from store.server.transactions import Transaction
 
 

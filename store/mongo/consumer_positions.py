@@ -5,8 +5,8 @@ from pymongo import ASCENDING
 
 from session.lag import ConsumerPosition
 from store.errors import StoreError
+from store.server.client import QUICK, Database, Document, translated_errors
 from store.server.documents import CONSUMER_POSITIONS, microseconds_of
-from store.server.mongo_client import QUICK, Database, Document, translated_errors
 
 _POSITION = TypeAdapter(ConsumerPosition)
 

@@ -2,8 +2,8 @@
 
 from market.decide.settings import Settings, of_next_session
 from session.session import Session
-from store.mongo.mongo_store import open_store
-from store.server.mongo_client import check_reachable
+from store.mongo.store import open_store
+from store.server.client import check_reachable
 
 
 async def prepare_database(session: Session, settings: Settings) -> Settings:

@@ -9,8 +9,8 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import fill_key
 from store.aggregates.month_sums import REVISION, MonthRow, added_row, month_document, month_row_of, rows_of
 from store.errors import StoreError
+from store.server.client import Database, Document
 from store.server.documents import ARBITRAGES, FILLS, MONTH_SUMS, ORDER_RESULTS, STEPS, arbitrage_of
-from store.server.mongo_client import Database, Document
 from store.server.transactions import Transaction, in_transaction
 
 REMOVABLE = ("closed", "unwound", "unfilled")

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from market.money import ZERO
 from store.errors import StoreError
+from store.server.client import Database, Document, translated_errors
 from store.server.documents import CLAIMS, SESSION_CLAIM, amount_of, amounts_of, date_of, integer_of, microseconds_of
-from store.server.mongo_client import Database, Document, translated_errors
 
 COUNTER_FIELDS: Document = {"now": "$$NOW", "open_arbitrages": 1, "notional": 1, "day": 1, "day_net": 1, "stopped": 1}
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from market.accounting.episodes import Episode, EpisodeOutcome
+from market.prices.episodes import Episode, EpisodeOutcome
 from store.aggregates.episode_sums import OUTCOMES
+from store.server.client import Database, Document
 from store.server.documents import EPISODES, episode_of
-from store.server.mongo_client import Database, Document
 from store.server.page_reader import Page, read_page
 
 

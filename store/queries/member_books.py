@@ -11,8 +11,8 @@ from pymongo.read_concern import ReadConcern
 
 from session.logins import Address, login_of
 from store.errors import StoreError
+from store.server.client import REGION, Client, connect, translated_errors
 from store.server.documents import ARBITRAGES, BALANCES, FILLS, STEPS
-from store.server.mongo_client import REGION, Client, connect, translated_errors
 
 BOOKS = (ARBITRAGES, STEPS, FILLS, BALANCES)
 URI = re.compile(r"(mongodb://(?:[^@/]*@)?)([^/?]+)(/[^?]*)?(?:\?(.*))?")

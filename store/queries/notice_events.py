@@ -19,11 +19,12 @@ from market.trade.leases import Lease
 from session.processes import Process
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
-from store.mongo.mongo_differences import difference_of
+from store.mongo.differences import difference_of
 from store.mongo.risk_counters import RiskCounters, read_counters
-from store.operations.mongo_notices import MongoNotices
-from store.operations.mongo_processes import MongoProcesses
+from store.operations.notices import MongoNotices
+from store.operations.processes import MongoProcesses
 from store.server.change_streams import ChangeFollower
+from store.server.client import Database, Document, connect, database_of, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     DIFFERENCES,
@@ -41,7 +42,6 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
-from store.server.mongo_client import Database, Document, connect, database_of, translated_errors
 
 REPORTED_STATES = ("single_leg", "closed", "unwound", "residual")
 

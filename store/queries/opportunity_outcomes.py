@@ -8,8 +8,8 @@ from typing import Literal
 from pymongo import ASCENDING
 
 from market.money import ZERO
+from store.server.client import Database, Document, translated_errors
 from store.server.documents import ARBITRAGES, REJECTIONS, amount_of, text_or_none
-from store.server.mongo_client import Database, Document, translated_errors
 
 OutcomeName = Literal["taken", "rejected", "expired"]
 

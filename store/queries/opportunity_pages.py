@@ -8,8 +8,8 @@ from pymongo import DESCENDING
 
 from market.prices.opportunities import Opportunity
 from store.queries.opportunity_outcomes import OpportunityOutcome, OutcomeName, read_outcomes
+from store.server.client import Database, Document, translated_errors
 from store.server.documents import ARBITRAGES, OPPORTUNITIES, integer_of, opportunity_of
-from store.server.mongo_client import Database, Document, translated_errors
 from store.server.page_reader import MAX_ROWS, Page, cursor_after, older_than
 
 SCANNED_KEYS = 10_000

@@ -10,7 +10,8 @@ from market.instruments.orders import Fill
 from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.moving_average import AverageTrade
 from session.session import Session
-from store.mongo.mongo_arbitrages import OLDEST_FIRST
+from store.mongo.arbitrages import OLDEST_FIRST
+from store.server.client import Client, Document, connect, database_of, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     AVERAGE_TRADES,
@@ -25,7 +26,6 @@ from store.server.documents import (
     rejection_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
 
 
 @dataclass(frozen=True, slots=True)

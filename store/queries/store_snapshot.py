@@ -11,8 +11,10 @@ from market.trade.decision_record import step_of
 from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow
 from session.session import Session as MarketSession
-from store.mongo.mongo_arbitrages import OLDEST_FIRST
-from store.mongo.mongo_unit_of_work import LIQUIDITY, PAIR
+from store.mongo.arbitrages import OLDEST_FIRST
+from store.mongo.unit_of_work import LIQUIDITY, PAIR
+from store.port import Balances
+from store.server.client import Database, Document, connect, database_of
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -30,9 +32,7 @@ from store.server.documents import (
     integer_of,
     text_or_none,
 )
-from store.server.mongo_client import Database, Document, connect, database_of
 from store.server.transactions import Transaction, in_transaction
-from store.store_port import Balances
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, St
 from store.aggregates.average_sums import AverageSum, RunningAverageSums
 from store.aggregates.running_equity import RunningEquity
 from store.errors import StoreError
-from store.mongo.mongo_arbitrages import OLDEST_FIRST
+from store.mongo.arbitrages import OLDEST_FIRST
+from store.server.client import Database, Document, translated_errors
 from store.server.documents import ARBITRAGES, FILLS, arbitrage_of, fill_of
-from store.server.mongo_client import Database, Document, translated_errors
 from store.server.page_reader import Page, read_page
 
 BATCH_ROWS = 500

@@ -8,10 +8,10 @@ from typing import Literal
 from pymongo import ASCENDING
 
 from market.accounting.differences import DifferenceKind, StoredDifference
-from market.accounting.episodes import Episode
 from market.accounting.profit_groups import ProfitGroup
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
+from market.prices.episodes import Episode
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Rejection
@@ -22,22 +22,23 @@ from store.aggregates.opportunity_sums import OpportunitySums
 from store.aggregates.profit_sums import RunningProfits
 from store.aggregates.session_totals import RunningTotals, SessionTotals, rejection_counts
 from store.errors import HistoryLostError
+from store.mongo.averages import read_average_trades
+from store.mongo.balances import MongoBalances
 from store.mongo.consumer_positions import ConsumerPositions
-from store.mongo.mongo_averages import read_average_trades
-from store.mongo.mongo_balances import MongoBalances
-from store.mongo.mongo_differences import OPEN_DIFFERENCES, MongoDifferences, difference_of
-from store.mongo.mongo_health import MongoHealth
-from store.mongo.mongo_leases import MongoLeases
-from store.mongo.mongo_settings import MongoSettings
+from store.mongo.differences import OPEN_DIFFERENCES, MongoDifferences, difference_of
+from store.mongo.health import MongoHealth
+from store.mongo.leases import MongoLeases
 from store.mongo.risk_counters import RiskCounters, read_counters
-from store.operations.mongo_audit import MongoAudit
-from store.operations.mongo_backtests import MongoBacktests
-from store.operations.mongo_notices import MongoNotices
-from store.operations.mongo_processes import MongoProcesses
+from store.mongo.settings import MongoSettings
+from store.operations.audit import MongoAudit
+from store.operations.backtests import MongoBacktests
+from store.operations.notices import MongoNotices
+from store.operations.processes import MongoProcesses
 from store.queries.episode_pages import EpisodeFilter, episode_page
 from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.trade_history import TradeHistory
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
+from store.server.client import Client, Document, connect, database_of, read_nearby, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -57,7 +58,6 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connect, database_of, read_nearby, translated_errors
 from store.server.page_reader import Page, read_page
 from store.server.primary_watch import Standpoint, connect_watched
 
@@ -158,7 +158,7 @@ class TradeReader:
         return await rejection_counts(self._database, self._of_session | _of_market(base, exchange))
 
     async def rejected_profit(self) -> dict[str, Decimal]:
-        """Reason → missed profit, each episode once (`market.accounting.episodes`)."""
+        """Reason → missed profit, each episode once (`market.prices.episodes`)."""
         return missed_profit(await self.opportunity_sums.episodes.of_session())
 
     async def episodes(self, wanted: EpisodeFilter, cursor: str | None, limit: int) -> Page[Episode]:

@@ -16,6 +16,7 @@ from session.session import Session
 from store.errors import StoreError
 from store.queries.session_export import ExportedFill
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
+from store.server.client import Document, connect, database_of, read_nearby, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     FILLS,
@@ -26,7 +27,6 @@ from store.server.documents import (
     microseconds_of,
     rejection_of,
 )
-from store.server.mongo_client import Document, connect, database_of, read_nearby, translated_errors
 
 Trading = Literal["trades", "fills", "rejections"]
 _Moment = tuple[int, int]

@@ -20,8 +20,8 @@ from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
+from store.server.client import Database, Document, first_sentence, is_passing, translated_errors
 from store.server.documents import microseconds_of
-from store.server.mongo_client import Database, Document, first_sentence, is_passing, translated_errors
 
 WAIT_MS = 500
 """How long the server keeps one read open; a cancelled watcher's thread waits no longer."""

@@ -7,7 +7,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import OperationFailure
 
 from session.logins import Login
-from store.server.mongo_client import Document, connect, translated_errors
+from store.server.client import Document, connect, translated_errors
 
 ADMIN = "admin"
 MECHANISMS = ("SCRAM-SHA-256",)

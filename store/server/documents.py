@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from bson.decimal128 import Decimal128
 from pydantic import TypeAdapter, ValidationError
 
-from market.accounting.episodes import EXPIRED, Episode
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
+from market.prices.episodes import EXPIRED, Episode
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
@@ -25,7 +25,7 @@ from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
 from store.errors import StoreError
-from store.server.mongo_client import Document
+from store.server.client import Document
 
 AUDIT = "audit"
 OPPORTUNITIES = "opportunities"
@@ -236,7 +236,7 @@ def rejection_of(document: Mapping[str, object]) -> Rejection:
 
 
 def episode_update(episode: Episode, session_id: str, now: int) -> tuple[Document, Document]:
-    """Filter and update of an upsert: as `market.accounting.episodes.merged`, field by field, whatever is stored. What
+    """Filter and update of an upsert: as `market.prices.episodes.merged`, field by field, whatever is stored. What
     the server compares are numbers of its own, and fields in their order. `now`: wall time, microseconds."""
     base, buy_exchange, buy_symbol, sell_exchange, sell_symbol = episode.pair
     first: Document = {

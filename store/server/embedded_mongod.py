@@ -20,9 +20,9 @@ from pymongo.errors import ConnectionFailure, NotPrimaryError, OperationFailure
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from store.errors import StoreError, StoreUnavailableError
+from store.server.client import Document
 from store.server.database_users import DatabaseUser, set_users
 from store.server.member_start import prepare_member
-from store.server.mongo_client import Document
 from store.server.replica_set import REPLICA_SET, ReplicaSet
 from store.server.system_client import NOT_YET_INITIALIZED, system_client
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from store.server.mongo_client import Document
+from store.server.client import Document
 
 
 def field_update(before: Mapping[str, object], after: Mapping[str, object]) -> Document:

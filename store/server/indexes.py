@@ -3,6 +3,7 @@
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import CollectionInvalid, OperationFailure
 
+from store.server.client import Database
 from store.server.documents import (
     APP_TABLES,
     ARBITRAGES,
@@ -23,7 +24,6 @@ from store.server.documents import (
     SETTINGS_VERSIONS,
     STEPS,
 )
-from store.server.mongo_client import Database
 
 NAMESPACE_EXISTS = 48
 LIQUIDITY_SECONDS = 3_600

@@ -9,8 +9,8 @@ from pymongo.errors import OperationFailure, PyMongoError
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from store.errors import StoreError, StoreUnavailableError
+from store.server.client import Document, first_sentence
 from store.server.database_users import DatabaseUser, set_users
-from store.server.mongo_client import Document, first_sentence
 from store.server.replica_set import ReplicaSet
 from store.server.system_client import NOT_YET_INITIALIZED, system_client
 

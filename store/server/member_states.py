@@ -7,7 +7,7 @@ from pymongo.server_description import ServerDescription
 from pymongo.topology_description import TopologyDescription
 
 from market.time_units import MICROSECONDS
-from store.server.mongo_client import REGION
+from store.server.client import REGION
 
 MemberRole = Literal["primary", "secondary", "other", "unreachable", "unheard"]
 """`other`: it answers, but has no data to read, as while it starts; `unheard`: it was not asked yet."""

@@ -9,7 +9,7 @@ import orjson
 from pymongo import DESCENDING
 
 from store.errors import CursorError
-from store.server.mongo_client import Database, Document, translated_errors
+from store.server.client import Database, Document, translated_errors
 
 MAX_ROWS = 500
 NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]

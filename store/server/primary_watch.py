@@ -12,8 +12,8 @@ from pymongo.monitoring import (
 )
 from pymongo.topology_description import TopologyDescription
 
+from store.server.client import REGION, Client, Listener, connect
 from store.server.member_states import MemberState, member_states
-from store.server.mongo_client import REGION, Client, Listener, connect
 
 
 class PrimaryWatch(TopologyListener):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from store.errors import StoreError
-from store.server.mongo_client import REGION, Document
+from store.server.client import REGION, Document
 
 REPLICA_SET = "rs0"
 HEARTBEAT_MS = 500

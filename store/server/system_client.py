@@ -3,7 +3,7 @@
 from motor.motor_asyncio import AsyncIOMotorClient
 
 from session.logins import Address, Login
-from store.server.mongo_client import Document
+from store.server.client import Document
 
 SELECTION_MS = 500
 USER, SOURCE, MECHANISM = "__system", "local", "SCRAM-SHA-256"

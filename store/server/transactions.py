@@ -14,8 +14,7 @@ from pymongo.errors import PyMongoError
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
-from store.server.documents import CLAIMS, SESSION_CLAIM
-from store.server.mongo_client import (
+from store.server.client import (
     SNAPSHOT,
     BlockingDatabase,
     Database,
@@ -24,7 +23,8 @@ from store.server.mongo_client import (
     first_sentence,
     translated_errors,
 )
-from store.server.server_time import NOW, time_in
+from store.server.clock import NOW, time_in
+from store.server.documents import CLAIMS, SESSION_CLAIM
 
 TRANSACTION_SECONDS = 20.0
 """How long a transaction that meets others, or loses its server, is tried again."""

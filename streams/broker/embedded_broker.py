@@ -20,7 +20,7 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now, wall_now
 from session.logins import Login
 from streams.broker.java_files import LOGGING_PROPERTIES, argument_file, property_file, write_privately
-from streams.broker.topic_access import jaas_of
+from streams.broker.kafka_users import jaas_of
 from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.topic_admin import check_reachable
 

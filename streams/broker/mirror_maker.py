@@ -15,7 +15,7 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from session.logins import Login
 from streams.broker.java_files import LOGGING_PROPERTIES, argument_file, property_file, write_privately
-from streams.broker.topic_access import TopicUser, java_client_settings
+from streams.broker.kafka_users import TopicUser, java_client_settings
 from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.records import Record
 from streams.topic_reader import TopicReader

@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from datasets.ticksets.manifest import Manifest, write_manifest
-from datasets.ticksets.partition_writer import PartitionWriter
-from datasets.ticksets.tick_set import TickSet, batches, open_tick_set
-from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from streams.message_format import settings_row
 from tests.cep.oracle import Row, Spread, as_written, written
+from tick_sets.sets.manifest import Manifest, write_manifest
+from tick_sets.sets.partition_writer import PartitionWriter
+from tick_sets.sets.schema import ROW_GROUP_ROWS
+from tick_sets.sets.tick_set import TickSet, batches, open_tick_set
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
-from datasets.ticksets.tick_set import TickSet
 from market.decide.settings import Settings
 from tests.backtest.recorded import BINANCE_FILES, recordings_or_skip
 from tests.backtest.test_known_spreads import imported, lean_set
+from tick_sets.sets.tick_set import TickSet
 
 
 def binance_set(folder: Path) -> TickSet:

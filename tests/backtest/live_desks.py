@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from pathlib import Path
 
-from bots.bot_loop import BotLoop, Pace
 from bots.decide.state_cache import StateCache
+from bots.loop import BotLoop, Pace
 from bots.subscriptions import Signal
 from exchanges.paper.paper_account import PaperAccount
 from exchanges.paper.paper_conditions import FillConditions
@@ -19,8 +19,8 @@ from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
 from session.clock import Clock
-from store.memory.memory_parts import MemoryBalances, MemoryLeases
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.parts import MemoryBalances, MemoryLeases
+from store.memory.store import MemoryTradeStore
 from tests.backtest.trading_samples import MARKETS, OPENING
 
 ROUNDS = 4

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from datasets.ticksets.manifest import ImportedSource, Manifest, Origin
-from datasets.ticksets.tick_set import TickSet, open_tick_set
-from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.instruments.markets import Market
 from tests.market.samples import EUR_MARKET, USD_MARKET
+from tick_sets.sets.builder import TickSetBuilder
+from tick_sets.sets.manifest import ImportedSource, Manifest, Origin
+from tick_sets.sets.schema import SOURCE_SCHEMA
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 SECOND = 1_000_000
 BEGIN = 1_723_075_200 * SECOND

@@ -3,13 +3,12 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from backtest.backtest_parameters import Latency, Parameters
 from backtest.detect.batch_detection import DetectionSummary
+from backtest.parameters import Latency, Parameters
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.data_quality import MarketQuality, QuoteGap
 from backtest.result.quote_spacing import MarketSpacing
 from backtest.result.trading_outcome import Lifetime, RejectedSum, SimulatedEquityPoint, TradingOutcome
-from datasets.ticksets.manifest import ImportedSource, Manifest, Partition
 from market.accounting.profit_groups import profit_from
 from market.money import Amount, total
 from market.time_units import MICROSECONDS
@@ -17,6 +16,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import SIDES
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
 from tests.store.reservation_requests import filled, leg_request, opportunity
+from tick_sets.sets.manifest import ImportedSource, Manifest, Partition
 
 START = 1_700_000_000 * MICROSECONDS
 SETTINGS = settings_of(

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import TickSet, open_tick_set
-from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.decide.settings import Settings
 from streams.message_format import settings_row
 from tests.backtest.recorded import write_tickers
 from tests.market.samples import EUR_MARKET, USD_MARKET
+from tick_sets.sets.builder import TickSetBuilder
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.schema import SOURCE_SCHEMA
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 BEGIN = 1_723_075_200_000_000
 """Microseconds UTC of the first row."""

@@ -7,18 +7,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backtest.backtest_parameters import Balances, Latency, Parameters
 from backtest.detect.detected_cache import COLUMNS
+from backtest.parameters import Balances, Latency, Parameters
 from backtest.simulate.trade_simulation import trading_order
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import TickSet, open_tick_set
-from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from streams.message_format import opportunity_of, row_of, settings_row
 from tests.cep.logs import BASES, MARKETS, START, LogMaker, session, settings
 from tests.cep.oracle import Row, Spread, as_written, expected_output
+from tick_sets.sets.builder import TickSetBuilder
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.schema import SOURCE_SCHEMA
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 CASH = {"USD": Decimal(1_000_000), "EUR": Decimal(925_000), "JPY": Decimal(150_000_000)}
 

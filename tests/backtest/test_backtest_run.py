@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from backtest.backtest_run import check_unchanged, spark_words
+from backtest.run import check_unchanged, spark_words
 from backtest.simulate.trade_simulation import BacktestError
-from datasets.importers.import_formats import FORMATS
-from datasets.rows.import_format import FileOptions
-from datasets.rows.imported_markets import MarketWords
-from datasets.ticksets.file_import import ImportRequest, import_files
-from datasets.ticksets.tick_set import open_tick_set
+from tick_sets.importers.import_formats import FORMATS
+from tick_sets.rows.import_format import FileOptions
+from tick_sets.rows.imported_markets import MarketWords
+from tick_sets.sets.file_import import ImportRequest, import_files
+from tick_sets.sets.tick_set import open_tick_set
 
 HEADER = "exchange,symbol,timestamp,local_timestamp,ask_amount,ask_price,bid_price,bid_amount\n"
 TIME = 1_723_161_254_087_891
@@ -36,7 +36,7 @@ def test_a_set_that_was_built_again_meanwhile_gives_no_result(tmp_path: Path) ->
 WORKER = """An exception was thrown from the Python worker. Please see the stack trace below.
 Traceback (most recent call last):
   File "reading.py", line 50, in read_ticks
-datasets.errors.ImportRejectedError: /x/ticks.parquet: cannot be read as a part of a tick set (EOF)
+tick_sets.errors.ImportRejectedError: /x/ticks.parquet: cannot be read as a part of a tick set (EOF)
 """
 
 

@@ -18,8 +18,6 @@ from cep.detection.latest import with_slot
 from cep.detection.market_layout import layout_of
 from cep.detection.opportunity_messages import opportunities_of_latest
 from cep.detection.spark_schema import tick_rows
-from datasets.rows.imported_markets import MarketWords
-from datasets.ticksets.tick_set import TickSet, open_tick_set
 from market.decide.settings import Settings
 from market.instruments.assets import Assumption
 from tests.backtest.detected_sets import CUTS, Cut, cut_set, messages_found, messages_wanted
@@ -28,8 +26,10 @@ from tests.cep.oracle import Row, expected_output
 from tests.cep.running_latest import latest_at_each_row
 from tests.cep.test_detection_kernel import under
 from tests.cep.tick_tables import tick_table
-from tests.datasets.test_file_import import imported, quote
-from tests.datasets.test_file_import import written as written_file
+from tests.tick_sets.test_file_import import imported, quote
+from tests.tick_sets.test_file_import import written as written_file
+from tick_sets.rows.imported_markets import MarketWords
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 PIECES = (1, 2, 7)
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from backtest.detect.detection_counts import LogCounts
+from cep.detection.kernel.log import NO_SETTINGS, KernelLog, KernelResult
+from cep.detection.kernel.records import HIT
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import NO_SETTINGS, KernelLog, KernelResult
-from cep.kernel.kernel_records import HIT
 
 
 def test_bps_beyond_what_a_column_holds_are_counted() -> None:

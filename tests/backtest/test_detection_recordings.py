@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from backtest.detect.batch_detection import detected, detection_summary
 from backtest.detect.batch_session import backtest_session
-from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS
 from tests.backtest.detected_sets import (
     Cut,
     messages_found,
@@ -22,6 +21,7 @@ from tests.backtest.detected_sets import (
 from tests.backtest.detection_recordings import RECORDINGS, settings_for
 from tests.cep.logs import session
 from tests.cep.oracle import expected_output
+from tick_sets.sets.schema import ROW_GROUP_ROWS
 
 pytestmark = pytest.mark.soak
 

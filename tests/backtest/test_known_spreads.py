@@ -15,14 +15,14 @@ import pytest
 from backtest.detect.batch_detection import in_force, layout_of_set
 from backtest.detect.detection_pieces import pieces_of
 from backtest.detect.detection_task import DetectionTask
-from datasets.importers.import_formats import FORMATS
-from datasets.rows.import_format import FileOptions
-from datasets.rows.imported_markets import MarketWords
-from datasets.ticksets.file_import import ImportRequest, import_files
-from datasets.ticksets.tick_set import TickSet, batches, open_tick_set
 from market.decide.settings import Settings
 from market.instruments.assets import Assumption
 from tests.backtest.recorded import BINANCE_FILES, LEAN_FILES, recordings_or_skip
+from tick_sets.importers.import_formats import FORMATS
+from tick_sets.rows.import_format import FileOptions
+from tick_sets.rows.imported_markets import MarketWords
+from tick_sets.sets.file_import import ImportRequest, import_files
+from tick_sets.sets.tick_set import TickSet, batches, open_tick_set
 
 TWO_SECONDS = 2_000_000
 BAR = 60_000_000

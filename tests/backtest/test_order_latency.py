@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from backtest.backtest_parameters import Latency
+from backtest.parameters import Latency
 from backtest.simulate.order_latency import is_rejected, latency_microseconds
 
 ORDERS = [f"order-{number}" for number in range(2_000)]

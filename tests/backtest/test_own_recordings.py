@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from backtest.own_recordings import load_own_recording
-from datasets.errors import ImportRejectedError
 from market.instruments.markets import Market
 from market.money import Amount, Price
 from market.prices.book_top import BookTop
@@ -16,6 +15,7 @@ from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, RecordingLimits
 from pricefeeds.recording.feed_recording import RecordingHeader
 from tests.market.samples import EUR_MARKET, USD_MARKET
+from tick_sets.errors import ImportRejectedError
 
 EURO = replace(EUR_MARKET, exchange="bitstamp")
 DOLLAR = replace(USD_MARKET, exchange="kraken")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backtest.sweep.errors import SweepRejectedError
 from backtest.sweep.parameter_grids import Grid, GridAxis, Range, axis_of, checked_grid, range_of
-from backtest.sweep.sweep_errors import SweepRejectedError
 
 
 def decimals(*words: str) -> tuple[Decimal, ...]:

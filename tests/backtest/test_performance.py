@@ -27,7 +27,7 @@ from market.accounting.equity_curve import drawdown_of
 from market.accounting.profit_groups import profit_from
 from market.instruments.orders import Fill, Side
 from market.time_units import MICROSECONDS
-from market.trade.leg_planning import markets_by_symbol
+from market.trade.unwinding import markets_by_symbol
 from tests.backtest.made_up_result import START, arbitrage, outcome_of, result_of
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of
 

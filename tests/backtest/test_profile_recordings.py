@@ -9,10 +9,10 @@ import pytest
 
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import BINANCE_BTC, LEAN_BTC, ReplayProfile
-from datasets.errors import ImportRejectedError
 from market.prices.quotes import Quote
 from tests.backtest.plain_loop import PlainLoop, Seen
 from tests.backtest.recorded import BINANCE_FILES, LEAN_FILES, recordings_or_skip, write_bars, write_tickers
+from tick_sets.errors import ImportRejectedError
 
 
 def test_files_are_merged_by_time_whatever_their_order(tmp_path: Path) -> None:

@@ -7,20 +7,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from backtest.backtest_parameters import Latency
+from backtest.parameters import Latency
 from backtest.profile_recordings import load_recording
 from backtest.profile_sets import set_of_files
 from backtest.provenance import checksum_of, versions_of
 from backtest.replay_profiles import BINANCE_BTC, profile_of
 from backtest.requested_backtest import RequestedBacktest, added_latency, parameters_for
 from backtest.result.data_quality import markets_without_depth, quality_of
-from datasets.errors import ImportRejectedError
-from datasets.ticksets.tick_set import TickSet, batches
-from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS, TICK_SCHEMA
 from tests.backtest.detected_sets import Cut, cut_set
 from tests.backtest.made_up_set import BEGIN, GAP, ROWS, STEP, made_up_files, session_set
 from tests.backtest.recorded import write_tickers
 from tests.market.samples import EUR_MARKET, USD_MARKET
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.schema import ROW_GROUP_ROWS, TICK_SCHEMA
+from tick_sets.sets.tick_set import TickSet, batches
 
 
 @pytest.fixture

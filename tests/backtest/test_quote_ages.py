@@ -10,13 +10,13 @@ from backtest.detect.detection_task import DetectionTask
 from backtest.requested_backtest import RequestedBacktest, parameters_for
 from backtest.result.quote_ages import late_words, quote_age_words
 from backtest.simulate.quote_history import quote_history_of
-from datasets.errors import ImportRejectedError
-from datasets.importers.import_formats import FORMATS
-from datasets.ticksets.exchange_times import FeedDelay, feed_delays, trusted_markets
-from datasets.ticksets.file_import import ImportRequest, import_files
-from datasets.ticksets.tick_set import TickSet, open_tick_set
-from tests.datasets.importers.shared_cases import case_or_skip
-from tests.datasets.ticksets.test_exchange_times import HEADER, SECOND, START, set_with
+from tests.tick_sets.importers.shared_cases import case_or_skip
+from tests.tick_sets.sets.test_exchange_times import HEADER, SECOND, START, set_with
+from tick_sets.errors import ImportRejectedError
+from tick_sets.importers.import_formats import FORMATS
+from tick_sets.sets.exchange_times import FeedDelay, feed_delays, trusted_markets
+from tick_sets.sets.file_import import ImportRequest, import_files
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 
 def messages_of(tick_set: TickSet, max_quote_age_ms: int) -> int:

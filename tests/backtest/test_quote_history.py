@@ -10,13 +10,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from backtest.simulate.quote_history import QuoteHistory, quote_history_of
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import open_tick_set
-from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.instruments.markets import Market
 from tests.backtest.trading_samples import MARKETS, START, tape_with, tick
 from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET
+from tick_sets.sets.builder import TickSetBuilder
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.schema import SOURCE_SCHEMA
+from tick_sets.sets.tick_set import open_tick_set
 
 BIDS, ASKS = (("5990", "1"), ("5980", "2")), (("6000", "1"), ("6010", "2"))
 

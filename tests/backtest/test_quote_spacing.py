@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtest.backtest_run import ADDED_MS, latency_costs
 from backtest.replay_profiles import BINANCE_BTC, LEAN_BTC
-from backtest.report.report_page import report_page
+from backtest.report.page import report_page
 from backtest.report.result_document import result_document
 from backtest.report.result_lines import result_lines
 from backtest.requested_backtest import RequestedBacktest, parameters_for
@@ -26,10 +25,11 @@ from backtest.result.quote_spacing import (
     seconds_words,
     spacing_of,
 )
-from datasets.ticksets.manifest import Origin
+from backtest.run import ADDED_MS, latency_costs
 from tests.backtest.made_up_bars import RATE, SECOND, set_of, steady
 from tests.backtest.made_up_result import manifest_of, outcome_of, result_of
 from tests.market.samples import EUR_MARKET, USD_MARKET
+from tick_sets.sets.manifest import Origin
 
 
 def spacing(median: float | None, *, bars: bool = True, fx: bool = False, gaps: int = 100) -> MarketSpacing:

@@ -9,10 +9,6 @@ import pytest
 
 from backtest.simulate.recorded_windows import needs_windows, recorded_windows
 from backtest.simulate.trade_simulation import WINDOW_DELAY, trade
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import TickSet, open_tick_set
-from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.decide.settings import Settings
 from market.prices.spread_statistics import SpreadWindow
 from streams.message_format import settings_row
@@ -28,6 +24,10 @@ from tests.backtest.trading_samples import (
     tape_with,
 )
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
+from tick_sets.sets.builder import TickSetBuilder
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.schema import SOURCE_SCHEMA
+from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 HERE, THERE = USD_MARKET, replace(EUR_MARKET, symbol="BTC/USD", quote_currency="USD")
 SECONDS = 90

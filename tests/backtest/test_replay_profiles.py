@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from backtest.replay_profiles import BINANCE_BTC, LEAN_BTC, PROFILES, ReplayProfile, profile_for
-from datasets.errors import ImportRejectedError
 from market.instruments.markets import fx_route
+from tick_sets.errors import ImportRejectedError
 
 
 @pytest.mark.parametrize(

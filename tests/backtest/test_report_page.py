@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from backtest.report.charts import drawdowns, net_bps_chart, rejection_chart, short_amount
 from backtest.report.figure_format import money
-from backtest.report.report_charts import drawdowns, net_bps_chart, rejection_chart, short_amount
-from backtest.report.report_page import report_page
-from backtest.report.report_tables import (
+from backtest.report.page import report_page
+from backtest.report.tables import (
     PAGE_TRADES,
     lifetime_table,
     quality_table,

@@ -7,13 +7,9 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from backtest.backtest_parameters import FeeTier
+from backtest.parameters import FeeTier
 from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from backtest.simulate.trade_simulation import trade
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import open_tick_set
-from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA, TICK_SCHEMA
 from market.decide.settings import Settings
 from streams.message_format import settings_row
 from tests.backtest.trading_samples import (
@@ -28,6 +24,10 @@ from tests.backtest.trading_samples import (
     steady_quotes,
 )
 from tests.market.samples import settings_of
+from tick_sets.sets.builder import TickSetBuilder
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.schema import SOURCE_SCHEMA, TICK_SCHEMA
+from tick_sets.sets.tick_set import open_tick_set
 
 CHANGE = START + 5 * SECOND
 FIRST = settings_of(**EASY)

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.sweep.sweep_candidates import NEVER, Candidates, rate_ages, widest
+from backtest.sweep.candidates import NEVER, Candidates, rate_ages, widest
 from tests.backtest.sweep_samples import found_alone, log_of, parameters_of, tick_set_of
 
 FEES = {"coinbaseexchange": "0.0004", "bitstamp": "0", "bitflyer": "0.0007", "kraken": "0.0021"}

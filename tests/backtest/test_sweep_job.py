@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from backtest.backtest_run import run_backtest
 from backtest.detect.batch_session import backtest_session
+from backtest.run import run_backtest
+from backtest.sweep.errors import SweepRejectedError
+from backtest.sweep.job import run_sweep
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
-from backtest.sweep.sweep_errors import SweepRejectedError
-from backtest.sweep.sweep_job import run_sweep
-from backtest.sweep.sweep_parameters import checked_against, variables_of, with_values
-from backtest.sweep.sweep_results import WHOLE, result_of
-from backtest.sweep.sweep_store import SweepDefinition, SweepStore, sweep_store
-from datasets.ticksets.tick_set import TickSet
+from backtest.sweep.parameters import checked_against, variables_of, with_values
+from backtest.sweep.results import WHOLE, result_of
+from backtest.sweep.store import SweepDefinition, SweepStore, sweep_store
 from tests.backtest.sweep_samples import log_of, parameters_of, tick_set_of
+from tick_sets.sets.tick_set import TickSet
 
 GRID = Grid(
     (axis_of("latency_ms=0,90"), axis_of("max_quote_age_ms=200,2000")),

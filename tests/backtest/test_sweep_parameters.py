@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.backtest_parameters import Latency, Parameters
+from backtest.parameters import Latency, Parameters
+from backtest.sweep.errors import SweepRejectedError
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
-from backtest.sweep.sweep_errors import SweepRejectedError
-from backtest.sweep.sweep_parameters import checked_against, variables_of, with_values
+from backtest.sweep.parameters import checked_against, variables_of, with_values
 from market.decide.settings import Settings
 
 FEES = {"kraken": Decimal("0.001"), "bitstamp": Decimal("0.002")}

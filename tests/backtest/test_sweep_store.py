@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from backtest.sweep.errors import SweepRejectedError
+from backtest.sweep.job import check_unchanged
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
-from backtest.sweep.sweep_errors import SweepRejectedError
-from backtest.sweep.sweep_job import check_unchanged
-from backtest.sweep.sweep_results import SetResult
-from backtest.sweep.sweep_store import SweepDefinition, SweepStore, sweep_store
+from backtest.sweep.results import SetResult
+from backtest.sweep.store import SweepDefinition, SweepStore, sweep_store
 from tests.backtest.sweep_samples import log_of, parameters_of, tick_set_of
 from tests.backtest.test_walk_forward import result
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
-from backtest.sweep.sweep_results import SetResult
-from backtest.sweep.sweep_store import SweepDefinition
-from backtest.sweep.sweep_tables import SweepTable, sweep_json, sweep_lines, table_of_sweep
+from backtest.sweep.results import SetResult
+from backtest.sweep.store import SweepDefinition
+from backtest.sweep.tables import SweepTable, sweep_json, sweep_lines, table_of_sweep
 from backtest.sweep.walk_forward import spans_of
 from tests.backtest.sweep_samples import parameters_of
 from tests.backtest.test_walk_forward import result

@@ -5,23 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from backtest.backtest_parameters import Parameters
+from backtest.parameters import Parameters
 from backtest.result.asset_marks import marks_of
 from backtest.result.performance import performance_of
 from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.trade_simulation import trade
+from backtest.sweep.candidates import rate_ages, widest
 from backtest.sweep.parameter_grids import Grid, axis_of
-from backtest.sweep.sweep_candidates import rate_ages, widest
-from backtest.sweep.sweep_parameters import variables_of, with_values
-from backtest.sweep.sweep_results import WHOLE, result_of
-from backtest.sweep.sweep_store import SweepDefinition, SweepStore, sweep_store
-from backtest.sweep.sweep_task import run_chunk
+from backtest.sweep.parameters import variables_of, with_values
+from backtest.sweep.results import WHOLE, result_of
+from backtest.sweep.store import SweepDefinition, SweepStore, sweep_store
+from backtest.sweep.task import run_chunk
 from backtest.sweep.walk_forward import spans_of
-from datasets.ticksets.tick_set import open_tick_set
-from market.trade.leg_planning import markets_by_symbol
+from market.trade.unwinding import markets_by_symbol
 from streams.message_format import row_of
 from tests.backtest.sweep_samples import found_alone, log_of, parameters_of, tick_set_of, write_found
 from tests.cep.logs import MARKETS
+from tick_sets.sets.tick_set import open_tick_set
 
 GRID = Grid((axis_of("min_net_bps=6,12"), axis_of("fee_bps=4,9"), axis_of("max_quote_age_ms=200,2000")))
 FOLDS = 1

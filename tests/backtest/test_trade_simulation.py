@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.backtest_parameters import Latency
+from backtest.parameters import Latency
 from backtest.result.trading_outcome import RejectedSum
 from tests.backtest.trading_samples import (
     CHEAP,

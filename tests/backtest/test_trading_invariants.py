@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from backtest.backtest_parameters import Latency, Parameters
+from backtest.parameters import Latency, Parameters
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.trade_simulation import trade, trading_order
 from market.instruments.orders import Fill

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.backtest_parameters import FeeTier
+from backtest.parameters import FeeTier
 from backtest.simulate.trade_simulation import WINDOW_DELAY, BacktestError, trade
 from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtest.sweep.sweep_errors import SweepRejectedError
-from backtest.sweep.sweep_results import SetResult
+from backtest.sweep.errors import SweepRejectedError
+from backtest.sweep.results import SetResult
 from backtest.sweep.walk_forward import spans_of, walk_forward
 from market.money import ZERO
 from market.trade.arbitrages import PROFIT_PARTS

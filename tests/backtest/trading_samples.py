@@ -5,18 +5,18 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from backtest.backtest_parameters import Balances, Latency, Parameters
+from backtest.parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.history_piece import COLUMNS
 from backtest.simulate.quote_history import HistoryPosition, QuoteHistory
 from backtest.simulate.trade_simulation import trade
-from datasets.ticksets.opening_rows import OpeningRows
-from datasets.ticksets.tick_set_schema import TICK_SCHEMA
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
 from streams.message_format import levels_text
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
+from tick_sets.sets.opening_rows import OpeningRows
+from tick_sets.sets.schema import TICK_SCHEMA
 
 SECOND = 1_000_000
 MILLISECOND = 1_000

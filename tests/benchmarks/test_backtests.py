@@ -15,7 +15,7 @@ from benchmarks.backtests.generator import DAY, DAY_ROWS, generate, peer_file, t
 from benchmarks.backtests.measuring import Pass, measured
 from benchmarks.backtests.numba_loop import one_pass
 from benchmarks.backtests.table import lines, markdown
-from datasets.ticksets.tick_set import batches, open_tick_set
+from tick_sets.sets.tick_set import batches, open_tick_set
 
 ROWS = 200_000
 PEERS = [engine for engine in ENGINES if not engine.is_ours]

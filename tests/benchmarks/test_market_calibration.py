@@ -12,7 +12,7 @@ from benchmarks.market_calibration import MIN_NET_BPS, best_net_bps, main
 from benchmarks.market_moments import Track, depth_within, lengths_of, pair_moments, return_moments, spread_bps
 from benchmarks.recorded_markets import japanese_tracks, recorded_books
 from benchmarks.simulated_tracks import simulated_tracks
-from simulators.simulator_server import STEP_SECONDS
+from simulators.server import STEP_SECONDS
 from tests.backtest.recorded import SHARED
 
 

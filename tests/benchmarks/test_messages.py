@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.messages import EXCHANGES, LAST_AMOUNT, STEP, prepared_stream
 from market.prices.quotes import Quote
-from pricefeeds.feed.feed_session import FeedSession
+from pricefeeds.feed.session import FeedSession
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder
 from pricefeeds.wire.wire_exchanges import wire_of

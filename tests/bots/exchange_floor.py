@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import Literal, TypeVar
 
-from bots.bot_loop import BotLoop, Pace
 from bots.decide.state_cache import StateCache
 from bots.draining import Draining, run_until_drained
 from bots.lease_keeper import LeaseKeeper
+from bots.loop import BotLoop, Pace
 from bots.subscriptions import Signal
 from exchanges.errors import (
     AccountRejectedError,
@@ -37,7 +37,7 @@ from market.trade.order_results import OrderResult
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import Clock
 from session.tasks import run_all
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.bots.hurried_loop import LoopClock
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 

@@ -12,9 +12,9 @@ from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, 
 from market.money import Amount, Price
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leases import UNFENCED, Actor
-from market.trade.leg_planning import advancing
 from market.trade.reservation_state import BalanceRow
-from store.memory.memory_store import MemoryTradeStore
+from market.trade.unwinding import advancing
+from store.memory.store import MemoryTradeStore
 from tests.market.samples import MARKETS
 from tests.store.booking import book_reported, finish_leg
 from tests.store.reservation_requests import OPENING, SETTINGS, filled, granted, open_books, reserved

@@ -15,10 +15,10 @@ from market.accounting.differences import PersonsVerdict
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing
 from market.trade.reservation_state import BalanceRow
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from market.trade.unwinding import advancing
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from tests.databases import lent_database
 from tests.exchanges.served import TRADED, Served, order_on, served
 

@@ -10,7 +10,7 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cep.hosts.average_app import shipped_average_app
+from cep.apps.hosts.average_app import shipped_average_app
 from market.trade.moving_average import AverageRule, AverageTrade
 from tests.bots.test_average_trader import ORDERS, Bench
 from tests.market.average_rules import naive_rule

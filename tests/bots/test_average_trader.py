@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bots.bot_loop import BotLoop, Pace
 from bots.decide.newest_quotes import LatestQuote, MarketKey
 from bots.decide.state_cache import StateCache
+from bots.loop import BotLoop, Pace
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import Signal
 from exchanges.paper.paper_account import PaperAccount
@@ -20,11 +20,11 @@ from market.decide.settings import Settings
 from market.instruments.orders import OrderReport
 from market.money import Price
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close, MovingAverage
+from market.trade.unwinding import advancing
 from session.clock import Clock, ReplayClock, SystemClock
 from session.session import Session
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.bots.exchange_floor import until
 from tests.bots.ledger import balances_by_fills
 from tests.bots.test_single_order import seen

@@ -12,10 +12,10 @@ from bots.decide.write_turns import WriteTurns
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole, LegState
 from market.trade.leases import LEASE_SECONDS, Actor, decision_right
 from market.trade.leg_lifecycle import WAIT_WITHIN, Advance
-from market.trade.leg_planning import Markets, advancing, markets_by_symbol
 from market.trade.order_results import result_of
+from market.trade.unwinding import Markets, advancing, markets_by_symbol
 from store.errors import StoreUnavailableError
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.bots.hurried_loop import LoopClock
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
 from tests.store.reservation_requests import filled, leg_of, open_books, opportunity, ready_bot, reserved

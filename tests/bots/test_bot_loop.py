@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bots.decide.decision_turns import POLL_SECONDS
+from bots.decide.failover import POLL_SECONDS
 from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
 from market.trade.leases import LEASE_SECONDS, NO_BOT, decision_right
-from market.trade.leg_planning import NOT_POSTED
+from market.trade.unwinding import NOT_POSTED
 from session.clock import ReplayClock
 from tests.bots.exchange_floor import LONG_SECONDS, WAIT_SECONDS, Book, Floor, Mishaps, until
 from tests.bots.hurried_loop import START, LoopClock

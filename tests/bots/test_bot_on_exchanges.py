@@ -10,14 +10,14 @@ from uuid import uuid4
 
 import pytest
 
-from bots.bot_process import run_bot
+from bots.process import run_bot
 from exchanges.orders.ccxt_account import open_account
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import OPPORTUNITIES

@@ -10,14 +10,14 @@ from uuid import uuid4
 
 import pytest
 
-from bots.bot_process import run_bot
 from bots.errors import BotError
+from bots.process import run_bot
 from market.money import ZERO
 from market.prices.quotes import Quote
 from market.trade.arbitrages import Arbitrage
 from session.clock import wall_now
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter

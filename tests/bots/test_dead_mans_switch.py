@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.dead_mans_switch import REFRESH_SECONDS, TIMEOUT_SECONDS, DeadMansSwitch
+from bots.execute.dead_mans_switch import REFRESH_SECONDS, TIMEOUT_SECONDS, DeadMansSwitch
 from exchanges.errors import ExchangeUnavailableError
 from exchanges.orders.ccxt_account import open_account
 from session.clock import SystemClock

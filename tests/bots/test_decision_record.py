@@ -15,7 +15,7 @@ from market.trade.decision_record import (
     rejection_text,
     step_of,
 )
-from market.trade.leg_planning import markets_by_symbol
+from market.trade.unwinding import markets_by_symbol
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, levels, opportunity_of, settings_of
 
 OPPORTUNITY = opportunity_of((USD_MARKET, levels(("100", "5"))), (EUR_MARKET, levels(("92.5", "5"))))

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bots.decide.decision_turns import LEAVING_SECONDS, POLL_SECONDS, DecisionTurns
+from bots.decide.failover import LEAVING_SECONDS, POLL_SECONDS, DecisionTurns
 from bots.lease_keeper import RENEW_SECONDS
 from market.prices.opportunities import Opportunity
 from market.trade.leases import LEASE_SECONDS, Lease, decision_right
 from session.clock import Clock
 from store.errors import FencedOutError, StoreUnavailableError
-from store.memory.memory_parts import MemoryLeases
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.parts import MemoryLeases
+from store.memory.store import MemoryTradeStore
 from streams.topics import partition_of
 from tests.bots.hurried_loop import LoopClock
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of

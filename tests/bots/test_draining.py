@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from bots.bot_loop import DRAIN_SECONDS
-from bots.decide.decision_turns import POLL_SECONDS
+from bots.decide.failover import POLL_SECONDS
 from bots.draining import Draining, run_until_drained
+from bots.loop import DRAIN_SECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from market.trade.leases import NO_BOT, Actor, Veto, decision_right
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import Clock
 from store.errors import FencedOutError
-from store.memory.memory_parts import MemoryLeases
+from store.memory.parts import MemoryLeases
 from tests.bots.exchange_floor import WAIT_SECONDS, Floor, Mishaps, SlowStore, until
 from tests.bots.ledger import balances_by_fills
 from tests.market.samples import settings_of

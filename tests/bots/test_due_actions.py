@@ -9,7 +9,7 @@ from bots.execute.due_actions import Executing, due_actions, has_leg_at
 from bots.execute.posted_orders import PostedOrders
 from market.trade.arbitrages import Leg
 from market.trade.grants import Grant
-from market.trade.leg_planning import markets_by_symbol
+from market.trade.unwinding import markets_by_symbol
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
 
 ONE = Decimal(1)

@@ -6,10 +6,10 @@ from decimal import Decimal
 import pytest
 
 from bots.execute.episode_log import GRACE, EpisodeLog
-from market.accounting.episodes import EXPIRED, Episode, TradeBounds
+from market.prices.episodes import EXPIRED, Episode, TradeBounds
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.ui.samples import arbitrage
 

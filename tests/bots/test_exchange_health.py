@@ -14,12 +14,12 @@ from market.decide.circuit_breaker import Failure, Health
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import client_order_id
 from market.trade.reservation_state import BalanceRow
+from market.trade.unwinding import client_order_id
 from session.clock import SystemClock, steady_now
 from store.errors import StoreUnavailableError
-from store.memory.memory_parts import MemoryHealth
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.parts import MemoryHealth
+from store.memory.store import MemoryTradeStore
 from tests.market.samples import settings_of
 from tests.store.reservation_requests import granted, open_books, reserved
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from bots.bot_loop import BotLoop
+from bots.loop import BotLoop
 from market.decide.settings import TradingState
 from market.instruments.markets import Market
-from market.trade.leg_planning import UNCONFIRMED
-from store.memory.memory_store import MemoryTradeStore
+from market.trade.unwinding import UNCONFIRMED
+from store.memory.store import MemoryTradeStore
 from tests.bots.histories.audit import judged
 from tests.bots.histories.broken_stores import (
     AssumesNotSent,

@@ -12,8 +12,8 @@ from market.trade.leases import LEASE_SECONDS, Lease, decision_right
 from session.clock import region_clock
 from session.clock_shift import CLOCK_FILE, keep_shift
 from store.errors import FencedOutError, StoreUnavailableError
-from store.memory.memory_parts import MemoryLeases
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.parts import MemoryLeases
+from store.memory.store import MemoryTradeStore
 from tests.store.conftest import SteppedClock
 
 

@@ -19,11 +19,11 @@ from market.money import ZERO, Amount
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED, Actor, decision_right
-from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
 from market.trade.report_checks import IMPLAUSIBLE
 from market.trade.reservations import SEND_WITHIN
-from store.memory.memory_store import MemoryTradeStore
-from store.store_port import Reservation
+from market.trade.unwinding import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
+from store.memory.store import MemoryTradeStore
+from store.port import Reservation
 from tests.bots.exchange_floor import OPENING
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of, levels, opportunity_of, settings_of
 from tests.store.booking import book_reported, finish_leg

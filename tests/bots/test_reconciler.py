@@ -10,8 +10,8 @@ from bots.reconcile.reconciler import OVERLAP, SEARCH_BACK
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.instruments.orders import LimitOrder, OrderReport
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing
 from market.trade.reservation_state import SIDES
+from market.trade.unwinding import UNCONFIRMED, EndAsResidual, advancing
 from tests.bots.reconciling_bench import (
     ID,
     MINUTE,

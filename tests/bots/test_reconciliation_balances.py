@@ -9,9 +9,9 @@ from bots.reconcile.reconciler import OVERLAP
 from market.accounting.differences import CannotSettleError, PersonsVerdict, RowCorrection
 from market.prices.opportunities import Opportunity
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing
 from market.trade.report_checks import ReportRules
 from market.trade.reservation_state import SIDES
+from market.trade.unwinding import advancing
 from store.errors import FencedOutError
 from tests.bots.reconciling_bench import (
     ID,

@@ -7,11 +7,11 @@ from decimal import Decimal
 import pytest
 
 from bots.execute.rejection_log import MAX_PENDING, RejectionLog
-from market.accounting.episodes import Episode, TradeBounds
+from market.prices.episodes import Episode, TradeBounds
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from store.errors import StoreUnavailableError
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
 NOW = 1_000_000

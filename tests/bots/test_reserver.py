@@ -14,12 +14,12 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.decision_record import rejection_record_of
 from market.trade.leases import LEASE_SECONDS, UNFENCED, Actor, Veto, decision_right
-from market.trade.leg_planning import markets_by_symbol
 from market.trade.reservation_state import liquidity_key
 from market.trade.reservations import Reservation, ReservationResult
+from market.trade.unwinding import markets_by_symbol
 from session.clock import Clock
 from store.errors import StoreUnavailableError
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.bots.exchange_floor import OPENING
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, levels, opportunity_of, settings_of
 from tests.store.conftest import SteppedClock

@@ -15,9 +15,9 @@ from market.instruments.order_rules import rule_broken
 from market.instruments.orders import LimitOrder
 from market.money import Price
 from market.prices.quotes import Quote
-from market.trade.leg_planning import client_order_id
 from market.trade.moving_average import AverageOrder, AverageTrade, TradeType
 from market.trade.reservations import Reservation
+from market.trade.unwinding import client_order_id
 from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, levels, settings_of
 
 NOW = 1_700_000_000_000_000

@@ -9,8 +9,8 @@ from bots.trade_veto import TradeVeto
 from market.trade.leases import LEASE_SECONDS, NO_BOT, Actor, Veto
 from session.clock import Clock
 from store.errors import FencedOutError, StoreUnavailableError
-from store.memory.memory_parts import MemoryLeases
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.parts import MemoryLeases
+from store.memory.store import MemoryTradeStore
 from tests.market.samples import settings_of
 from tests.store.conftest import SteppedClock
 

@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cep.engine.app_cases import same_values
-from cep.engine.stream_engine import StreamEngine
-from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.hosted_app import output_streams
-from cep.hosts.product_streams import parse_with_product_streams
-from cep.language.app_parser import parse_on_demand
-from cep.language.language_errors import AppTextError
+from cep.apps.engine.app_cases import same_values
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.hosted_app import output_streams
+from cep.apps.hosts.product_streams import parse_with_product_streams
+from cep.apps.language.app_parser import parse_on_demand
+from cep.apps.language.errors import AppTextError
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INPUT = re.compile(r"(\d+)(?:\s+(\w+)(?:\s+(.*))?)?")

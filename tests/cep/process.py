@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from cep.class_archive import make_class_archive
-from cep.detection.detection_job import run_cep
+from cep.detection.job import run_cep
 from cep.errors import CepError
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from cep.compiler.query_compiler import QUERY_AGGREGATORS
-from cep.compiler.stream_functions import STREAM_FUNCTIONS
-from cep.compiler.value_functions import FUNCTIONS, LIBRARY
-from cep.compiler.window_plans import STREAM_WORKER_NAMES, WINDOWS
-from cep.engine.app_cases import differences, read_case, same_values
-from cep.engine.stream_engine import StreamEngine
-from cep.functions.function_signature import NamedFunction
-from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.product_streams import parse_with_product_streams
-from cep.language.app_parser import parse_app
+from cep.apps.compiler.query import QUERY_AGGREGATORS
+from cep.apps.compiler.stream_functions import STREAM_FUNCTIONS
+from cep.apps.compiler.value_functions import FUNCTIONS, LIBRARY
+from cep.apps.compiler.window_plans import STREAM_WORKER_NAMES, WINDOWS
+from cep.apps.engine.app_cases import differences, read_case, same_values
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.functions.signature import NamedFunction
+from cep.apps.hosts.product_streams import parse_with_product_streams
+from cep.apps.language.app_parser import parse_app
 from tests.cep.app_examples import BLOCK, DocumentedApp, documented_apps, plain, ran, refusal, same_rows
 
 PAGES = Path(__file__).parents[2] / "docs" / "apps"

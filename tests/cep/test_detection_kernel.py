@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from cep.detection.kernel.log import KernelLog, SettingsInForce, settings_in_force
 from cep.detection.market_layout import layout_of
-from cep.kernel.kernel_log import KernelLog, SettingsInForce, settings_in_force
-from datasets.ticksets.opening_rows import OpeningRows
 from market.decide.settings import Settings
 from streams.message_format import row_of, settings_row
 from tests.cep.logs import BASES, START, LogMaker, session, settings
 from tests.cep.oracle import Spread, expected_output
 from tests.cep.tick_tables import tick_table
+from tick_sets.sets.opening_rows import OpeningRows
 
 SESSION = session()
 LAYOUT = layout_of(SESSION)

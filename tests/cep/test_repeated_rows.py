@@ -22,9 +22,6 @@ from cep.detection.spread_rows import (
     counted_rows,
     rows_in_order,
 )
-from datasets.ticksets.log_parts import LogParts
-from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
-from datasets.ticksets.tick_set import TickSet, batches
 from streams.message_format import marker_row, row_of
 from streams.mirrored_rows import REPEATED, UnrepeatedRows, unrepeated_rows
 from streams.records import Record
@@ -33,6 +30,9 @@ from tests.cep.logs import BASES, MARKETS, START, LogMaker
 from tests.cep.logs import session as session_of
 from tests.cep.repeats import CASES, RepeatCase, counted_messages, messages_of, with_repeats
 from tests.cep.test_detection_kernel import Seen, found, wanted
+from tick_sets.sets.log_parts import LogParts
+from tick_sets.sets.log_tick_set import LogSpan, build_tick_set
+from tick_sets.sets.tick_set import TickSet, batches
 
 BASE = "BTC"
 LAYOUT = layout_of(session_of())

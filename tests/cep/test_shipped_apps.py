@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cep.engine.stream_engine import StreamEngine
-from cep.hosts.hosted_app import app_source
-from cep.hosts.product_streams import parse_with_product_streams, read_streams
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.hosts.hosted_app import app_source
+from cep.apps.hosts.product_streams import parse_with_product_streams, read_streams
 from exchanges.simulated_markets import simulated_markets
-from launch.cli.main import run
+from launch.commands.main import run
 
 FOLDER = Path(__file__).parents[2] / "apps"
 APPS = sorted(FOLDER.glob("*.app"))

@@ -4,8 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from datasets.ticksets.tick_set_schema import TICK_SCHEMA
 from streams.message_format import row_of
+from tick_sets.sets.schema import TICK_SCHEMA
 
 WHOLE = ("settings", "probe", "end")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from simulators.simulator_server import EXCHANGES
+from simulators.server import EXCHANGES
 
 _START_SECONDS = 60
 
@@ -43,7 +43,16 @@ class ServedExchanges:
 @contextmanager
 def serving(home: Path, *words: str) -> Iterator[ServedExchanges]:
     file = home / "exchanges.json"
-    command = [sys.executable, "-m", "launch.cli.main", "exchanges", "--port", str(free_ports()), "--json", str(file)]
+    command = [
+        sys.executable,
+        "-m",
+        "launch.commands.main",
+        "exchanges",
+        "--port",
+        str(free_ports()),
+        "--json",
+        str(file),
+    ]
     with subprocess.Popen(
         [*command, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, "ARBITRAGE_HOME": str(home)}
     ) as process:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from exchanges.ccxt_client import make_exchange, session_config
 from exchanges.exchange_addresses import every_address
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.setup.login_files import FOLDER, with_logins
 from session.logins import Login, login_of
 from session.session import Session

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.apart_command import MIRROR_FILE
-from launch.cli.main import run
+from launch.commands.apart import MIRROR_FILE
+from launch.commands.main import run
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, read_session, ready_file
 from launch.setup.jars import mirror_classpath

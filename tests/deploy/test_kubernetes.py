@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from exchanges.exchange_credentials import credentials_path
-from launch.cli.commands import parser_of_commands
+from launch.commands.entry_points import parser_of_commands
 from launch.config.configuration import Configuration, read_configuration
 from launch.setup.data_dir import bot_name, ready_file
 from launch.setup.login_files import FOLDER as LOGINS

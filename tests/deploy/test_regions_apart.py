@@ -12,8 +12,8 @@ from pymongo.errors import OperationFailure
 
 from launch.setup.data_dir import write_atomically
 from launch.setup.login_files import FOLDER, with_logins
+from store.server.client import connect, database_of
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import connect, database_of
 from tests.deploy.running_apart import RegionsApart, running_apart, started
 from tests.whole.running import COMMAND, new_home
 

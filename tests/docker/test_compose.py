@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from launch.cli.commands import parser_of_commands
+from launch.commands.entry_points import parser_of_commands
 from launch.config.configuration import ENVIRONMENT, read_configuration
 from launch.errors import CannotStartError
 from launch.setup.service_logins import LOGIN_VARIABLES, configured_kafka_login, configured_mongodb

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from exchanges.exchange_credentials import credentials_path
-from launch.cli.commands import parser_of_commands
+from launch.commands.entry_points import parser_of_commands
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import FOLDER
 from launch.setup.login_rights import ROLES, SUPERVISOR

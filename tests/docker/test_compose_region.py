@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from exchanges.exchange_credentials import credentials_path
-from launch.cli.apart_command import MIRROR_FILE, STORE
-from launch.cli.commands import parser_of_commands
-from launch.regions.region_networks import IMPATIENT
-from launch.regions.regions_apart import store_of
+from launch.commands.apart import MIRROR_FILE, STORE
+from launch.commands.entry_points import parser_of_commands
+from launch.regions.apart import store_of
+from launch.regions.network.namespaces import IMPATIENT
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import FOLDER, with_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR

@@ -19,7 +19,7 @@ from session.clock import Clock, SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Faults
 from simulators.market.chosen_market import STORM
-from simulators.simulator_server import ExchangesOptions, SimulatedExchanges
+from simulators.server import ExchangesOptions, SimulatedExchanges
 from simulators.web.fault_admin import admin_application, ensure_token
 
 TRADED = tuple(market for market in simulated_markets() if not market.is_fx)

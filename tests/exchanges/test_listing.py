@@ -14,12 +14,12 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import floor_to_step
 from session.clock import wall_now
-from simulators.binance import binance_gateway as binance
-from simulators.bitflyer import bitflyer_gateway as bitflyer
-from simulators.bitstamp import bitstamp_gateway as bitstamp
-from simulators.coinbaseexchange import coinbaseexchange_gateway as coinbaseexchange
+from simulators.binance import gateway as binance
+from simulators.bitflyer import gateway as bitflyer
+from simulators.bitstamp import gateway as bitstamp
+from simulators.coinbaseexchange import gateway as coinbaseexchange
 from simulators.faults.faults import Fault
-from simulators.kraken import kraken_gateway as kraken
+from simulators.kraken import gateway as kraken
 from simulators.matching.order_records import OrderRequest, SimulatedFill
 from tests.exchanges.served import TRADED, Served, order_on, served
 

@@ -13,8 +13,8 @@ from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price, ceil_to_step
 from market.trade.arbitrages import Leg
-from market.trade.leg_planning import markets_by_symbol
 from market.trade.report_checks import ReportRules
+from market.trade.unwinding import markets_by_symbol
 from simulators.faults.faults import Fault
 from simulators.faults.lies import lies_of
 from tests.exchanges.served import TRADED, Served, order_on, served

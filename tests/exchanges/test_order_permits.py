@@ -27,11 +27,11 @@ from market.prices.opportunities import Opportunity
 from market.prices.quotes import Level
 from market.trade.arbitrages import Leg
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing, client_order_id
 from market.trade.reservations import SEND_WITHIN, LegRequest, Reservation
+from market.trade.unwinding import advancing, client_order_id
 from session.clock import SystemClock
 from simulators.faults.faults import Fault
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.exchanges.stepped_clock import SteppedClock
 from tests.market.samples import USD_MARKET, leg_of, opportunity_of, settings_of

@@ -14,7 +14,7 @@ from exchanges.generic.order_documents import ORDER_DOCUMENTS
 from exchanges.generic.sent_orders import SentRequest, order_fault
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
-from market.trade.leg_planning import client_order_id
+from market.trade.unwinding import client_order_id
 
 OURS = "0a1b2c3d-4e5f-5a6b-8c7d-9e0f1a2b3c4d"
 KRAKEN = {

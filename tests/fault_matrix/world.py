@@ -22,7 +22,7 @@ from session.session import Session
 from simulators.faults.faults import Fault, FaultKind
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.simulator_server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
+from simulators.server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
 from tests.fault_matrix.trials import EXCHANGES
 from tests.fault_matrix.truth import Truth
 from tests.simulators.wire_clients import WIRE_CLIENTS

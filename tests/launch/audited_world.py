@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from launch.chaos.audit_records import AuditedAccount, Evidence, Stopped, Violation
-from launch.chaos.books_audit import evidence_of, violations_of
+from launch.chaos.audit.books import evidence_of, violations_of
+from launch.chaos.audit.records import AuditedAccount, Evidence, Stopped, Violation
 from market.instruments.orders import Fill, Side
 from market.money import ZERO, Amount, Price
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Transition
-from market.trade.leg_planning import client_order_id
 from market.trade.reservation_state import BalanceRow
 from market.trade.reservations import SEND_WITHIN
+from market.trade.unwinding import client_order_id
 from simulators.matching.order_records import SimulatedFill, SimulatedOrder
 from store.queries.store_snapshot import LedgerEntry, StoreSnapshot
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of

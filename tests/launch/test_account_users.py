@@ -23,11 +23,11 @@ from launch.setup.account_users import (
 from market.instruments.orders import OpenOrder
 from market.money import Amount, Price
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import client_order_id, is_session_order
+from market.trade.unwinding import client_order_id, is_session_order
 from session.clock import SystemClock, wall_now
 from simulators.matching.order_records import OrderRequest
-from store.memory.memory_store import MemoryTradeStore
-from store.mongo.mongo_store import open_store
+from store.memory.store import MemoryTradeStore
+from store.mongo.store import open_store
 from tests.bots.test_bot_on_exchanges import session_at
 from tests.databases import lent_database
 from tests.exchanges.served import TRADED, Served, order_on, served

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from exchanges.exchange_credentials import load_credentials
-from launch.cli.apart_command import prepare_log, prepare_store
-from launch.cli.main import run
+from launch.commands.apart import prepare_log, prepare_store
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_settings
@@ -17,11 +17,11 @@ from launch.setup.data_dir import locked, read_session
 from launch.setup.login_files import own_logins, with_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from session.logins import Address, login_of
-from simulators.simulator_server import EXCHANGES
+from simulators.server import EXCHANGES
 from store.errors import StoreError
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
+from store.server.client import connect
 from store.server.database_users import drop_all_but
-from store.server.mongo_client import connect
 from streams.broker.embedded_broker import wait_ready
 from streams.errors import StreamError
 from streams.topic_admin import ensure_input_log

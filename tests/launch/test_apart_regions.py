@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from exchanges.exchange_credentials import credentials_path
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.errors import CannotStartError
-from launch.regions.regions_apart import store_of
+from launch.regions.apart import store_of
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import own_logins, with_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cep.functions.operator_terms import BrokerTerms, OperatorTerms
-from launch.cli.app_command import explained, run_app
+from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms
+from launch.commands.app import explained, run_app
 from launch.errors import LaunchError
 
 APP = """define stream Trades (symbol string, price double, amount long);

@@ -13,26 +13,26 @@ import orjson
 import pytest
 from aiohttp import web
 
-from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.app_outside import StoredTable
-from cep.hosts.hosted_app import AppSource, app_source
-from cep.hosts.input_log import TABLES, InputPlace
-from cep.language.language_errors import AppTextError
-from cep.resident.resident_kernel import PlacedApp
-from cep.resident.resident_task import ResidentTask
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.app_outside import StoredTable
+from cep.apps.hosts.hosted_app import AppSource, app_source
+from cep.apps.hosts.input_log import TABLES, InputPlace
+from cep.apps.language.errors import AppTextError
+from cep.apps.resident.kernel import PlacedApp
+from cep.apps.resident.task import ResidentTask
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import counted_already, first_offsets, input_merger, keep_merging, requests_from
 from session.clock import wall_now
 from session.session import Session
-from store.operations.mongo_app_tables import KeptPlace, open_app_tables
+from store.operations.app_tables import KeptPlace, open_app_tables
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS
-from tests.cep.hosts.call_server import call_server
-from tests.cep.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
-from tests.cep.hosts.test_signal_app import walks
+from tests.cep.apps.hosts.call_server import call_server
+from tests.cep.apps.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
+from tests.cep.apps.hosts.test_signal_app import walks
 from tests.store.traded_session import new_session
 
 SECONDS = 40

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.sessions.app_rows import row_line
 from launch.sessions.recorded_sessions import region_of
 from tests.backtest.verify.made_up import SESSION_ID, START, STEP, made_up_session

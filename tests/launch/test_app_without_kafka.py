@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cep.hosts.hosted_app import AppSource
-from cep.hosts.input_merger import InputMerger
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.input_merger import InputMerger
 from launch.sessions.app_input import keep_merging
 from pricefeeds.input_recorder import InputRecorder, kept_folder
 from pricefeeds.log_recorder import log_folder

@@ -10,13 +10,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cep.functions.operator_terms import OperatorTerms
-from launch.apps.app_files import apps_in
-from launch.apps.apps_in_regions import exit_code, interrupt, rows_file, run_in_regions
-from launch.cli.main import run
+from cep.apps.functions.operator_terms import OperatorTerms
+from launch.apps.files import apps_in
+from launch.apps.in_regions import exit_code, interrupt, rows_file, run_in_regions
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.regions.region_sessions import region_home
+from launch.regions.sessions import region_home
 from launch.sessions.paper import PaperOptions, paper_session
 from launch.setup.data_dir import process_lock, write_atomically
 
@@ -158,7 +158,7 @@ def test_rows_of_each_region_go_into_a_file_of_their_own() -> None:
 STARTER = """
 import asyncio, sys
 from pathlib import Path
-from launch.apps.apps_in_regions import start_in
+from launch.apps.in_regions import start_in
 
 async def main():
     # one that goes on

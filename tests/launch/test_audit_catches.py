@@ -19,22 +19,22 @@ from bots.server_clock import ServerClock
 from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.simulated_markets import taker_fees
-from launch.chaos.audit_records import Violation
-from launch.chaos.books_audit import account_of, evidence_of, violations_of
+from launch.chaos.audit.books import account_of, evidence_of, violations_of
+from launch.chaos.audit.records import Violation
 from market.decide.decision_context import DecisionContext
 from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.grants import grants_in
 from market.trade.leases import UNFENCED, Actor
-from market.trade.leg_planning import advancing, markets_by_symbol
+from market.trade.unwinding import advancing, markets_by_symbol
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from simulators.faults.faults import Fault
 from simulators.matching.exchange_journal import read_journal
-from simulators.simulator_server import ACCOUNTS
-from store.mongo.mongo_store import MongoTradeStore
+from simulators.server import ACCOUNTS
+from store.mongo.store import MongoTradeStore
 from store.queries.store_snapshot import read_snapshot
-from store.server.mongo_client import connect
+from store.server.client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.exchanges.served import Served, served
 from tests.store.booking import book_reported

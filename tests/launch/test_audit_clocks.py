@@ -14,11 +14,11 @@ from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import UNCONFIRMED, advancing
+from market.trade.unwinding import UNCONFIRMED, advancing
 from session.clock import steady_now
 from simulators.faults.faults import Fault
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED
 from tests.exchanges.served import Served
 from tests.launch.test_audit_catches import (

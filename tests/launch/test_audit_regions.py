@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.chaos.audit_logs import LoggedRow, RegionLog
-from launch.chaos.audit_records import RegionViolationKind, Stopped
-from launch.chaos.audit_regions import SKEW_TOLERANCE, RegionEvidence, Spell, region_violations
+from launch.chaos.audit.copied_logs import LoggedRow, RegionLog
+from launch.chaos.audit.partitions import SKEW_TOLERANCE, RegionEvidence, Spell, region_violations
+from launch.chaos.audit.records import RegionViolationKind, Stopped
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage
 from market.trade.decision_record import step_of
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservations import SEND_WITHIN
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from store.queries.member_books import BookCopy
 from store.queries.store_snapshot import TakenStep
 from tests.launch.audited_world import NOON, World, clean_world

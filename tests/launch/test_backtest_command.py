@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from backtest.backtest_parameters import FeeTier
+from backtest.parameters import FeeTier
 from backtest.requested_backtest import RequestedBacktest, parameters_for
-from datasets.errors import ImportRejectedError
-from launch.cli.backtest_command import BacktestOptions, recorded_latencies, reproducing_command, requested_backtest
-from launch.cli.main import run
+from launch.commands.backtest import BacktestOptions, recorded_latencies, reproducing_command, requested_backtest
+from launch.commands.main import run
 from launch.errors import CannotStartError
 from launch.sessions.tick_set_names import known_sets, manifests, named_set
 from launch.supervisor.backtest_progress import Progress
-from launch.supervisor.clean_stop import stderr_to
+from launch.supervisor.ctrl_c import stderr_to
 from market.prices.quotes import Quote
 from tests.backtest.made_up_set import made_up_files
 from tests.backtest.verify.made_up import SESSION_ID, VERSIONS, made_up_session, rows, write_feed
+from tick_sets.errors import ImportRejectedError
 
 
 @pytest.fixture

@@ -16,15 +16,15 @@ from pydantic import TypeAdapter
 
 from backtest.profile_sets import set_of_files
 from backtest.report.trade_files import trade_rows, trades_file
-from launch.cli.command_arguments import add_backtest
-from launch.regions.region_sessions import region_home
+from launch.commands.options.arguments import add_backtest
+from launch.regions.sessions import region_home
 from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_arguments, publish_tick_sets
 from market.accounting.equity_curve import EquityPoint
 from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
 from session.clock import SystemClock, wall_now
-from store.memory.memory_store import MemoryTradeStore
-from store.mongo.mongo_store import open_store
+from store.memory.store import MemoryTradeStore
+from store.mongo.store import open_store
 from tests.backtest.made_up_result import arbitrage
 from tests.backtest.made_up_set import made_up_files
 from tests.ui.samples import session_of

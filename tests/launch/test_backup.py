@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from launch.backup.archive import FORMAT
-from launch.backup.backup_command import BackupOptions, run_backup
-from launch.backup.restore_command import run_restore
+from launch.backup.make import BackupOptions, run_backup
+from launch.backup.restore import run_restore
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError
 from launch.setup.data_dir import locked

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from launch.backup.backup_command import BackupOptions, run_backup
 from launch.backup.journal_cut import until_first_unknown
-from launch.backup.restore_command import run_restore
+from launch.backup.make import BackupOptions, run_backup
+from launch.backup.restore import run_restore
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError
 from launch.setup.data_dir import locked
@@ -21,7 +21,7 @@ from simulators.matching.exchange_journal import Entry, Journal, read_journal
 from simulators.matching.order_records import SimulatedFill, SimulatedOrder
 from store.backups.database_dump import blocking_database, granted_orders
 from store.errors import StoreError
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from store.server.embedded_mongod import mongod_program
 from tests.cep.logs import session as session_of
 from tests.launch.traded_folder import DATABASE

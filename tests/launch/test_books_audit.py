@@ -8,10 +8,10 @@ from typing import get_args
 
 import pytest
 
-from launch.chaos.audit_lateness import LATEST, late_while_stopped
-from launch.chaos.audit_records import Stopped, ViolationKind
-from launch.chaos.audit_replacements import SEARCH_TIME
-from launch.chaos.books_audit import account_of
+from launch.chaos.audit.books import account_of
+from launch.chaos.audit.lateness import LATEST, late_while_stopped
+from launch.chaos.audit.records import Stopped, ViolationKind
+from launch.chaos.audit.replacements import SEARCH_TIME
 from market.money import Amount, Price
 from market.trade.arbitrages import Arbitrage, Transition
 from market.trade.leases import Actor

@@ -11,10 +11,10 @@ import pytest
 from pymongo.read_concern import ReadConcern
 from pymongo.read_preferences import Nearest
 
-from launch.chaos.audit_records import AuditedAccount
-from launch.chaos.audit_regions import RegionEvidence, region_violations
-from launch.chaos.audit_states import step_violations
-from launch.chaos.books_audit import evidence_of
+from launch.chaos.audit.books import evidence_of
+from launch.chaos.audit.partitions import RegionEvidence, region_violations
+from launch.chaos.audit.records import AuditedAccount
+from launch.chaos.audit.states import step_violations
 from market.money import ZERO, Amount
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
@@ -24,13 +24,13 @@ from session.clock import SystemClock, steady_now
 from session.logins import Address
 from simulators.matching.order_records import SimulatedOrder
 from store.errors import FencedOutError, StoreUnavailableError
-from store.mongo.mongo_store import MongoTradeStore
-from store.mongo.mongo_unit_of_work import MongoUnitOfWork
+from store.mongo.store import MongoTradeStore
+from store.mongo.unit_of_work import MongoUnitOfWork
+from store.port import ReservationResult
 from store.queries.store_snapshot import StoreSnapshot, read_snapshot
+from store.server.client import REGION, Document
 from store.server.documents import STEPS, grants_of
-from store.server.mongo_client import REGION, Document
 from store.server.transactions import Transaction, in_transaction
-from store.store_port import ReservationResult
 from store.unit_of_work import Result, Work
 from tests.launch.audited_world import MARKETS
 from tests.market.samples import settings_of

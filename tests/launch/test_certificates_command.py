@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.commands import run_words
-from launch.cli.doctor import own_certificate_findings
+from launch.commands.doctor import own_certificate_findings
+from launch.commands.entry_points import run_words
 from launch.errors import CannotStartError
 from launch.setup.authority_folder import AUTHORITY_DAYS, AuthorityFiles, IssuedFile, issue_files
 from launch.setup.data_dir import CERTIFICATES

@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from exchanges.simulated_markets import paper_markets
-from launch.chaos.audit_records import Violation
-from launch.chaos.chaos_report import AuditReport, ChaosRun
-from launch.chaos.chaos_run import (
+from launch.chaos.audit.records import Violation
+from launch.chaos.fault_injector import FaultInjector
+from launch.chaos.report import AuditReport, ChaosRun
+from launch.chaos.run import (
     BOTS,
     SETTINGS,
     ChaosOptions,
@@ -28,10 +29,9 @@ from launch.chaos.chaos_run import (
     not_recovered,
     report,
 )
-from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, KillAtOrder, Pause, schedule_of
-from launch.chaos.fault_injector import FaultInjector
+from launch.chaos.schedule import InjectedFault, InjectedSetting, Injection, Kill, KillAtOrder, Pause, schedule_of
 from launch.chaos.settings_tuner import SettingsTuner
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.paper import paper_settings
@@ -40,8 +40,8 @@ from launch.supervisor.supervisor import Supervisor
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from simulators.faults.faults import Fault
-from simulators.simulator_server import ACCOUNTS
-from store.mongo.mongo_store import open_store
+from simulators.server import ACCOUNTS
+from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
 from tests.exchanges.served import Served, served
 from tests.launch.audited_world import clean_world

@@ -2,8 +2,8 @@
 
 import pytest
 
-from launch.chaos.chaos_run import SETTINGS
-from launch.chaos.chaos_schedule import (
+from launch.chaos.run import SETTINGS
+from launch.chaos.schedule import (
     FAULT_EVERY,
     KILL_AT_ORDER_EVERY,
     KILL_TARGETS,
@@ -26,7 +26,7 @@ from launch.sessions.paper import paper_settings
 from market.decide.settings import Settings
 from market.trade.leases import LEASE_SECONDS
 from simulators.faults.lies import lies_of
-from simulators.simulator_server import listed_symbols
+from simulators.server import listed_symbols
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
 BOTS = tuple(f"bot-{name}{number}" for name in EXCHANGES for number in ("", "-2"))

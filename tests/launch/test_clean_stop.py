@@ -13,7 +13,7 @@ import pytest
 from backtest.detect.batch_session import scratch_folder
 from launch.errors import StoppedError, TerminatedError
 from launch.supervisor.backtest_progress import Progress
-from launch.supervisor.clean_stop import Stopping, signals_deferred
+from launch.supervisor.ctrl_c import Stopping, signals_deferred
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from tests.backtest.sweep_samples import log_of, tick_set_of
@@ -124,7 +124,7 @@ def test_ctrl_c_in_a_sweep_is_one_line_and_leaves_nothing(
     (tmp_path / "tmp").mkdir()
     words = "sweep set --grid min_net_bps=4:11:1 --grid latency_ms=0:70:10 --name mine --master local[1]"
     sweep = subprocess.Popen(
-        [sys.executable, "-m", "launch.cli.main", *words.split()],
+        [sys.executable, "-m", "launch.commands.main", *words.split()],
         cwd=ROOT,
         env=os.environ | {"ARBITRAGE_HOME": str(home), "TMPDIR": str(tmp_path / "tmp")},
         stdout=subprocess.PIPE,

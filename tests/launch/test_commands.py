@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.commands import parser_of_commands
-from launch.cli.main import run
+from launch.commands.entry_points import parser_of_commands
+from launch.commands.main import run
 from launch.setup.data_dir import locked
 
 COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"

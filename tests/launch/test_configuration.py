@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from cep.functions.operator_terms import BrokerTerms
-from launch.config.apps_config import SIMULATED_EXCHANGES, operator_terms
+from cep.apps.functions.operator_terms import BrokerTerms
+from launch.config.apps import SIMULATED_EXCHANGES, operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_settings
-from simulators.simulator_server import EXCHANGES
+from simulators.server import EXCHANGES
 
 
 def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

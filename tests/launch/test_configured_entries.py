@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from launch.cli.markets_command import MarketsOptions, list_markets
+from launch.commands.markets import MarketsOptions, list_markets
 from launch.config.configuration import Configuration
 from launch.config.configured_entries import session_entries
 from launch.errors import CannotStartError

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from launch.config.disk_config import DiskConfiguration
+from launch.config.disk import DiskConfiguration
 from launch.errors import CannotStartError
 from launch.supervisor.disk_watch import DiskWatch, check_room, reduced
 from market.decide.settings import TradingState
 from session.disk_space import MEGABYTE, DiskBounds
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.market.samples import settings_of
 from tests.store.traded_session import new_session
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from exchanges.exchange_credentials import key_variables
-from launch.cli.doctor import (
+from launch.commands.doctor import (
     CheckResult,
     State,
     checked_configuration,

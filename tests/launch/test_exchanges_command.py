@@ -18,11 +18,11 @@ import ccxt.pro
 import pytest
 
 from exchanges.simulated_markets import paper_markets
-from launch.cli.exchanges_command import detection_seen
-from launch.cli.main import run
+from launch.commands.exchanges import detection_seen
+from launch.commands.main import run
 from launch.setup.data_dir import ready_file
 from session.session import Session
-from simulators.simulator_server import EXCHANGES, ExchangesOptions, run_exchanges
+from simulators.server import EXCHANGES, ExchangesOptions, run_exchanges
 from tests.clients.serving import free_ports
 
 DEADLINE = 60
@@ -44,7 +44,7 @@ def free_port() -> int:
 
 async def started(home: Path, *words: str) -> subprocess.Process:
     return await subprocess.create_subprocess_exec(
-        *(sys.executable, "-m", "launch.cli.main", "exchanges", *words),
+        *(sys.executable, "-m", "launch.commands.main", "exchanges", *words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "ARBITRAGE_HOME": str(home)},

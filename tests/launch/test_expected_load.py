@@ -3,7 +3,7 @@
 import pytest
 
 from exchanges.simulated_markets import simulated_bases, simulated_markets
-from launch.cli.doctor import load_finding
+from launch.commands.doctor import load_finding
 from launch.config.expected_load import ExpectedLoad, expected_load
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.main import run
-from tests.datasets.importers.shared_cases import case_or_skip
+from launch.commands.main import run
+from tests.tick_sets.importers.shared_cases import case_or_skip
 
 D7 = "d7_cdd_like.csv"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from datasets.importers.import_formats import FORMATS
-from datasets.ticksets.tick_set import open_tick_set
-from launch.cli.commands import parser_of_commands
-from launch.cli.main import run
+from launch.commands.entry_points import parser_of_commands
+from launch.commands.main import run
 from tests.launch.tardis_rows import HEADER, TIME
+from tick_sets.importers.import_formats import FORMATS
+from tick_sets.sets.tick_set import open_tick_set
 
 
 @pytest.fixture

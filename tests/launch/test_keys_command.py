@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.commands import run_words
+from launch.commands.entry_points import run_words
 from ui.auth.api_keys import known_key
 
 

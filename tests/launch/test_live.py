@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from exchanges.exchange_credentials import key_variables
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from launch.cli.doctor import rights_finding
+from launch.commands.doctor import rights_finding
 from launch.config.configuration import ENVIRONMENT, Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, paper_session, paper_settings, run_paper
@@ -26,11 +26,11 @@ from launch.supervisor.process_groups import child_environment
 from session.logins import Address, Login, login_of
 from session.session import Session
 from store.mongo.database_setup import prepare_database
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from store.queries.trade_reader import open_reader
+from store.server.client import connect
 from store.server.database_users import DatabaseUser, ensure_users
 from store.server.documents import COLLECTIONS
-from store.server.mongo_client import connect
 from streams.broker.embedded_broker import free_ports
 from streams.topics import QUOTES, SHARED, SHARED_IN
 

@@ -15,8 +15,8 @@ from exchanges.errors import ExchangeUnavailableError
 from market.decide.decision_context import DecisionContext
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing, markets_by_symbol
 from market.trade.report_checks import CHECKS, IMPLAUSIBLE, Check, ReportRules, Subject
+from market.trade.unwinding import advancing, markets_by_symbol
 from session.clock import steady_now, wall_now
 from simulators.faults.faults import Fault
 from simulators.faults.lies import LIES, lies_of

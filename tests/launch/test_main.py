@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.main import UNREAD, run
+from launch.commands.main import UNREAD, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,7 +72,7 @@ def test_a_slip_names_its_command_and_what_is_nearest(
 
 
 def test_nobody_reads_on_and_that_is_no_trace() -> None:
-    words = [sys.executable, "-m", "launch.cli.main", "app", "check", str(ROOT / "apps" / "bars.app")]
+    words = [sys.executable, "-m", "launch.commands.main", "app", "check", str(ROOT / "apps" / "bars.app")]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
         assert command.stdout is not None
         assert command.stderr is not None

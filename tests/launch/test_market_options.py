@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backtest.profile_sets import set_of_files
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, paper_session

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from bson import json_util
 
-from launch.backup.backup_command import BackupOptions, run_backup
+from launch.backup.make import BackupOptions, run_backup
 from launch.backup.migration import migrate_folder
-from launch.backup.restore_command import run_restore
+from launch.backup.restore import run_restore
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError
 from launch.setup.data_layout import LAYOUT, LAYOUT_FILE, database_name, stored_layout
@@ -22,9 +22,9 @@ from session.session import Mode
 from store.backups.database_dump import blocking_database
 from store.backups.layout_steps import migrated
 from store.errors import StoreError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from store.server.embedded_mongod import mongod_program
-from store.server.mongo_client import connect
 
 LAYOUTS = Path(__file__).parent / "layouts"
 

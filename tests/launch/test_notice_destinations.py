@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.main import run
-from launch.cli.notice_test_command import report_test_messages
+from launch.commands.main import run
+from launch.commands.notice_test import report_test_messages
 from launch.config.configuration import read_configuration
 from launch.config.notice_destinations import configured_destinations
 from launch.errors import CannotStartError

@@ -10,7 +10,7 @@ import pytest
 from exchanges.ccxt_client import session_config
 from exchanges.errors import AccountRejectedError
 from exchanges.exchange_credentials import EXCHANGES, key_variables_of
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.live import live_session

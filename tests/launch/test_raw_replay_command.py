@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, recordings_limit_mb

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+from launch.chaos.audit.regions import audit_regions
 from launch.chaos.fault_injector import FaultInjector
-from launch.chaos.region_audit import audit_regions
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.supervisor.supervisor import Supervisor
 from market.trade.leases import UNFENCED
-from simulators.simulator_server import ACCOUNTS
-from store.mongo.mongo_store import open_store
+from simulators.server import ACCOUNTS
+from store.mongo.store import open_store
+from store.server.client import connect
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import connect
 from tests.launch.test_chaos_run import BASE, session_of
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.reservation_requests import open_books, request

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.doctor import CheckResult, clock_findings
-from launch.cli.main import run
-from launch.regions.region_clocks import clocks_off, set_clocks
-from launch.regions.region_sessions import region_home
+from launch.commands.doctor import CheckResult, clock_findings
+from launch.commands.main import run
+from launch.regions.clocks import clocks_off, set_clocks
+from launch.regions.sessions import region_home
 from launch.setup.data_dir import RUN_FILE, write_atomically
 from session.clock_shift import CLOCK_FILE, keep_shift, shift_at
 from tests.ui.samples import session_of

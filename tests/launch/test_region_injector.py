@@ -9,15 +9,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.chaos.chaos_schedule import InjectedFault, Kill, Pause
 from launch.chaos.fault_injector import FaultInjector
-from launch.chaos.region_faults import LinkFault, RegionKill
-from launch.chaos.region_injector import RegionInjector
+from launch.chaos.regions.faults import LinkFault, RegionKill
+from launch.chaos.regions.injector import RegionInjector
+from launch.chaos.schedule import InjectedFault, Kill, Pause
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import CannotStartError, LaunchError
-from launch.regions.link_commands import LinkCommandError, parsed_change
-from launch.regions.region_links import RegionLinks, links_of
-from launch.regions.region_sessions import region_home
+from launch.regions.network.link_commands import LinkCommandError, parsed_change
+from launch.regions.network.links import RegionLinks, links_of
+from launch.regions.sessions import region_home
 from launch.supervisor.supervisor import Supervisor
 from session.clock import wall_now
 from simulators.faults.faults import Fault

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from launch.commands.region import run_region
 from launch.errors import CannotStartError
-from launch.regions.region_command import run_region
-from launch.regions.region_kill import running_regions
-from launch.regions.region_sessions import region_home
+from launch.regions.kill import running_regions
+from launch.regions.sessions import region_home
 from launch.supervisor.supervisor import Supervisor
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.regions.link_commands import LinkCommandError, parsed_change
-from launch.regions.packet_schedule import MOST_BYTES, LinkCounts, PacketSchedule
-from launch.regions.region_links import FREE, OBSERVER, Direction, LinkChange, LinkRule, RegionLinks, links_of
+from launch.regions.network.link_commands import LinkCommandError, parsed_change
+from launch.regions.network.links import FREE, OBSERVER, Direction, LinkChange, LinkRule, RegionLinks, links_of
+from launch.regions.network.packet_schedule import MOST_BYTES, LinkCounts, PacketSchedule
 
 REGIONS = ("us", "eu", "jp")
 WAYS = tuple(permutations(REGIONS, 2))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.chaos.audit_logs import LoggedRow, RegionLog
-from launch.chaos.region_logs import logged_row, read_logs
+from launch.chaos.audit.copied_logs import LoggedRow, RegionLog
+from launch.chaos.audit.log_reader import logged_row, read_logs
 from streams.records import Record
 from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics

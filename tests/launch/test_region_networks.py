@@ -16,14 +16,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.cli.main import run
+from launch.commands.main import run
 from launch.errors import CannotStartError, LaunchError
-from launch.regions.control_socket import command_carrier
-from launch.regions.link_commands import parsed_change
-from launch.regions.region_carrier import run_carrier
-from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout, write_layout
-from launch.regions.region_links import OBSERVER, LinkRule
-from launch.regions.region_networks import (
+from launch.regions.layout import RegionLayout, RegionPlace, read_layout, write_layout
+from launch.regions.network.carrier import run_carrier
+from launch.regions.network.control_socket import command_carrier
+from launch.regions.network.link_commands import parsed_change
+from launch.regions.network.links import OBSERVER, LinkRule
+from launch.regions.network.namespaces import (
     IMPATIENT,
     SETTINGS,
     carrier_process,
@@ -33,7 +33,7 @@ from launch.regions.region_networks import (
     regions_fault,
     routed_networks,
 )
-from launch.regions.tun_device import enter_namespace, in_own_thread
+from launch.regions.network.tun_device import enter_namespace, in_own_thread
 from launch.setup.data_dir import ready_file
 from launch.supervisor.process_groups import spawn
 from session.carrier_socket import SOCKET
@@ -51,7 +51,7 @@ IP_TRANSPARENT = 19  # linux/in.h: a socket that may use addresses which are not
 ANOTHER_SESSION = """
 import sys
 from pathlib import Path
-from launch.regions.region_networks import carrier_process, region_networks
+from launch.regions.network.namespaces import carrier_process, region_networks
 from launch.supervisor.process_groups import spawn
 
 home = Path(sys.argv[1])

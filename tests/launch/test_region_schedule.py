@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, KillAtOrder, Pause, schedule_of
-from launch.chaos.majority_outages import (
+from launch.chaos.regions.faults import ClockFault, LinkFault, RegionKill
+from launch.chaos.regions.majority_outages import (
     BACK_SECONDS,
     REJOIN_SECONDS,
     MemberOutage,
@@ -15,10 +15,10 @@ from launch.chaos.majority_outages import (
     longest_without_majority,
     outage_of,
 )
-from launch.chaos.region_faults import ClockFault, LinkFault, RegionKill
-from launch.chaos.region_schedule import HEALED_BEFORE_END, MOST_WITHOUT_MAJORITY, region_schedule_of
-from launch.regions.link_commands import parsed_change
-from launch.regions.region_links import links_of
+from launch.chaos.regions.schedule import HEALED_BEFORE_END, MOST_WITHOUT_MAJORITY, region_schedule_of
+from launch.chaos.schedule import InjectedFault, InjectedSetting, Injection, Kill, KillAtOrder, Pause, schedule_of
+from launch.regions.network.link_commands import parsed_change
+from launch.regions.network.links import links_of
 
 SERVICES = ("kafka", "mongodb", "mirror", "publisher", "cep", "ui")
 PARTS = {

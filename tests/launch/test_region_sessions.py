@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from exchanges.exchange_credentials import credentials_path, load_credentials
-from launch.cli.main import run
+from launch.commands.main import run
+from launch.commands.region import run_region
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.regions.region_command import run_region
-from launch.regions.region_layout import RegionLayout, RegionPlace
-from launch.regions.region_links import OBSERVER
-from launch.regions.region_parts import in_region, outside_parts
-from launch.regions.region_sessions import (
+from launch.regions.layout import RegionLayout, RegionPlace
+from launch.regions.network.links import OBSERVER
+from launch.regions.parts import in_region, outside_parts
+from launch.regions.sessions import (
     RegionSession,
     check_regions,
     make_region_home,

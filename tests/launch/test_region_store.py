@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pymongo.errors import OperationFailure
 
-from launch.cli.apart_command import prepare_store
-from launch.cli.main import run
+from launch.commands.apart import prepare_store
+from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.sessions.paper import paper_settings
 from launch.setup.data_dir import read_session
@@ -15,8 +15,8 @@ from launch.setup.login_files import own_logins, with_logins
 from launch.setup.login_rights import SUPERVISOR
 from session.session import Session
 from store.errors import StoreError
+from store.server.client import connect, database_of
 from store.server.documents import SETTINGS
-from store.server.mongo_client import connect, database_of
 from tests.secured_services import members_address, secured_members
 from tests.tls_server import made_certificates
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from launch.errors import LaunchError
-from launch.regions.region_supervisors import RegionSupervisors
+from launch.regions.supervisors import RegionSupervisors
 from launch.setup.data_dir import ready_file
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor

@@ -11,10 +11,10 @@ from pymongo.errors import OperationFailure
 from launch.setup.login_files import OwnLogins, own_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR
 from session.logins import Address, Login
+from store.server.client import Client, Document, connect
 from store.server.database_users import ensure_users_at
 from store.server.documents import COLLECTIONS
-from store.server.mongo_client import Client, Document, connect
-from streams.broker.topic_access import ensure_users
+from streams.broker.kafka_users import ensure_users
 from streams.topic_admin import client_settings, ensure_input_log, ensure_topics
 from streams.topics import APP_INPUT, QUOTES, REGION_TOPICS, SHARED, SHARED_IN, TICKS
 from tests.service_process import ServiceProcess

@@ -12,22 +12,22 @@ import orjson
 import pytest
 from confluent_kafka import Producer
 
-from cep.hosts.app_messages import app_message
-from cep.hosts.hosted_app import AppRow, HostedApp, app_source
+from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.hosted_app import AppRow, HostedApp, app_source
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import FILE, row_sharer
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from session.clock import wall_now
 from session.session import Session
-from store.operations.mongo_app_tables import open_app_tables
+from store.operations.app_tables import open_app_tables
 from streams.message_format import row_of
 from streams.records import Record
 from streams.topic_admin import client_settings, ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS, REGION_TOPICS, SHARED, SHARED_IN
-from tests.cep.hosts.shared_world import SESSION, SharingRegion, shared_source
+from tests.cep.apps.hosts.shared_world import SESSION, SharingRegion, shared_source
 from tests.store.traded_session import new_session
 
 TIMEOUT_SECONDS = 120.0

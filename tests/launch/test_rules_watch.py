@@ -14,7 +14,7 @@ from market.decide.market_rules import market_in_force
 from session.clock import SystemClock
 from simulators.matching.volume_tiers import tiers_of
 from store.errors import StoreUnavailableError
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.exchanges.served import TRADED, order_on, served
 from tests.exchanges.test_account_rules import BTC, COARSE, KRAKEN, relist
 from tests.market.samples import settings_of

@@ -9,7 +9,7 @@ import pytest
 from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri
 
-from launch.cli.doctor import configured_findings
+from launch.commands.doctor import configured_findings
 from launch.config.configuration import Configuration, read_configuration
 from launch.errors import CannotStartError
 from launch.setup.authority_folder import AuthorityFiles, issue_files
@@ -24,7 +24,7 @@ from session.certificate_issuing import moment_of
 from session.clock import wall_now
 from session.logins import Address, Login
 from session.loopback import is_loopback
-from streams.broker.topic_access import spark_options
+from streams.broker.kafka_users import spark_options
 from streams.topic_admin import client_settings
 
 KAFKA = {"ARBITRAGE_KAFKA_USER": "erika", "ARBITRAGE_KAFKA_PASSWORD": "her secret"}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from datasets.ticksets.tick_set import open_tick_set
-from launch.cli.main import run
-from launch.cli.sets_command import SetsOptions, run_sets
+from launch.commands.main import run
+from launch.commands.sets import SetsOptions, run_sets
 from tests.launch.tardis_rows import HEADER, TIME
+from tick_sets.sets.tick_set import open_tick_set
 
 
 @pytest.fixture

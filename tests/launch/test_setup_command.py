@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cep.errors import CepStoppedError
-from launch.cli.setup_command import prepare, without_archive
+from launch.commands.setup import prepare, without_archive
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import is_private
 from launch.setup.environment import PINS, make_environment, pinned_packages

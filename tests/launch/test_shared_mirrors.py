@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cep.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import app_message
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import row_sharer
 from launch.errors import CannotStartError
@@ -23,7 +23,7 @@ from streams.broker.mirror_maker import MirrorMaker, RegionKafka
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS, SHARED_IN
-from tests.cep.hosts.shared_world import SharingRegion
+from tests.cep.apps.hosts.shared_world import SharingRegion
 from tests.cep.logs import session as session_of
 from tests.service_process import ServiceProcess
 from tests.streams.test_mirror_maker import MIRROR_SECONDS, READER, WRITER, region_kafka

@@ -10,7 +10,7 @@ import pytest
 from launch.sessions.shutdown import BALANCE_SECONDS, finish_trading
 from market.trade.leases import UNFENCED
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from tests.ui.session_database import session_database
 
 OPENING = {"USD": Decimal(100)}

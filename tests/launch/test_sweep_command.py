@@ -11,7 +11,7 @@ from threading import Event
 
 import pytest
 
-from launch.cli.main import run
+from launch.commands.main import run
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from tests.backtest.sweep_samples import log_of, tick_set_of
@@ -75,7 +75,7 @@ def test_what_cannot_be_swept_is_one_sentence(
 
 def command(home: Path, words: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "launch.cli.main", *words.split()],
+        [sys.executable, "-m", "launch.commands.main", *words.split()],
         env={**os.environ, "ARBITRAGE_HOME": str(home)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

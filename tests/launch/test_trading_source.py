@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cep.hosts.input_log import InputPlace, SourceRow
-from cep.hosts.product_streams import PRODUCT_STREAMS
+from cep.apps.hosts.input_log import InputPlace, SourceRow
+from cep.apps.hosts.product_streams import PRODUCT_STREAMS
 from launch.sessions.trading_source import TradingSource
 from session.session import Session
 from streams.topics import partition_of

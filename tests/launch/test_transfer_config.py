@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from launch.config.configuration import read_configuration
-from launch.config.transfer_config import session_transfers
+from launch.config.transfers import session_transfers
 from launch.errors import CannotStartError
 from market.accounting.transfer_terms import KNOWN_TERMS, terms_of
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.regions.region_layout import LAYOUT_FILE
-from launch.regions.user_network import enter_network_of, user_network_fault
+from launch.regions.layout import LAYOUT_FILE
+from launch.regions.network.user_network import enter_network_of, user_network_fault
 from launch.setup.data_dir import RUN_FILE
 from streams.broker.embedded_broker import free_ports
 from tests.cep.logs import session
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.skipif(FAULT is not None, reason=f"no user namespaces h
 COMMAND = """
 import asyncio, json, os, sys
 from pathlib import Path
-from launch.regions.region_networks import region_networks
-from launch.regions.user_network import forwarded, run_in_own_network
+from launch.regions.network.namespaces import region_networks
+from launch.regions.network.user_network import forwarded, run_in_own_network
 
 home, page, inside = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 listeners = run_in_own_network((page,))
@@ -49,7 +49,7 @@ with region_networks(home, ("us", "eu"), 1) as layout:
 ENTERING = """
 import os, sys
 from pathlib import Path
-from launch.regions.user_network import enter_network_of
+from launch.regions.network.user_network import enter_network_of
 
 enter_network_of(Path(sys.argv[1]))
 print(os.readlink("/proc/self/ns/user"), os.readlink("/proc/self/ns/net"))

@@ -14,13 +14,13 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from cep.functions.operator_terms import BrokerTerms, OperatorTerms
-from cep.hosts.app_messages import app_message
-from cep.hosts.hosted_app import HostedApp, app_source
-from cep.hosts.input_log import InputPlace, SourceRow
-from cep.hosts.kafka_addresses import SESSION
-from cep.hosts.kafka_source import ForeignTopic, ReadTopic
-from cep.language.language_errors import AppTextError
+from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms
+from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.hosted_app import HostedApp, app_source
+from cep.apps.hosts.input_log import InputPlace, SourceRow
+from cep.apps.hosts.kafka_addresses import SESSION
+from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
+from cep.apps.language.errors import AppTextError
 from launch.apps.row_copier import CopyPlace, GivenRow, RowCopier, given_row
 from launch.apps.sink_forwarder import place_file, sink_forwarder, sink_key
 from launch.apps.user_topics import login_in, user_brokers

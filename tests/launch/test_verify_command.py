@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from backtest.verify.recorded_session import ARBITRAGES, HEAD, OPPORTUNITIES, SESSION, SessionHead, open_session
-from backtest.verify.verify_session import Verified
-from datasets.ticksets.log_parts import LogParts
-from datasets.ticksets.tick_set import TickSet
-from launch.cli.main import run
-from launch.cli.verify_command import outcome_lines, session_folders, verify_session
+from backtest.verify.session import Verified
+from launch.commands.main import run
+from launch.commands.verify import outcome_lines, session_folders, verify_session
 from launch.errors import CannotStartError
 from launch.sessions.recorded_sessions import recorded_session
-from launch.sessions.session_recording import RAW, RAW_HEAD, build_log, finish_recording
+from launch.sessions.recording import RAW, RAW_HEAD, build_log, finish_recording
 from streams.records import Record
 from streams.topics import OPPORTUNITIES as TOPIC
 from tests.backtest.verify.derivation import plainly_derived
 from tests.backtest.verify.made_up import SESSION_ID, made_up_session
 from tests.cep.logs import session as session_of
+from tick_sets.sets.log_parts import LogParts
+from tick_sets.sets.tick_set import TickSet
 
 
 @pytest.fixture(scope="module")

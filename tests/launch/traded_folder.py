@@ -7,8 +7,8 @@ from launch.backup.temporary_mongod import temporary_mongod
 from launch.setup.data_layout import LAYOUT, LAYOUT_FILE, database_name
 from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, opportunity, reserved
 from tests.store.traded_session import traded

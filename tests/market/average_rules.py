@@ -4,7 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
-from cep.hosts.average_app import AverageApp, shipped_average_app
+from cep.apps.hosts.average_app import AverageApp, shipped_average_app
 from market.money import total
 from market.trade.moving_average import AverageCrossing, Close, MovingAverage, Sign
 

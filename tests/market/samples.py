@@ -13,7 +13,7 @@ from market.money import Amount, Price
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
 from market.prices.quotes import Level
 from market.trade.arbitrages import Arbitrage, Leg
-from market.trade.leg_planning import client_order_id
+from market.trade.unwinding import client_order_id
 
 USD_MARKET = Market(
     exchange="alpha",

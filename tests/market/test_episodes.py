@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.accounting.episodes import (
+from market.prices.episodes import (
     Episode,
     Episodes,
     EpisodeSample,

@@ -16,12 +16,12 @@ from market.trade.arbitrages import Arbitrage, Leg, LegRole, LegState
 from market.trade.inflight_orders import inflight_key
 from market.trade.leases import UNFENCED, Actor, Lease, Veto
 from market.trade.leg_lifecycle import WAIT_WITHIN, Advance, booked, granted
-from market.trade.leg_planning import advancing
 from market.trade.lifecycle import IllegalStepError, Moment, with_history
 from market.trade.order_results import OrderResult, result_of
 from market.trade.profit import day_result
 from market.trade.reservation_state import BalanceRow, ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN, reserved
+from market.trade.unwinding import advancing
 from tests.market.samples import MARKETS, settings_of
 from tests.store.reservation_requests import (
     OPENING,

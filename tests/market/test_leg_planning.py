@@ -13,7 +13,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, floor_to_step
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, LegRole
-from market.trade.leg_planning import advance, advancing, client_order_id, lot_tolerance, markets_by_symbol, outcome_of
+from market.trade.unwinding import advance, advancing, client_order_id, lot_tolerance, markets_by_symbol, outcome_of
 from tests.market.samples import (
     EUR_MARKET,
     JPY_MARKET,

@@ -12,8 +12,8 @@ from market.decide.decision_context import DecisionContext
 from market.decide.market_rules import is_closed, market_in_force, rules_of, with_account_rules
 from market.decide.settings import Settings, of_next_session
 from market.instruments.markets import Market
-from market.trade.leg_planning import CLOSED, advance, markets_by_symbol, waits_for_market
 from market.trade.reservations import Reservation
+from market.trade.unwinding import CLOSED, advance, markets_by_symbol, waits_for_market
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, levels, opportunity_of, settings_of
 from tests.market.test_leg_planning import arbitrage
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.hosts.average_app import shipped_average_app
+from cep.apps.hosts.average_app import shipped_average_app
 from market.money import Price
 from market.trade.moving_average import (
     AverageOrder,

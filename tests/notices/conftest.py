@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader
 from tests.databases import lent_database
 from tests.market.samples import EUR_MARKET, USD_MARKET

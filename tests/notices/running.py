@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
 from market.trade.leases import UNFENCED
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, opportunity, reserved
 

@@ -7,7 +7,7 @@ from typing import Any
 from market.accounting.profit_groups import profit_from
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Transition
-from notices.notice_messages import NoticeMessage
+from notices.messages import NoticeMessage
 from session.notices import Destination, Notice
 from tests.store.reservation_requests import leg_request, opportunity
 

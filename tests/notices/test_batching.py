@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from notices.batching import MAX_IN_ONE, MINUTE, batch_name, next_batch
 from session.notices import Notice
-from store.operations.mongo_notices import QueuedNotice
+from store.operations.notices import QueuedNotice
 from tests.notices.samples import AT, alarm, trade, webhook
 
 SECOND = 1_000_000

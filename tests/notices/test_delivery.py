@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from market.time_units import MICROSECONDS
-from notices.channels.channel_secrets import WebhookSecrets
+from notices.channels.secrets import WebhookSecrets
 from notices.channels.webhook import WebhookSender
 from notices.delivery import LONGEST_DELAY, Delivery, retry_delay
 from session.clock import wall_now

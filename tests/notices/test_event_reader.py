@@ -14,10 +14,10 @@ from notices.event_reader import EventReader
 from session.clock import wall_now
 from session.notices import Destination
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader
+from store.server.client import connect
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import connect
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.running import running, traded
 from tests.notices.samples import webhook

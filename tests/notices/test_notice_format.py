@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notices.notice_format import plural, signed_bps, signed_money
-from notices.notice_messages import MAX_CHARACTERS, MAX_LINES
+from notices.format import plural, signed_bps, signed_money
+from notices.messages import MAX_CHARACTERS, MAX_LINES
 from tests.notices.samples import alarm, message, trade
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from launch.setup.data_dir import ready_file
-from notices.channels.channel_secrets import variable
+from notices.channels.secrets import variable
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.notice_events import NoticeEventReader
 from tests.notices.receivers import Answer, receiving
 from tests.notices.running import traded
@@ -30,7 +30,7 @@ def notifying(session: Session, environment: dict[str, str]) -> Iterator["subpro
     ready_file(session.home, "notifier").unlink(missing_ok=True)
     with (session.home / "notifier.log").open("ab") as log:
         process = subprocess.Popen(
-            (sys.executable, "-m", "launch.cli.main", "notifier"),
+            (sys.executable, "-m", "launch.commands.main", "notifier"),
             cwd=ROOT,
             env=os.environ | {"ARBITRAGE_HOME": str(session.home)} | environment,
             stdout=log,

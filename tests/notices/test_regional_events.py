@@ -6,8 +6,8 @@ import pytest
 
 from session.processes import ProcessReport
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
-from store.operations.mongo_processes import open_processes
+from store.mongo.store import MongoTradeStore
+from store.operations.processes import open_processes
 from store.queries.notice_events import NoticeEventReader
 
 REPORT = ProcessReport("bot-beta", "bot", "beta", "ready", age=0)

@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 
 from market.time_units import MICROSECONDS
-from notices.channels.channel_secrets import TelegramSecrets, WebhookSecrets
+from notices.channels.secrets import TelegramSecrets, WebhookSecrets
 from notices.channels.sender_port import Sender
 from notices.channels.telegram_bot import TelegramSender
 from notices.channels.webhook import WebhookSender

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notices.channels.channel_secrets import TelegramSecrets
+from notices.channels.secrets import TelegramSecrets
 from notices.channels.telegram_bot import TelegramSender, telegram_text
 from tests.notices.receivers import receiving
 from tests.notices.samples import CHAT, TOKEN, message, trade

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 
-from notices.channels.channel_secrets import WebhookSecrets
+from notices.channels.secrets import WebhookSecrets
 from notices.channels.webhook import WebhookSender
 from tests.notices.receivers import receiving
 from tests.notices.samples import AT, KEY, message, trade

@@ -18,7 +18,7 @@ from session.clock import SystemClock
 from session.session import Session
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.simulator_server import ExchangesOptions, SimulatedExchanges
+from simulators.server import ExchangesOptions, SimulatedExchanges
 
 SIDES: tuple[Side, Side] = ("buy", "sell")
 

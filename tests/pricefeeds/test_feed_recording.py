@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.errors import ImportRejectedError
 from pricefeeds.recording.feed_recording import (
     EVENT_KINDS,
     GZIP,
@@ -30,6 +29,7 @@ from pricefeeds.recording.feed_recording import (
 )
 from tests.pricefeeds.recorded_notes import HEADER
 from tests.pricefeeds.samples import book
+from tick_sets.errors import ImportRejectedError
 
 KINDS: list[RecordedEventKind] = [kind for kind in ("started", "frame", "lost", "row") if kind in EVENT_KINDS]
 EVENTS = st.builds(

@@ -7,7 +7,7 @@ import pytest
 
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedRejectedError, FrameRejectedError
-from pricefeeds.feed.feed_session import FeedLimits, FeedSession
+from pricefeeds.feed.session import FeedLimits, FeedSession
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from tests.pricefeeds.little_exchange import HELLO, LittleConversation

@@ -14,7 +14,7 @@ from pricefeeds.feed.feeder import run_feeder
 from pricefeeds.feed.timeouts import FeedTimeouts
 from session.session import Session
 from store.mongo.database_setup import prepare_database
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from streams.last_sequences import last_sequences
 from streams.message_format import quote_of, row_of
 from streams.topic_admin import ensure_topics

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from backtest.apps.recorded_log import kept_log
-from cep.hosts.hosted_app import AppSource
+from cep.apps.hosts.hosted_app import AppSource
 from pricefeeds.input_recorder import InputRecorder, kept_folder
 from pricefeeds.log_recorder import log_folder
 from session.session import Session

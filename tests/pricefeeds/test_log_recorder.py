@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from datasets.errors import ImportRejectedError
-from datasets.ticksets.log_parts import LogParts
-from datasets.ticksets.log_tick_set import LogSpan, build_tick_set, write_opportunities
-from datasets.ticksets.tick_set import batches, open_tick_set
 from pricefeeds.log_recorder import ENDED, STARTED, STOPPED, LogRecorder, log_folder
 from session.session import Session
 from streams.message_format import marker_row, settings_row
@@ -18,6 +14,10 @@ from streams.records import Record
 from streams.topics import OPPORTUNITIES, TICKS
 from tests.cep.logs import BASES, MARKETS, START, LogMaker, settings
 from tests.cep.logs import session as session_of
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.log_parts import LogParts
+from tick_sets.sets.log_tick_set import LogSpan, build_tick_set, write_opportunities
+from tick_sets.sets.tick_set import batches, open_tick_set
 
 SESSION = "0123456789abcdef"
 

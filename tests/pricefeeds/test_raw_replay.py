@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.errors import ImportRejectedError
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError
@@ -24,6 +23,7 @@ from pricefeeds.recording.feed_recording import (
 from pricefeeds.wire.wire_port import FetchSnapshot, Heartbeat, WireOutput
 from tests.pricefeeds.recorded_notes import HEADER, folder_of, recorder_at
 from tests.pricefeeds.samples import MARKET, book
+from tick_sets.errors import ImportRejectedError
 
 SYMBOL = MARKET.symbol
 Entry = RecordingHeader | RecordedEvent | PartEnd

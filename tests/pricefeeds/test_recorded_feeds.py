@@ -12,7 +12,7 @@ import pytest
 from exchanges.exchange_credentials import credentials_path
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
-from pricefeeds.feed.feed_session import FeedSession
+from pricefeeds.feed.session import FeedSession
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.raw_replay import replay_raw

@@ -14,9 +14,9 @@ from pricefeeds.settings_publisher import SettingsPublisher, last_version, run_s
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreUnavailableError
-from store.memory.memory_parts import MemorySettings
-from store.memory.memory_store import MemoryTradeStore
-from store.mongo.mongo_store import open_store
+from store.memory.parts import MemorySettings
+from store.memory.store import MemoryTradeStore
+from store.mongo.store import open_store
 from streams.message_format import row_of, settings_row
 from streams.records import Record
 from streams.topic_admin import ensure_topics

@@ -11,8 +11,8 @@ from market.prices.quotes import FeedMark, Quote
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
-from pricefeeds.feed.feed_session import FeedSession
-from pricefeeds.feed.feed_source import FeedSource
+from pricefeeds.feed.session import FeedSession
+from pricefeeds.feed.source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, Recorder

@@ -17,8 +17,8 @@ from exchanges.exchange_credentials import load_credentials
 from market.money import ZERO, decimal_of
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
-from simulators.binance.binance_limits import Allowance
-from simulators.binance.binance_rejections import error_fields
+from simulators.binance.limits import Allowance
+from simulators.binance.rejections import error_fields
 from simulators.matching.order_records import Reason, RequestRejectedError
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape

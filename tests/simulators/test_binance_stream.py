@@ -12,7 +12,7 @@ import pytest
 from exchanges.exchange_credentials import load_credentials
 from market.money import decimal_of
 from session.clock import wall_now
-from simulators.binance.binance_stream import PendingDepth
+from simulators.binance.stream import PendingDepth
 from simulators.matching.order_records import OrderRequest
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.listener import Listener, Message, listening

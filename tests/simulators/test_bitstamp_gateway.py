@@ -13,7 +13,7 @@ import pytest
 
 from exchanges.simulated_markets import further_markets
 from market.money import decimal_of
-from simulators.bitstamp.bitstamp_rejections import rejection
+from simulators.bitstamp.rejections import rejection
 from simulators.matching.order_records import RequestRejectedError
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape

@@ -10,7 +10,7 @@ import pytest
 from session.simulated_market import MarketName
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.efficient_prices import YEAR_SECONDS, DrawnPrices, EfficientPrices, Tape, TapePrices
-from simulators.market.market_terms import MARKET_TERMS
+from simulators.market.terms import MARKET_TERMS
 from simulators.matching.listings import listings_of
 
 STEP = 0.05

@@ -11,7 +11,7 @@ import ccxt
 import orjson
 import pytest
 
-from simulators.coinbaseexchange.coinbaseexchange_rejections import rejection
+from simulators.coinbaseexchange.rejections import rejection
 from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.contract.bench import Bench, opened

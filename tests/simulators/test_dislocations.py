@@ -12,10 +12,10 @@ from session.simulated_market import MarketName
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.dislocations import Dislocations
 from simulators.market.market_prices import MarketOrder, MarketPrices
-from simulators.market.market_terms import MARKET_TERMS
+from simulators.market.terms import MARKET_TERMS
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade
-from simulators.simulator_server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
+from simulators.server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
 
 STEP = 0.04
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")

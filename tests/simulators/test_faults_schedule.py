@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from simulators.faults.fault_schedule import FaultSchedule, ScheduledFault, schedule_of, seeded_faults
 from simulators.faults.faults import FAULT_KINDS, Fault, FaultRejectedError, Faults
-from simulators.simulator_server import EXCHANGES, listed_symbols
+from simulators.faults.schedule import FaultSchedule, ScheduledFault, schedule_of, seeded_faults
+from simulators.server import EXCHANGES, listed_symbols
 from tests.exchanges.stepped_clock import SteppedClock
 
 SYMBOLS = listed_symbols(EXCHANGES)

@@ -13,8 +13,8 @@ import aiohttp
 import orjson
 import pytest
 
-from simulators.faults.fault_frames import cut
 from simulators.faults.faults import FaultKind
+from simulators.faults.frames import cut
 from tests.simulators.test_faults_http import EVERYWHERE
 from tests.simulators.visitor import Visitor, visiting
 from tests.simulators.wire_clients import WIRE_CLIENTS, WireClient

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from exchanges.exchange_credentials import Credentials
 from session.clock import SystemClock
-from simulators.bitstamp.bitstamp_stream import BitstampStream
-from simulators.coinbaseexchange.coinbaseexchange_gateway import CoinbaseExchangeGateway
+from simulators.bitstamp.stream import BitstampStream
+from simulators.coinbaseexchange.gateway import CoinbaseExchangeGateway
 from simulators.matching.exchange_journal import MemoryJournal
 from simulators.matching.listings import listings_of, opening_balances
 from simulators.matching.simulated_exchange import SimulatedExchange

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.instruments.orders import Side
-from simulators.kraken.kraken_market_channels import DepthView, checksum
+from simulators.kraken.market_channels import DepthView, checksum
+from simulators.matching.engine import BookOrder, MatchingBook
 from simulators.matching.listings import listings_of
-from simulators.matching.matching_engine import BookOrder, MatchingBook
 
 Levels = list[tuple[str, str]]
 

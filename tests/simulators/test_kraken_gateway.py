@@ -14,7 +14,7 @@ import ccxt
 import pytest
 
 from exchanges.exchange_credentials import Credentials, load_credentials
-from simulators.kraken.kraken_rows import fee_rows
+from simulators.kraken.rows import fee_rows
 from simulators.matching.volume_tiers import tiers_of
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape

@@ -8,7 +8,7 @@ import ccxt
 import pytest
 
 from market.money import decimal_of
-from simulators.kraken.kraken_limits import AMENDED, CANCELLED, EDITED, KrakenEngineLimits, Penalties
+from simulators.kraken.limits import AMENDED, CANCELLED, EDITED, KrakenEngineLimits, Penalties
 from simulators.matching.order_records import RequestRejectedError, SimulatedOrder
 from tests.exchanges.stepped_clock import SteppedClock
 from tests.simulators.contract.bench import Bench

@@ -12,7 +12,7 @@ import pytest
 
 from market.instruments.orders import Side
 from market.money import decimal_of
-from simulators.kraken.kraken_market_channels import checksum
+from simulators.kraken.market_channels import checksum
 from tests.simulators.contract.bench import DEADLINE, Bench, opened
 
 PAIR = "XBT/USD"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from session.clock import SystemClock
-from simulators.simulator_server import EXCHANGES, ExchangesOptions, SimulatedExchanges
+from simulators.server import EXCHANGES, ExchangesOptions, SimulatedExchanges
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "exchanges.md"
 TITLES = {

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from simulators.market.market_pace import MarketPace
+from simulators.market.pace import MarketPace
 from simulators.matching.listings import listings_of
 
 TURNS = 256

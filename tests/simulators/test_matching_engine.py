@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.instruments.orders import Side
-from simulators.matching.matching_engine import BookOrder, MatchingBook
+from simulators.matching.engine import BookOrder, MatchingBook
 from simulators.matching.order_records import SelfTrade
 
 

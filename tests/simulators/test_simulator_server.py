@@ -16,7 +16,7 @@ from exchanges.ccxt_client import make_exchange, simulated_config
 from exchanges.errors import ExchangeUnavailableError
 from exchanges.orders.ccxt_account import open_account
 from market.money import decimal_of, floor_to_step
-from simulators.simulator_server import next_due
+from simulators.server import next_due
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import TRADED, order_on
 
@@ -33,7 +33,7 @@ async def server(home: Path, port: int) -> AsyncIterator[subprocess.Process]:
     command = [
         sys.executable,
         "-m",
-        "simulators.simulator_server",
+        "simulators.server",
         "--home",
         str(home),
         "--port",

@@ -12,7 +12,7 @@ from aiohttp import WSCloseCode, WSMsgType
 
 from market.time_units import MICROSECONDS
 from simulators.faults.faults import Fault
-from simulators.simulator_server import EXCHANGES
+from simulators.server import EXCHANGES
 from simulators.web.socket_terms import TERMS, SocketLife, SocketTerms, terms_of
 from tests.exchanges.served import Served, served
 from tests.exchanges.stepped_clock import SteppedClock

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.money import total
+from simulators.matching.engine import BookOrder, MatchingBook
 from simulators.matching.listings import listings_of
-from simulators.matching.matching_engine import BookOrder, MatchingBook
 from simulators.matching.order_admission import lots_within
 
 [LISTING] = listings_of("coinbaseexchange", ("BTC",))

@@ -11,7 +11,7 @@ import pytest
 
 from market.instruments.markets import Market
 from market.instruments.orders import Side
-from simulators.kraken.kraken_market_channels import checksum
+from simulators.kraken.market_channels import checksum
 from tests.exchanges.served import TRADED, Served, served
 
 Levels = dict[Decimal, Decimal]

@@ -18,7 +18,7 @@ from simulators.matching.candles import MINUTE
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import OrderRequest, Trigger
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.simulator_server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
+from simulators.server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
 from tests.exchanges.served import Served, served
 from tests.exchanges.stepped_clock import SteppedClock
 from tests.simulators.visitor import Reader

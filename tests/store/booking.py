@@ -5,9 +5,9 @@ from market.money import ZERO, Amount
 from market.trade.arbitrages import Arbitrage, LegRole
 from market.trade.leases import UNFENCED, Actor
 from market.trade.leg_lifecycle import Advance
-from market.trade.leg_planning import EndAsResidual
 from market.trade.order_results import result_of
-from store.store_port import TradeStore
+from market.trade.unwinding import EndAsResidual
+from store.port import TradeStore
 from tests.store.reservation_requests import leg_of
 
 

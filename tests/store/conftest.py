@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from market.time_units import MICROSECONDS
-from store.memory.memory_store import MemoryTradeStore
-from store.mongo.mongo_store import MongoTradeStore
+from store.memory.store import MemoryTradeStore
+from store.mongo.store import MongoTradeStore
+from store.port import TradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connect
-from store.store_port import TradeStore
+from store.server.client import connect
 from tests.databases import lent_database
 from tests.store.reservation_requests import FREE, open_books
 

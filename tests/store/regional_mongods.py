@@ -12,10 +12,10 @@ import pytest
 from session.clock import SystemClock
 from session.logins import Address
 from store.errors import StoreError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
+from store.server.client import Listener, connect, database_of, read_nearby
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
-from store.server.mongo_client import Listener, connect, database_of, read_nearby
 from store.server.primary_watch import Standpoint, connect_watched
 from store.server.replica_set import ReplicaSet, regional_set
 from store.server.system_client import system_client

@@ -1,7 +1,7 @@
 """A mongod that forgets soon, and how to make it forget."""
 
 from session.clock import SystemClock
-from store.server.mongo_client import Client
+from store.server.client import Client
 
 # megabytes; and a checkpoint each second, because the oplog is truncated up to the last one only
 SMALL_OPLOG = ("--oplogSize", "1", "--syncdelay", "1")

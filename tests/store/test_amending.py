@@ -7,9 +7,9 @@ import pytest
 
 from market.decide.settings import Settings
 from store.errors import VersionConflictError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connect
+from store.server.client import connect
 from tests.market.samples import settings_of
 
 

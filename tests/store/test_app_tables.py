@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from store.operations.mongo_app_tables import KeptChange, KeptPlace, MongoAppTables
+from store.operations.app_tables import KeptChange, KeptPlace, MongoAppTables
+from store.server.client import Database, connect, database_of
 from store.server.documents import APP_TABLES
 from store.server.indexes import create_indexes
-from store.server.mongo_client import Database, connect, database_of
 from tests.databases import lent_database
 
 

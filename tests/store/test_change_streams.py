@@ -11,10 +11,10 @@ from pymongo import MongoClient
 from market.trade.grants import Grant
 from market.trade.leases import UNFENCED
 from store.errors import HistoryLostError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import StoreChange, TradeReader
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
-from store.server.mongo_client import Client, connect
+from store.server.client import Client, connect
 from tests.services import LOGIN, mongod_process, wait_primary
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import close, open_books, opportunity, reserved

@@ -13,8 +13,8 @@ from market.trade import reservations
 from market.trade.decision_record import reserve_request
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservations import Reservation, ReservationResult
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from store.unit_of_work import UnitOfWork
 from tests.market.samples import settings_of
 from tests.store.booking import finish_leg

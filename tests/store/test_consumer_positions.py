@@ -9,10 +9,10 @@ import pytest
 from session.clock import wall_now
 from session.lag import ConsumerPosition
 from store.errors import StoreError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.server.change_streams import ChangeStreamProgress
+from store.server.client import connect, database_of
 from store.server.documents import CONSUMER_POSITIONS as REACH_ROWS
-from store.server.mongo_client import connect, database_of
 from tests.store.reservation_requests import open_books
 from tests.ui.waiting import until
 

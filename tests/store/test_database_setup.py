@@ -9,7 +9,7 @@ import pytest
 from session.session import Session
 from store.errors import StoreError
 from store.mongo.database_setup import prepare_database
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from tests.market.samples import MARKETS, settings_of
 
 

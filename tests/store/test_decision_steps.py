@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from backtest.verify.verify_decisions import Decisions
+from backtest.verify.decisions import Decisions
 from market.trade.arbitrages import LegRole
 from market.trade.decision_record import step_of
 from market.trade.leases import UNFENCED, Actor
-from market.trade.leg_planning import EndAsResidual, advancing
 from market.trade.reservation_state import ReservationState, rows_read_to_reserve
+from market.trade.unwinding import EndAsResidual, advancing
 from session.session import Session
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
+from store.port import TradeStore
 from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
-from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (

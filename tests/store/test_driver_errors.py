@@ -4,7 +4,7 @@ import pytest
 from pymongo.errors import AutoReconnect, DuplicateKeyError, OperationFailure, PyMongoError
 
 from store.errors import StoreError, StoreUnavailableError
-from store.server.mongo_client import KEY_NOT_FOUND, is_passing, translated_errors
+from store.server.client import KEY_NOT_FOUND, is_passing, translated_errors
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
 from session.logins import login_of
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import Client
+from store.mongo.store import MongoTradeStore
+from store.server.client import Client
 from store.server.primary_watch import PrimaryWatch, Standpoint
 from tests.market.samples import settings_of
 from tests.store.reservation_requests import open_books

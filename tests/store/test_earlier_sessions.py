@@ -7,11 +7,12 @@ from decimal import Decimal
 from market.trade.arbitrages import OPEN_STATES, Rejection
 from market.trade.leases import UNFENCED
 from session.clock import wall_now
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_pages import OpportunityFilter
 from store.queries.trade_history import TradeFilter
 from store.queries.trade_reader import TradeReader
+from store.server.client import Database, Document, connect
 from store.server.documents import (
     ARBITRAGES,
     EPISODES,
@@ -21,7 +22,6 @@ from store.server.documents import (
     SESSION_BALANCES,
     STEPS,
 )
-from store.server.mongo_client import Database, Document, connect
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import OPENING, close, episode_of, filled, granted, opportunity, reserved
 

@@ -12,10 +12,10 @@ from pymongo.errors import OperationFailure
 
 from session.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
+from store.server.client import connect, database_of
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare
 from store.server.member_start import prepare_member
-from store.server.mongo_client import connect, database_of
 from store.server.replica_set import regional_set
 from store.server.system_client import system_client
 from store.server.transactions import Transaction, in_transaction

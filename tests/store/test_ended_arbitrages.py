@@ -19,10 +19,10 @@ from store.aggregates.average_sums import AverageSum
 from store.aggregates.month_sums import MonthSums, Sums
 from store.aggregates.session_totals import KeptSums, RunningSums
 from store.mongo.ended_arbitrages import remove_ended_before
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
+from store.server.client import Database, Moment
 from store.server.documents import ARBITRAGES, FILLS, MONTH_SUMS, ORDER_RESULTS, STEPS
-from store.server.mongo_client import Database, Moment
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import OPENING, filled, leg_of, opportunity, reserved

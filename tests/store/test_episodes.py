@@ -13,7 +13,7 @@ from backtest.simulate.seen_spreads import SpreadStatistics
 from backtest.simulate.simulated_rejections import RejectionCounts
 from bots.execute.episode_log import GRACE
 from bots.execute.rejection_log import RejectionLog
-from market.accounting.episodes import (
+from market.prices.episodes import (
     EXPIRED,
     Episode,
     EpisodeOutcome,
@@ -25,11 +25,11 @@ from market.accounting.episodes import (
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from session.clock import wall_now
-from store.memory.memory_store import MemoryTradeStore
-from store.mongo.mongo_store import MongoTradeStore
+from store.memory.store import MemoryTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connect
+from store.server.client import connect
 from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, levels, opportunity_of
 from tests.ui.samples import arbitrage
 

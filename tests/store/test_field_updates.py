@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from store.server.client import Document
 from store.server.field_updates import field_update
-from store.server.mongo_client import Document
 
 NAMES = st.sampled_from("abc")
 VALUES = st.recursive(

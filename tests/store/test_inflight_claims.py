@@ -13,9 +13,9 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from market.trade.inflight_orders import inflight_key, inflight_keys
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import client_order_id
 from market.trade.reservations import Reservation
-from store.store_port import TradeStore
+from market.trade.unwinding import client_order_id
+from store.port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import SETTINGS, close, filled, granted, leg_request, request

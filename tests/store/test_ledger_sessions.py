@@ -11,11 +11,11 @@ from market.instruments.orders import OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing
+from market.trade.unwinding import advancing
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.session_export import exporting
-from store.server.mongo_client import connect
+from store.server.client import connect
 from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import filled, granted, open_books, opportunity, ready_bot, reserved

@@ -8,7 +8,7 @@ import pytest
 from market.trade.leases import UNFENCED
 from session.logins import Address, Login, login_of
 from store.errors import StoreError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.member_books import BOOKS, member_books, member_uris
 from tests.market.samples import settings_of
 from tests.services import LOGIN

@@ -8,7 +8,7 @@ import pytest
 from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import liquidity_key
-from store.memory.memory_store import LIQUIDITY_ROWS, MemoryTradeStore
+from store.memory.store import LIQUIDITY_ROWS, MemoryTradeStore
 from tests.store.booking import finish_leg
 from tests.store.conftest import SteppedClock
 from tests.store.reservation_requests import (

@@ -6,9 +6,9 @@ import pytest
 
 from session.audit_entry import AuditEntry
 from store.errors import CursorError
-from store.operations.mongo_audit import AuditFilter, MongoAudit
+from store.operations.audit import AuditFilter, MongoAudit
+from store.server.client import connect, database_of
 from store.server.indexes import create_indexes
-from store.server.mongo_client import connect, database_of
 from tests.databases import lent_database
 from tests.ui.regional_dashboard import RecordedAudit
 

@@ -11,10 +11,10 @@ from market.money import Price
 from market.trade.leases import UNFENCED
 from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from store.errors import FencedOutError
-from store.memory.memory_store import MemoryTradeStore
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
-from store.store_port import TradeStore
+from store.memory.store import MemoryTradeStore
+from store.mongo.store import MongoTradeStore
+from store.port import TradeStore
+from store.server.client import connect
 from tests.market.average_rules import app_rule
 
 INTERVAL = 5_000_000

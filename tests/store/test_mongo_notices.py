@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from session.notices import Destination
-from store.operations.mongo_notices import MAX_QUEUED, MongoNotices
+from store.operations.notices import MAX_QUEUED, MongoNotices
+from store.server.client import Client, connect, database_of
 from store.server.documents import NOTICES
 from store.server.indexes import create_indexes
-from store.server.mongo_client import Client, connect, database_of
 from tests.databases import lent_database
 from tests.notices.samples import alarm, trade
 

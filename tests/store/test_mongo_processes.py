@@ -8,9 +8,9 @@ import pytest
 
 from session.clock import SystemClock, wall_now
 from session.processes import SILENT_SECONDS, SUPERVISOR, Process, ProcessOrder, ProcessReport
-from store.operations.mongo_processes import MongoProcesses
+from store.operations.processes import MongoProcesses
+from store.server.client import Database, connect, database_of
 from store.server.indexes import create_indexes
-from store.server.mongo_client import Database, connect, database_of
 from tests.databases import lent_database
 from tests.ui.waiting import until
 

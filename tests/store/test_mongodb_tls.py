@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from launch.cli.doctor import configured_findings
+from launch.commands.doctor import configured_findings
 from launch.config.configuration import Configuration
 from launch.sessions.paper import paper_settings
 from session.certificate_issuing import SERVER_DAYS, moment_of
 from session.clock import wall_now
 from session.logins import Address
 from store.errors import LoginRefusedError, StoreUnavailableError
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import check_reachable, connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import check_reachable, connect
 from tests.secured_services import MONGODB_LOGINS, SecuredMongod, secured_mongod
 from tests.services import LOGIN
 from tests.tls_server import certificate_server, made_certificates

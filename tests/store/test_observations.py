@@ -9,9 +9,9 @@ from pymongo.errors import BulkWriteError
 
 from market.trade.arbitrages import Rejection
 from store.errors import StoreUnavailableError
-from store.memory.memory_store import MemoryTradeStore
-from store.mongo.mongo_observations import taken_keys
-from store.mongo.mongo_store import MongoTradeStore
+from store.memory.store import MemoryTradeStore
+from store.mongo.observations import taken_keys
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from tests.store.reservation_requests import opportunity
 

@@ -9,12 +9,12 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
 from store.errors import CursorError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.opportunity_outcomes import OpportunityOutcome, outcome_of
 from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, OpportunityFilter, StoredOpportunity
 from store.queries.trade_reader import TradeReader
+from store.server.client import Document, connect
 from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
-from store.server.mongo_client import Document, connect
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 

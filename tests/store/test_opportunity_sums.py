@@ -7,9 +7,9 @@ from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from store.aggregates.opportunity_sums import OutcomeSum
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connect
+from store.server.client import connect
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 

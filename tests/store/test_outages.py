@@ -12,9 +12,9 @@ from market.money import total
 from market.trade.leases import UNFENCED
 from session.clock import SystemClock
 from store.errors import StoreError, StoreUnavailableError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
+from store.server.client import check_reachable, connect
 from store.server.embedded_mongod import OPTIONS
-from store.server.mongo_client import check_reachable, connect
 from streams.broker.embedded_broker import free_ports
 from tests.market.samples import settings_of
 from tests.service_process import ServiceProcess

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from market.decide.settings import Settings
 from session.audit_entry import AuditEntry
-from store.mongo.mongo_store import MongoTradeStore
-from store.operations.mongo_audit import AuditFilter
+from store.mongo.store import MongoTradeStore
+from store.operations.audit import AuditFilter
+from store.port import TradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connect
-from store.store_port import TradeStore
+from store.server.client import connect
 from tests.market.samples import settings_of
 
 ENTRY = AuditEntry("halt busy-1:0:7:0", "app busy", "app", "app", "", "exchange.halt", "alpha")

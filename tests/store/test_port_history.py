@@ -9,8 +9,8 @@ from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED
 from market.trade.leg_lifecycle import Advance
-from market.trade.leg_planning import MAX_TRIES, NOT_POSTED, advancing
-from store.store_port import TradeStore
+from market.trade.unwinding import MAX_TRIES, NOT_POSTED, advancing
+from store.port import TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (

@@ -10,7 +10,7 @@ from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss, ProfitShare
 from market.trade.leases import UNFENCED
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.documents import ARBITRAGES
 from tests.store.booking import finish_leg

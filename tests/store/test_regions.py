@@ -12,8 +12,8 @@ from bots.retry import retry_until_done
 from market.trade.leases import decision_right
 from session.logins import Address
 from store.errors import FencedOutError, StoreError
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from tests.market.samples import settings_of
 from tests.services import LOGIN
 from tests.store.regional_mongods import CALM_MS, DATABASE, REGIONS, RegionalMongods, regional_mongods

@@ -19,10 +19,10 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED, Actor, decision_right
-from market.trade.leg_planning import markets_by_symbol
+from market.trade.unwinding import markets_by_symbol
 from session.clock import SystemClock
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from tests.bots.exchange_floor import OPENING
 from tests.bots.test_reserver import SETTINGS, Said
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, levels, opportunity_of

@@ -10,11 +10,11 @@ from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import result_of
+from market.trade.unwinding import advancing
 from store.errors import StoreError
-from store.store_port import TradeStore
+from store.port import TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (

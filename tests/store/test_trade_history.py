@@ -10,7 +10,7 @@ from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from store.errors import CursorError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_history import TradeFilter
 from store.queries.trade_reader import ALL, TradeReader
 from store.server.documents import ARBITRAGES, FILLS

@@ -13,10 +13,10 @@ from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from store.aggregates.session_totals import SessionTotals
 from store.errors import CursorError
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import ALL, WATCHED, TradeReader
+from store.server.client import connect
 from store.server.documents import ARBITRAGES, FEEDS, OPPORTUNITIES, REJECTIONS, microseconds_of
-from store.server.mongo_client import connect
 from tests.market.samples import settings_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import FREE, PROFIT, close, filled, granted, opportunity, reserved

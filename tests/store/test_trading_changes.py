@@ -8,10 +8,10 @@ from pathlib import Path
 from market.instruments.orders import Fill
 from market.trade.arbitrages import Arbitrage
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.session_export import ExportedFill
 from store.queries.trading_changes import ArbitrageSteps, RejectionCount, Trading, TradingChange, TradingChanges
-from store.server.mongo_client import connect
+from store.server.client import connect
 from tests.services import mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 from tests.store.traded_session import new_session, rejection, session_at, traded

@@ -11,8 +11,8 @@ from market.trade.arbitrages import Arbitrage, LegRole, Rejection
 from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from tests.cep.logs import session as session_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, leg_of, open_books, opportunity, reserved

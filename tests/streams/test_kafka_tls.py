@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from session.logins import Address, Login
-from streams.broker.topic_access import TopicUser, ensure_users
+from streams.broker.kafka_users import TopicUser, ensure_users
 from streams.errors import StreamError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, ensure_input_log, ensure_topics, is_answering
 from streams.topic_reader import TopicReader

@@ -15,6 +15,7 @@ from launch.setup.prerequisites import checked_java
 from session.clock import wall_now
 from session.logins import Address, Login
 from streams.broker.embedded_broker import free_ports, wait_ready
+from streams.broker.kafka_users import TopicUser, ensure_users
 from streams.broker.mirror_maker import (
     COPIES,
     TASK,
@@ -25,7 +26,6 @@ from streams.broker.mirror_maker import (
     mirror_users,
     status_topic,
 )
-from streams.broker.topic_access import TopicUser, ensure_users
 from streams.errors import StreamError
 from streams.message_format import row_of
 from streams.mirrored_rows import UnrepeatedRows

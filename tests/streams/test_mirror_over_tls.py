@@ -16,8 +16,8 @@ from launch.setup.prerequisites import checked_java
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now, wall_now
 from session.logins import Address, Login
+from streams.broker.kafka_users import TopicUser, ensure_users
 from streams.broker.mirror_maker import MirrorMaker, RegionKafka, mirror_users
-from streams.broker.topic_access import TopicUser, ensure_users
 from streams.errors import StreamError
 from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from tests.store.reservation_requests import open_books
 from tests.ui.clients import client_of
 from tests.ui.loop_thread import loop_in_a_thread

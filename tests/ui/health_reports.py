@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from tests.ui.samples import START
-from ui.rows.health_rows import (
+from ui.rows.health import (
     DetectionRow,
     FeedHealthRow,
     FindingRow,

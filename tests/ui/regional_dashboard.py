@@ -10,24 +10,24 @@ from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
 
-from launch.regions.region_layout import RegionLayout, RegionPlace, write_layout
-from launch.regions.region_links import OBSERVER
-from launch.regions.region_sessions import region_home
+from launch.regions.layout import RegionLayout, RegionPlace, write_layout
+from launch.regions.network.links import OBSERVER
+from launch.regions.sessions import region_home
 from session.audit_entry import AuditEntry, AuditOutcome
 from session.clock import wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
-from store.operations.mongo_audit import AuditFilter, MongoAudit
+from store.operations.audit import AuditFilter, MongoAudit
 from store.queries.trade_reader import TradeReader
+from store.server.client import connect, database_of
 from store.server.member_states import MemberRole, MemberState
-from store.server.mongo_client import connect, database_of
 from store.server.page_reader import Page
 from tests.market.samples import MARKETS
 from tests.ui.samples import NOWHERE, session_of
 from ui.auth.access_service import Access
 from ui.http.problems import answer_problems
 from ui.services.dashboard import Dashboard
-from ui.services.health_service import HealthService
+from ui.services.health import HealthService
 from ui.stream.live_hub import LiveHub
 
 REGIONS = ("us", "eu", "jp")
@@ -35,9 +35,9 @@ ROOT = Path(__file__).parents[2]
 CARRIER = """
 import sys
 from pathlib import Path
-from launch.regions.control_socket import listening
-from launch.regions.region_carrier import RegionCarrier
-from launch.regions.region_layout import read_layout
+from launch.regions.network.control_socket import listening
+from launch.regions.network.carrier import RegionCarrier
+from launch.regions.layout import read_layout
 
 home = Path(sys.argv[1])
 with listening(home) as listener:

@@ -2,8 +2,8 @@
 
 from session.processes import SUPERVISOR, Process, ProcessReport
 from session.session import Session
-from store.operations.mongo_processes import MongoProcesses, open_processes
-from store.server.mongo_client import connect, database_of
+from store.operations.processes import MongoProcesses, open_processes
+from store.server.client import connect, database_of
 from tests.ui.waiting import until
 
 PROCESSES = (

@@ -60,7 +60,7 @@ def served_again(session: Session) -> Iterator[Served]:
     note_session(session)
     ready = ready_file(session.home, "ui")
     ready.unlink(missing_ok=True)
-    command = (sys.executable, "-m", "launch.cli.main", "ui")
+    command = (sys.executable, "-m", "launch.commands.main", "ui")
     with (session.home / "ui.log").open("ab") as log:
         process = subprocess.Popen(
             command, cwd=ROOT, env=os.environ | {"ARBITRAGE_HOME": str(session.home)}, stdout=log, stderr=log

@@ -29,11 +29,11 @@ from ui.api.difference_routes import DifferenceRow
 from ui.api.strategy_routes import AverageOrderRow
 from ui.live.consumer_lag import DetectionLag, StreamLag
 from ui.live.latency_histograms import LatencyHistogram, TradeLatencies
-from ui.rows.arbitrage_rows import BalanceRowView, PnlLineRow, PnlRow, RejectionRow, balance_row, pnl_line_row, pnl_row
+from ui.rows.arbitrage import BalanceRowView, PnlLineRow, PnlRow, RejectionRow, balance_row, pnl_line_row, pnl_row
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, arbitrage_detail_row
-from ui.rows.attribute_rows import row_from
-from ui.rows.equity_rows import EquityRow, equity_row
-from ui.rows.health_rows import (
+from ui.rows.attribute import row_from
+from ui.rows.equity import EquityRow, equity_row
+from ui.rows.health import (
     DetectionRow,
     FeedHealthRow,
     LatencyRow,
@@ -45,10 +45,10 @@ from ui.rows.health_rows import (
     part_row,
     query_row,
 )
-from ui.rows.inventory_rows import ExposureRow, HoldingRow, HoldRow
-from ui.rows.market_rows import SeriesRow, series_row
-from ui.services.bot_service import LeaseRow
-from ui.services.process_service import ProcessRow, process_row
+from ui.rows.inventory import ExposureRow, HoldingRow, HoldRow
+from ui.rows.market import SeriesRow, series_row
+from ui.services.bot import LeaseRow
+from ui.services.process import ProcessRow, process_row
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import orjson
 from session.clock import SystemClock, wall_now
 from session.roles import AccessTerms
 from session.session import Session
-from store.memory.memory_parts import MemorySettings
+from store.memory.parts import MemorySettings
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS

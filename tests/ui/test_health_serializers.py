@@ -7,7 +7,7 @@ from session.session import Session
 from store.server.change_streams import ChangeStreamProgress
 from tests.ui.samples import SETTINGS, START, session_of
 from ui.live.consumer_lag import DetectionLag, SettingsRow, StreamLag
-from ui.rows.health_rows import change_stream_rows, detection_rows, publisher_row, query_row, topic_rows
+from ui.rows.health import change_stream_rows, detection_rows, publisher_row, query_row, topic_rows
 
 SECOND = 1_000_000
 BOT = ConsumerPosition("bot-alpha", "alpha", START, 2 * SECOND, {"opportunities/0": 90}, 1)

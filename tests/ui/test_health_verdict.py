@@ -11,7 +11,7 @@ from tests.market.samples import MARKETS
 from tests.ui.health_reports import detection, feed, part, partition, query, report
 from tests.ui.samples import session_of
 from ui.live.region_standing import RegionMember
-from ui.rows.region_rows import StandingRow
+from ui.rows.region import StandingRow
 from ui.services.health_verdict import RegionsSeen, summary_of, verdict_of, with_findings
 
 

@@ -46,15 +46,15 @@ def test_the_newest_lines_come_oldest_first(home: Path) -> None:
 @pytest.mark.parametrize(
     ("level", "expected"),
     [
-        ("DEBUG", ["quiet", "fine", "odd", "bad", "at cep.detection.detection_job line 3", "broken"]),
-        ("WARNING", ["odd", "bad", "at cep.detection.detection_job line 3", "broken"]),
-        ("ERROR", ["bad", "at cep.detection.detection_job line 3", "broken"]),
+        ("DEBUG", ["quiet", "fine", "odd", "bad", "at cep.detection.job line 3", "broken"]),
+        ("WARNING", ["odd", "bad", "at cep.detection.job line 3", "broken"]),
+        ("ERROR", ["bad", "at cep.detection.job line 3", "broken"]),
         ("CRITICAL", ["broken"]),
     ],
 )
 def test_levels_are_a_floor_and_a_trace_has_that_of_its_event(home: Path, level: Level, expected: list[str]) -> None:
     lines = [event("quiet", "DEBUG"), event("fine"), event("odd", "WARNING"), event("bad", "ERROR")]
-    write(home, b"".join([*lines, b"  at cep.detection.detection_job line 3\n", event("broken", "CRITICAL")]))
+    write(home, b"".join([*lines, b"  at cep.detection.job line 3\n", event("broken", "CRITICAL")]))
     assert shown(home, LogQuestion(level=level)) == expected
 
 

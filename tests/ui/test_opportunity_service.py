@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from store.aggregates.episode_sums import BINS_PER_BPS
-from ui.services.opportunity_service import MAX_BARS, histogram
+from ui.services.opportunity import MAX_BARS, histogram
 
 
 @given(some.dictionaries(some.integers(-(2**40), 2**40), some.integers(1, 9), min_size=1, max_size=5))

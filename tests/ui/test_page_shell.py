@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from ui.http.page_files import ASSETS, module_chain
-from ui.pages.page_shell import ICON, OURS, PATHS, PLOT, STREAMLIT, early_scripts, page_shell
+from ui.pages.shell import ICON, OURS, PATHS, PLOT, STREAMLIT, early_scripts, page_shell
 from ui.server.application import FOLDER, SCRIPT
 
 ROUTES = {"labels.js"}

@@ -12,7 +12,7 @@ from store.server.member_states import MemberState
 from tests.market.samples import MARKETS
 from tests.ui.samples import arbitrage, session_of
 from ui.live.region_standing import RegionStanding
-from ui.rows.region_rows import exchange_regions, link_rows, region_rows, standing_row, trades_in
+from ui.rows.region import exchange_regions, link_rows, region_rows, standing_row, trades_in
 
 SECOND = 1_000_000
 REGIONS = ("us", "eu", "jp")

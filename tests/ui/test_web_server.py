@@ -13,7 +13,7 @@ import websockets
 
 from session.clock import wall_now
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from streams.message_format import quote_row
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter

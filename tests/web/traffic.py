@@ -16,7 +16,7 @@ from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from streams.message_format import quote_row
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS

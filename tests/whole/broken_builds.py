@@ -48,7 +48,7 @@ BROKEN_BUILDS = (
         "who has decided goes on deciding",
         (
             Edit(
-                "bots/decide/decision_turns.py",
+                "bots/decide/failover.py",
                 "return turn.actor if turn.lease.is_held() else None",
                 "return turn.actor",
             ),
@@ -100,7 +100,7 @@ BROKEN_BUILDS = (
                 "if key not in rows.known_fills and key not in own)",
                 "return () if report is None else report.fills",
             ),
-            Edit("store/mongo/mongo_unit_of_work.py", "        if request.results:\n", "        if False:\n"),
+            Edit("store/mongo/unit_of_work.py", "        if request.results:\n", "        if False:\n"),
         ),
         ORDERS | BOOKS | {"fill_twice"},
     ),

@@ -23,7 +23,7 @@ from session.session import Session
 from streams.broker.embedded_broker import free_ports
 
 ROOT = Path(__file__).parents[2]
-COMMAND = (sys.executable, "-m", "launch.cli.main")
+COMMAND = (sys.executable, "-m", "launch.commands.main")
 
 
 @dataclass(slots=True)

@@ -10,18 +10,18 @@ import httpx
 import pytest
 
 from benchmarks.fail_over import decider_now
-from launch.chaos.audit_records import Violation
-from launch.chaos.audit_states import step_violations
-from launch.chaos.books_audit import account_of, evidence_of, violations_of
+from launch.chaos.audit.books import account_of, evidence_of, violations_of
+from launch.chaos.audit.records import Violation
+from launch.chaos.audit.states import step_violations
 from launch.errors import CannotStartError
-from launch.regions.region_networks import regions_fault
-from launch.regions.region_sessions import region_home
+from launch.regions.network.namespaces import regions_fault
+from launch.regions.sessions import region_home
 from launch.setup.jars import mirror_classpath
 from market.trade.arbitrages import Arbitrage
 from simulators.matching.exchange_journal import read_journal
-from simulators.simulator_server import ACCOUNTS
+from simulators.server import ACCOUNTS
 from store.errors import StoreUnavailableError
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from store.queries.store_snapshot import read_snapshot
 from tests.whole.running import Running, new_home, run_command, running_paper
 

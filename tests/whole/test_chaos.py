@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from launch.chaos.chaos_schedule import FAULT_EVERY, PROCESS_ROLES
+from launch.chaos.schedule import FAULT_EVERY, PROCESS_ROLES
 from tests.whole.running import new_home, ours_running, run_command
 
 SECONDS = 180

@@ -32,7 +32,7 @@ def test_chaos_finds_what_a_broken_build_does(tmp_path: Path, broken: BrokenBuil
     out = home / "out.json"
     words = ("chaos", "--seconds", str(SECONDS), "--seed", str(SEED), "--market", "storm", "--json", str(out))
     done = subprocess.run(
-        (sys.executable, "-m", "launch.cli.main", *words),
+        (sys.executable, "-m", "launch.commands.main", *words),
         capture_output=True,
         text=True,
         cwd=build,

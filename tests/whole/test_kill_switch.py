@@ -12,12 +12,12 @@ import httpx
 import psutil
 import pytest
 
-from launch.chaos.audit_records import AuditedAccount
-from launch.chaos.books_audit import account_of, evidence_of, violations_of
+from launch.chaos.audit.books import account_of, evidence_of, violations_of
+from launch.chaos.audit.records import AuditedAccount
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from simulators.matching.exchange_journal import read_journal
-from simulators.simulator_server import ACCOUNTS
+from simulators.server import ACCOUNTS
 from store.queries.store_snapshot import StoreSnapshot, read_snapshot
 from tests.whole.running import Running, new_home, ours_running, run_command, running_paper
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from launch.errors import CannotStartError
-from launch.regions.user_network import user_network_fault
+from launch.regions.network.user_network import user_network_fault
 from launch.setup.jars import mirror_classpath
 from tests.no_rights import WITHOUT_RIGHTS
 from tests.whole.running import Running, new_home, ours_running, run_command, running_paper

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cep.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
+from tests.cep.apps.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
 from tests.whole.running import COMMAND, ROOT, new_home, running_paper
 
 pytestmark = pytest.mark.whole

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from typing_extensions import TypedDict
 
 from session.audit_entry import AuditOutcome
-from store.operations.mongo_audit import AuditFilter
+from store.operations.audit import AuditFilter
 from ui.http.route_auth import ReadingOperator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
-from ui.rows.attribute_rows import row_from
+from ui.rows.attribute import row_from
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["access"])

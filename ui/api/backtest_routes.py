@@ -9,10 +9,10 @@ from ui.api.download_routes import csv_download
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
 from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
-from ui.rows.attribute_rows import row_from
-from ui.rows.backtest_rows import BacktestRow, BacktestTradeRow, TickSetRow, backtest_row
-from ui.rows.equity_rows import EquityPointRow, equity_point_rows
-from ui.services.backtest_service import (
+from ui.rows.attribute import row_from
+from ui.rows.backtest import BacktestRow, BacktestTradeRow, TickSetRow, backtest_row
+from ui.rows.equity import EquityPointRow, equity_point_rows
+from ui.services.backtest import (
     MAX_WAITING,
     BacktestAsk,
     BacktestInvalidError,

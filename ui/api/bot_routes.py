@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from session.processes import Wanted
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator, Viewer
-from ui.services.bot_service import BotRow, bot_now, bots_now
+from ui.services.bot import BotRow, bot_now, bots_now
 from ui.services.dashboard import dashboard_of
-from ui.services.process_service import (
+from ui.services.process import (
     NoSuchProcessError,
     ProcessOrderRejectedError,
     ProcessRow,

@@ -10,8 +10,8 @@ from market.accounting.differences import CannotSettleError, DifferenceKind, Per
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
-from ui.rows.attribute_rows import row_from
-from ui.services.bot_service import NoSuchDifferenceError, settle_difference
+from ui.rows.attribute import row_from
+from ui.services.bot import NoSuchDifferenceError, settle_difference
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["trades"])

@@ -6,9 +6,9 @@ from typing_extensions import TypedDict
 
 from ui.http.problems import PROBLEM_RESPONSE, problem_response
 from ui.http.route_auth import REJECTED, Viewer
-from ui.rows.attribute_rows import row_from
-from ui.rows.health_rows import HealthReportRow
-from ui.rows.market_rows import SimulatedMarketRow, SourcesRow, simulated_market_row
+from ui.rows.attribute import row_from
+from ui.rows.health import HealthReportRow
+from ui.rows.market import SimulatedMarketRow, SourcesRow, simulated_market_row
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["health"])

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from market.accounting.inventory import Target
 from market.trade.arbitrages import OPEN_STATES
 from store.server.page_reader import MAX_ROWS
-from ui.rows.inventory_rows import InventoryRow, inventory_row
+from ui.rows.inventory import InventoryRow, inventory_row
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["inventory"])

@@ -5,7 +5,7 @@ from typing_extensions import TypedDict
 
 from ui.auth.api_keys import known_keys
 from ui.http.route_auth import ReadingOperator, access_of
-from ui.rows.attribute_rows import row_from
+from ui.rows.attribute import row_from
 
 router = APIRouter(tags=["access"])
 

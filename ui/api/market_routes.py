@@ -6,9 +6,9 @@ from fastapi import APIRouter, Query, Request
 
 from ui.examples.opportunity_examples import QUOTES, SPREADS
 from ui.examples.trade_examples import shown
-from ui.live.live_snapshot import LiveSnapshot
-from ui.rows.market_rows import QuoteRow, SpreadRow, quote_rows, spread_rows
-from ui.rows.matrix_rows import MatrixRow, matrix_row
+from ui.live.snapshot import LiveSnapshot
+from ui.rows.market import QuoteRow, SpreadRow, quote_rows, spread_rows
+from ui.rows.matrix import MatrixRow, matrix_row
 from ui.services.dashboard import dashboard_of
 from ui.services.session_markets import is_of_market
 

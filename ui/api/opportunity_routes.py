@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
-from market.accounting.episodes import EpisodeOutcome
+from market.prices.episodes import EpisodeOutcome
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
@@ -15,11 +15,11 @@ from ui.examples.opportunity_examples import EPISODE_PAGE, KEPT, KEPT_PAGE, NEWE
 from ui.examples.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow
-from ui.rows.episode_rows import EpisodeRow
-from ui.rows.market_rows import OpportunityRow, opportunity_row
-from ui.rows.opportunity_rows import Span, StatisticsRow, StoredOpportunityRow
+from ui.rows.episode import EpisodeRow
+from ui.rows.market import OpportunityRow, opportunity_row
+from ui.rows.opportunity import Span, StatisticsRow, StoredOpportunityRow
 from ui.services.dashboard import dashboard_of
-from ui.services.opportunity_service import (
+from ui.services.opportunity import (
     episode_page,
     opportunity_by_id,
     opportunity_page,

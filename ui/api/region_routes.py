@@ -9,9 +9,9 @@ from ui.examples.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator, Viewer
 from ui.rows.field_problems import FieldProblem
-from ui.rows.region_rows import RegionLinkRow, RegionsRow
+from ui.rows.region import RegionLinkRow, RegionsRow
 from ui.services.dashboard import dashboard_of
-from ui.services.region_service import NO_REGIONS, LinksFixedError, change_links, regions_now
+from ui.services.region import NO_REGIONS, LinksFixedError, change_links, regions_now
 
 router = APIRouter(prefix="/regions", tags=["regions"])
 

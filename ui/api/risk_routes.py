@@ -9,11 +9,11 @@ from ui.api.market_routes import Base, Exchange
 from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator
-from ui.rows.inventory_rows import current_values
-from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, missed_profit_row, risk_row
+from ui.rows.inventory import current_values
+from ui.rows.risk import MissedProfitRow, Risk, RiskRow, TradingStateRow, missed_profit_row, risk_row
 from ui.services.dashboard import dashboard_of
-from ui.services.opportunity_service import rejection_sums
-from ui.services.settings_service import SettingsMissingError, switch_trading
+from ui.services.opportunity import rejection_sums
+from ui.services.settings import SettingsMissingError, switch_trading
 
 router = APIRouter(tags=["risk"])
 

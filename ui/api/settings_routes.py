@@ -17,9 +17,9 @@ from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
 from ui.http.rejected_changes import record_rejection
 from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
-from ui.rows.settings_rows import VersionRow, version_row
+from ui.rows.settings import VersionRow, version_row
 from ui.services.dashboard import dashboard_of
-from ui.services.settings_service import (
+from ui.services.settings import (
     SettingsInvalidError,
     SettingsMissingError,
     change_settings,

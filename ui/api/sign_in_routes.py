@@ -13,7 +13,7 @@ from ui.http.page_files import ASSETS
 from ui.http.problems import ProblemError
 from ui.http.rejected_changes import address_of, record_rejection
 from ui.http.route_auth import CHALLENGE, SignInCookie, Viewer, access_of, too_many
-from ui.rows.attribute_rows import row_from
+from ui.rows.attribute import row_from
 
 router = APIRouter(tags=["access"])
 page_router = APIRouter(include_in_schema=False)

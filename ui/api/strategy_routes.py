@@ -5,7 +5,7 @@ from typing_extensions import TypedDict
 
 from market.trade.moving_average import AverageTrade
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
-from ui.rows.attribute_rows import row_from
+from ui.rows.attribute import row_from
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(prefix="/strategies", tags=["strategies"])

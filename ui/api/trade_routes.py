@@ -13,7 +13,7 @@ from ui.examples.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMP
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.live.session_feeds import feeds_of
-from ui.rows.arbitrage_rows import (
+from ui.rows.arbitrage import (
     ArbitrageRow,
     BalanceRowView,
     PnlLineRow,
@@ -27,12 +27,12 @@ from ui.rows.arbitrage_rows import (
     reason_rows,
 )
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, arbitrage_detail_row
-from ui.rows.attribute_rows import row_from
-from ui.rows.equity_rows import EquityRow, equity_row
-from ui.rows.fill_rows import AverageSumRow, TradeRow, average_sum_rows, trade_row
-from ui.rows.market_rows import FeedRow
+from ui.rows.attribute import row_from
+from ui.rows.equity import EquityRow, equity_row
+from ui.rows.fill import AverageSumRow, TradeRow, average_sum_rows, trade_row
+from ui.rows.market import FeedRow
 from ui.services.dashboard import dashboard_of
-from ui.services.opportunity_service import rejection_sums
+from ui.services.opportunity import rejection_sums
 from ui.services.session_markets import is_of_market
 
 router = APIRouter(tags=["trades"])

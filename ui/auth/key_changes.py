@@ -6,7 +6,7 @@ from session.audit_entry import AuditEntry
 from session.clock import SystemClock
 from session.roles import OWNER
 from store.errors import StoreError
-from store.operations.mongo_audit import MongoAudit
+from store.operations.audit import MongoAudit
 from ui.auth.api_keys import keys_folder
 from ui.auth.key_store import KEYS_FILE, KeyChange, KeysDamagedError, read_changes
 

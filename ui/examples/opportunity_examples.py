@@ -1,8 +1,8 @@
 """Example responses about quotes, spreads and opportunities, for the OpenAPI document."""
 
-from ui.rows.episode_rows import EpisodeRow
-from ui.rows.market_rows import OpportunityRow, QuoteRow, SpreadRow
-from ui.rows.opportunity_rows import LifeRow, StatisticsRow, StoredOpportunityRow
+from ui.rows.episode import EpisodeRow
+from ui.rows.market import OpportunityRow, QuoteRow, SpreadRow
+from ui.rows.opportunity import LifeRow, StatisticsRow, StoredOpportunityRow
 from ui.services.opportunity_lifetimes import DEFINITION
 from ui.services.threshold_preview import LIMITS, PreviewRow
 

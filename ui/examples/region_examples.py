@@ -1,6 +1,6 @@
 """Example answers about regions, for the OpenAPI document."""
 
-from ui.rows.region_rows import MemberRow, RegionLinkRow, RegionRow, RegionsRow
+from ui.rows.region import MemberRow, RegionLinkRow, RegionRow, RegionsRow
 
 NOW = 1_763_741_299_000_000
 LINKS = [

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from ui.http.problems import PROBLEM_RESPONSE, PROBLEM_TYPES, ProblemError, type_address
-from ui.rows.attribute_rows import row_from
+from ui.rows.attribute import row_from
 
 router = APIRouter(prefix="/problems", tags=["problems"])
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor
 
-from market.accounting.episodes import EpisodeRun, MarketPair, pair_of
+from market.prices.episodes import EpisodeRun, MarketPair, pair_of
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from store.aggregates.episode_sums import BINS_PER_BPS

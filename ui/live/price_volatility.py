@@ -8,8 +8,8 @@ from statistics import fmean, median
 
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
-from ui.live.live_snapshot import MarketKey
 from ui.live.price_series import PricePoint
+from ui.live.snapshot import MarketKey
 
 STEP_SECONDS = 5
 LEAST_RETURNS = 12

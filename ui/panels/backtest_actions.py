@@ -11,7 +11,7 @@ from session.labels import BACKTEST_FIELDS, exchange_name
 from ui.page_parts.page_actions import ActionOutcome, perform
 from ui.page_parts.page_times import moment
 from ui.rows.field_problems import words_of
-from ui.services.backtest_service import (
+from ui.services.backtest import (
     MAX_WAITING,
     BacktestInvalidError,
     TooManyWaitingError,

@@ -14,7 +14,7 @@ from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.backtest_actions import changes_words, known_jobs, seconds_of, state_words
 from ui.panels.backtest_comparison import render_comparison
 from ui.panels.backtest_figures import BARS_WORDS, missed_cell, ratio_words, share_words, trades_cell
-from ui.panels.backtest_trades_panel import render_trades
+from ui.panels.backtest_trades import render_trades
 from ui.services.dashboard import Dashboard
 
 REFRESH_SECONDS = 2.0

@@ -10,9 +10,9 @@ from store.errors import StoreError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import shown_zone
 from ui.panels.bot_cards import CSS, bot_card, feed_card
-from ui.services.bot_service import BotRow, bots_now, with_those_to_come
+from ui.services.bot import BotRow, bots_now, with_those_to_come
 from ui.services.dashboard import Dashboard
-from ui.services.process_service import (
+from ui.services.process import (
     NoSuchProcessError,
     ProcessOrderRejectedError,
     ProcessRow,

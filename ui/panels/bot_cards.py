@@ -7,8 +7,8 @@ from market.decide.settings import TradingState
 from session.labels import exchange_name, part_name, state_name
 from session.number_format import count_text
 from ui.page_parts.page_times import moment
-from ui.services.bot_service import BotRow
-from ui.services.process_service import ProcessRow
+from ui.services.bot import BotRow
+from ui.services.process import ProcessRow
 
 TONES = {
     "trading": "good",

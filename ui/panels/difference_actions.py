@@ -10,7 +10,7 @@ from session.labels import exchange_name
 from store.errors import StoreError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import moment, shown_zone
-from ui.services.bot_service import NoSuchDifferenceError, open_differences, settle_difference
+from ui.services.bot import NoSuchDifferenceError, open_differences, settle_difference
 from ui.services.dashboard import Dashboard
 
 PLACE = "differences"

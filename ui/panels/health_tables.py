@@ -10,7 +10,7 @@ from session.number_format import count_text, duration, offset_ms
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.market_choice import MarketChoice
 from ui.page_parts.page_times import moment
-from ui.rows.health_rows import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
+from ui.rows.health import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
 from ui.services.session_markets import is_of_market
 
 CSS = """

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ui.panels.trades_charts import GOOD, Chart
-from ui.rows.opportunity_rows import BinRow, LifeBinRow
+from ui.rows.opportunity import BinRow, LifeBinRow
 from ui.services.threshold_preview import CurvePointRow
 
 SEEN = "#7d8fa6"

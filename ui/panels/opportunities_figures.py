@@ -13,9 +13,9 @@ from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table
 from ui.page_parts.money_cells import money_cell
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.opportunities_charts import life_chart, spread_chart
-from ui.rows.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
+from ui.rows.opportunity import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
 from ui.services.dashboard import Dashboard
-from ui.services.opportunity_service import opportunity_statistics
+from ui.services.opportunity import opportunity_statistics
 
 REFRESH_SECONDS = 3.0
 NO_STORE = "MongoDB does not answer. Try again in a moment."

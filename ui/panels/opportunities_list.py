@@ -6,9 +6,9 @@ from typing import get_args
 
 import streamlit
 
-from market.accounting.episodes import EXPIRED, EpisodeOutcome
 from market.decide.risk_checks import REASONS
 from market.money import decimal_of
+from market.prices.episodes import EXPIRED, EpisodeOutcome
 from market.time_units import MICROSECONDS
 from session.labels import exchange_name, pair_name, reason_name, state_name
 from session.number_format import UNKNOWN, bps, count_text, duration
@@ -22,10 +22,10 @@ from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, moment_cell, shown_zone
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.opportunities_figures import NO_STORE
-from ui.rows.episode_rows import EpisodeRow
-from ui.rows.opportunity_rows import StoredOpportunityRow
+from ui.rows.episode import EpisodeRow
+from ui.rows.opportunity import StoredOpportunityRow
 from ui.services.dashboard import Dashboard
-from ui.services.opportunity_service import episode_page, opportunity_page
+from ui.services.opportunity import episode_page, opportunity_page
 
 REFRESH_SECONDS = 5.0
 ROWS = 25

@@ -8,7 +8,7 @@ from session.labels import exchange_name
 from session.number_format import count_text, duration
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.page_times import moment
-from ui.rows.region_rows import MemberRow, RegionLinkRow, RegionRow, RegionsRow, StandingRow
+from ui.rows.region import MemberRow, RegionLinkRow, RegionRow, RegionsRow, StandingRow
 
 UNKNOWN = Cell("–", "quiet")
 ROLES = {

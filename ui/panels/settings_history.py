@@ -11,8 +11,8 @@ from session.number_format import UNKNOWN, fee_bps
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Line, numbers, table, words
 from ui.page_parts.page_times import moment, shown_zone
-from ui.panels.audit_panel import render_audit
-from ui.rows.settings_rows import ChangeRow, VersionRow, version_row
+from ui.panels.audit import render_audit
+from ui.rows.settings import ChangeRow, VersionRow, version_row
 from ui.services.dashboard import Dashboard
 
 MOST = 20

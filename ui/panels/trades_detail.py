@@ -13,7 +13,7 @@ from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
 from ui.page_parts.money_cells import Steps, steps_of
 from ui.panels.trades_figures import NO_STORE
-from ui.rows.arbitrage_rows import ProfitRow
+from ui.rows.arbitrage import ProfitRow
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, StepRow, arbitrage_detail_row
 from ui.services.dashboard import Dashboard
 

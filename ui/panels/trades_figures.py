@@ -18,7 +18,7 @@ from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.trades_charts import equity_chart, lines_chart, split_chart
-from ui.rows.fill_rows import average_sum_rows
+from ui.rows.fill import average_sum_rows
 from ui.services.dashboard import Dashboard
 
 REFRESH_SECONDS = 3.0

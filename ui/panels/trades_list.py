@@ -22,7 +22,7 @@ from ui.page_parts.page_times import moment, moment_cell, shown_zone, zone_word
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.trades_detail import render_detail
 from ui.panels.trades_figures import NO_STORE
-from ui.rows.region_rows import exchange_regions
+from ui.rows.region import exchange_regions
 from ui.services.dashboard import Dashboard
 
 Kind = Literal["Arbitrages", "Fills"]

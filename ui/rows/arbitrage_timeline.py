@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing_extensions import TypedDict
 
 from market.trade.arbitrages import Arbitrage, Leg
-from ui.rows.arbitrage_rows import ArbitrageRow, arbitrage_row
-from ui.rows.attribute_rows import row_from
+from ui.rows.arbitrage import ArbitrageRow, arbitrage_row
+from ui.rows.attribute import row_from
 
 LEG_STEPS = ("reserved", "granted", "sent")
 

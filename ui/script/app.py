@@ -3,13 +3,13 @@
 import streamlit
 
 from ui.page_parts.page_frame import dress
-from ui.pages.backtests_page import render_backtests
-from ui.pages.bots_page import render_bots
-from ui.pages.health_page import render_health
-from ui.pages.live_page import render_live
-from ui.pages.opportunities_page import render_opportunities
-from ui.pages.page_header import render_header
-from ui.pages.trades_page import render_trades
+from ui.pages.backtests import render_backtests
+from ui.pages.bots import render_bots
+from ui.pages.header import render_header
+from ui.pages.health import render_health
+from ui.pages.live import render_live
+from ui.pages.opportunities import render_opportunities
+from ui.pages.trades import render_trades
 
 
 def main() -> None:

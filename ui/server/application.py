@@ -40,22 +40,22 @@ from ui.auth.key_changes import audit_key_changes
 from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.body_limit import BoundedBodies
-from ui.http.http_methods import HeadAsGet, reject
 from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
 from ui.http.memory_files import HASHED, REVALIDATED, MemoryFiles
+from ui.http.methods import HeadAsGet, reject
 from ui.http.operator_requests import operator_of
 from ui.http.page_auth import SignedInOnly
 from ui.http.problems import PROBLEM_RESPONSE, answer_problems
 from ui.http.route_auth import REJECTED, viewer
 from ui.http.same_host import SameHostOnly, names_of
 from ui.http.security_headers import SafeHeaders, page_policy
-from ui.pages.page_shell import ICON, PATHS, STREAMLIT, page_shell
+from ui.pages.shell import ICON, PATHS, STREAMLIT, page_shell
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
 from ui.services.app_halts import follow_halts
 from ui.services.dashboard import Dashboard, announce, dashboard_of, withdraw
-from ui.services.health_service import HealthService
+from ui.services.health import HealthService
 from ui.services.prometheus_metrics import Metrics
 from ui.services.request_metrics import CountedRequests
 from ui.stream.live_hub import LiveHub

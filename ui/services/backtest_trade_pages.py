@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 
 from session.backtest_requests import BacktestTrade
 from store.errors import CursorError
+from store.port import Backtests
 from store.server.page_reader import Page
-from store.store_port import Backtests
 from ui.services.trade_downloads import Column, DownloadTable
 
 LIST_TRADES = 500

@@ -15,7 +15,7 @@ from uuid import uuid4
 from session.audit_entry import AuditEntry, AuditOutcome
 from session.roles import Caller
 from store.errors import StoreError, VersionConflictError
-from store.operations.mongo_audit import AuditFilter
+from store.operations.audit import AuditFilter
 from ui.services.dashboard import Dashboard
 
 SECRET_NAME = re.compile(r"key|secret|token|password|authorization|cookie", re.IGNORECASE)

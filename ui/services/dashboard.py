@@ -11,8 +11,8 @@ from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.auth.access_service import Access
 from ui.errors import UiError
-from ui.live.live_snapshot import LiveSnapshot
-from ui.services.health_service import HealthService
+from ui.live.snapshot import LiveSnapshot
+from ui.services.health import HealthService
 from ui.stream.live_hub import LiveHub
 
 Answer = TypeVar("Answer")

@@ -15,7 +15,7 @@ from session.lag import WINDOW_BATCH_SECONDS
 from session.number_format import count_text
 from session.session import Session
 from ui.live.region_standing import RegionMember
-from ui.rows.health_rows import (
+from ui.rows.health import (
     DASHBOARD,
     FeedHealthRow,
     FindingRow,
@@ -25,7 +25,7 @@ from ui.rows.health_rows import (
     Severity,
     Verdict,
 )
-from ui.rows.region_rows import StandingRow
+from ui.rows.region import StandingRow
 from ui.services.settings_fields import setting_label
 
 SLOW_PROBE_SECONDS = 3.0

@@ -2,8 +2,8 @@
 
 from typing_extensions import TypedDict
 
-from store.operations.mongo_notices import DestinationState, FailedNotice
-from ui.rows.attribute_rows import row_from
+from store.operations.notices import DestinationState, FailedNotice
+from ui.rows.attribute import row_from
 from ui.services.dashboard import Dashboard
 
 

@@ -3,9 +3,9 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from market.accounting.episodes import EpisodeRun, MarketPair
+from market.prices.episodes import EpisodeRun, MarketPair
 from ui.live.opportunity_census import Census
-from ui.rows.opportunity_rows import LifeBinRow, LifeRow, LifetimesRow, PairLifeRow
+from ui.rows.opportunity import LifeBinRow, LifeRow, LifetimesRow, PairLifeRow
 
 DEFINITION = (
     "An episode is a run of opportunities of one directed pair of markets (buy here, sell there), each seen before the "

@@ -9,11 +9,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from market.accounting.episodes import EpisodeOutcome
+from market.prices.episodes import EpisodeOutcome
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, OPEN_STATES
 from store.aggregates.session_totals import SessionTotals
-from ui.rows.health_rows import ARRIVAL, DELIVERY, FeedHealthRow, HealthReportRow, LatencyRow, QueryRow
+from ui.rows.health import ARRIVAL, DELIVERY, FeedHealthRow, HealthReportRow, LatencyRow, QueryRow
 from ui.services.request_metrics import RequestMetrics
 
 FEED_STATES = ("live", "stale", "resyncing", "down")

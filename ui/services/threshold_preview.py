@@ -7,9 +7,9 @@ from typing_extensions import TypedDict
 from market.money import text_of, total
 from store.aggregates.episode_sums import BELOW_THRESHOLD, BINS_PER_BPS, EpisodeSum
 from store.aggregates.opportunity_sums import OutcomeSum
-from ui.rows.opportunity_rows import LedgerRow
+from ui.rows.opportunity import LedgerRow
 from ui.services.dashboard import Dashboard
-from ui.services.opportunity_service import ledger
+from ui.services.opportunity import ledger
 
 STEPS = 60
 """Maximum number of thresholds on the curve."""

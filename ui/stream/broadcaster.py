@@ -9,8 +9,8 @@ from session.clock import wall_now
 from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.live.latency_histograms import LatencyHistogram
-from ui.live.live_state import KEPT_ARBITRAGES, LiveState
-from ui.rows.matrix_rows import MatrixRow, matrix_row
+from ui.live.state import KEPT_ARBITRAGES, LiveState
+from ui.rows.matrix import MatrixRow, matrix_row
 from ui.stream.live_clients import LiveClient, LiveMessage, MessageKind, SequenceNumbers
 from ui.stream.live_messages import SHOWN_ARBITRAGES, assets_message, snapshot_message
 from ui.stream.missed_trades import ANSWER_SECONDS, MissedTrades, reaches_back, read_missed, reserved_since

@@ -27,10 +27,10 @@ from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 from ui.live.consumer_lag import StreamLag
 from ui.live.detection_state import detection_state
 from ui.live.latency_histograms import TradeLatencies
-from ui.live.live_snapshot import Ledger, LiveSnapshot
-from ui.live.live_state import KEPT_ARBITRAGES, LiveState
 from ui.live.region_standing import RegionStanding
 from ui.live.session_feeds import feeds_of
+from ui.live.snapshot import Ledger, LiveSnapshot
+from ui.live.state import KEPT_ARBITRAGES, LiveState
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_messages import ledger_message, pulse_message, settings_message, trade_message
 from ui.stream.liveness import detection_process, kafka_answers, poll_forever

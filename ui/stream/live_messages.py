@@ -29,14 +29,14 @@ from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from session.session import Session
-from ui.live.live_snapshot import LiveSnapshot, MarketKey
 from ui.live.price_series import PricePoint
 from ui.live.price_volatility import annual_volatility
-from ui.rows.arbitrage_rows import arbitrage_row, balance_row, pnl_line_row, pnl_row, reason_rows
-from ui.rows.attribute_rows import row_from
-from ui.rows.episode_rows import live_episode_row
-from ui.rows.inventory_rows import inventory_row
-from ui.rows.market_rows import (
+from ui.live.snapshot import LiveSnapshot, MarketKey
+from ui.rows.arbitrage import arbitrage_row, balance_row, pnl_line_row, pnl_row, reason_rows
+from ui.rows.attribute import row_from
+from ui.rows.episode import live_episode_row
+from ui.rows.inventory import inventory_row
+from ui.rows.market import (
     FeedRow,
     SeriesRow,
     SourcesRow,
@@ -46,8 +46,8 @@ from ui.rows.market_rows import (
     simulated_market_row,
     spread_rows,
 )
-from ui.rows.matrix_rows import MatrixRow
-from ui.rows.region_rows import exchange_regions
+from ui.rows.matrix import MatrixRow
+from ui.rows.region import exchange_regions
 
 SHOWN_OPPORTUNITIES = 20
 SHOWN_EPISODES = 20

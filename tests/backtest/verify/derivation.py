@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import TickSet, batches
 from session.session import Session
 from tests.cep.oracle import Known, as_written, learn, spreads
+from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.tick_set import TickSet, batches
 
 QUOTED = ("kind", "exchange", "symbol", "received_time", "exchange_time", "sequence")
 TEXTS = ("bid", "bid_amount", "ask", "ask_amount", "bids", "asks")

@@ -31,9 +31,6 @@ from backtest.verify.recorded_session import (
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.execute.rejection_log import RejectionLog
-from datasets.ticksets.log_parts import ROW_SCHEMA, LogParts
-from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
-from datasets.ticksets.tick_set import open_tick_set
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.orders import OrderReport
@@ -43,9 +40,9 @@ from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg, LegRole
 from market.trade.leases import UNFENCED, Actor, decision_right
-from market.trade.leg_planning import advancing, markets_by_symbol
 from market.trade.moving_average import AverageTrade, Close
 from market.trade.reservation_state import SIDES
+from market.trade.unwinding import advancing, markets_by_symbol
 from pricefeeds.recording.feed_recording import (
     RecordedEvent,
     RecordingHeader,
@@ -55,7 +52,7 @@ from pricefeeds.recording.feed_recording import (
     part_path,
     row_text,
 )
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
 from streams.message_format import mark_row, marker_row, opportunity_of, quote_row, row_of, settings_row
@@ -65,6 +62,9 @@ from tests.backtest.verify.derivation import plainly_derived
 from tests.market.average_rules import app_rule
 from tests.market.samples import EUR_MARKET, USD_MARKET, fill_of, levels, settings_of
 from tests.store.booking import finish_leg, record_sent
+from tick_sets.sets.log_parts import ROW_SCHEMA, LogParts
+from tick_sets.sets.log_tick_set import LogSpan, build_tick_set
+from tick_sets.sets.tick_set import open_tick_set
 
 START = 1_700_000_000 * MICROSECONDS
 STEP = 100_000

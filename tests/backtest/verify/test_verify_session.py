@@ -23,11 +23,11 @@ from backtest.verify.recorded_session import (
     SIGNALS,
     open_session,
 )
-from backtest.verify.verify_session import Verified, verified
+from backtest.verify.session import Verified, verified
 from bots.decide.reserver import NO_DECIDER
-from datasets.ticksets.tick_set import TickSet
 from tests.backtest.verify.derivation import plainly_derived
 from tests.backtest.verify.made_up import made_up_session, write_messages
+from tick_sets.sets.tick_set import TickSet
 
 Row = dict[str, Any]
 Alter = Callable[[Path], object]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from backtest.verify.verify_signals import by_id, order_difference, signal_difference
+from backtest.verify.signals import by_id, order_difference, signal_difference
 from market.trade.arbitrages import Arbitrage
 from market.trade.moving_average import AverageTrade
 from tests.bots.test_average_trader import INTERVAL, ORDERS, PRICES, Bench

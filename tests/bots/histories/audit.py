@@ -6,8 +6,8 @@ from decimal import Decimal
 from market.instruments.orders import Fill
 from market.money import ZERO
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from market.trade.leg_planning import lot_tolerance, markets_by_symbol, outcome_of
 from market.trade.reservation_state import fill_key
+from market.trade.unwinding import lot_tolerance, markets_by_symbol, outcome_of
 from tests.bots.histories.legality import steps_not_allowed
 from tests.bots.histories.world import MARKETS, OPENING, World
 from tests.bots.ledger import balances_by_fills

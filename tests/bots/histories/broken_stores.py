@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bots.bot_loop import BotLoop
 from bots.execute.due_actions import DueAction
 from bots.execute.leg_executor import LegExecutor
 from bots.execute.order_lookup import OrderLookup
 from bots.execute.posted_orders import PostedOrders
+from bots.loop import BotLoop
 from bots.server_clock import ServerClock
 from market.instruments.orders import Fill
 from market.prices.opportunities import Opportunity
@@ -18,8 +18,8 @@ from market.trade.lifecycle import Moment
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import ReservationState, fill_key
 from session.clock import Clock
-from store.memory.memory_parts import MemoryLeases
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.parts import MemoryLeases
+from store.memory.store import MemoryTradeStore
 
 
 class LetsAnybodyAct(MemoryTradeStore):

@@ -13,8 +13,8 @@ from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.trade.leases import UNFENCED, Actor
 from store.errors import StoreUnavailableError
-from store.memory.memory_store import MemoryTradeStore
-from store.store_port import TradeStore
+from store.memory.store import MemoryTradeStore
+from store.port import TradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
 
 Fate = Literal["through", "held", "failed"]

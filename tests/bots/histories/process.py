@@ -5,20 +5,20 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from bots.bot_loop import BotLoop, Pace
 from bots.decide.state_cache import StateCache
 from bots.draining import Draining, run_until_drained
 from bots.errors import BotError
 from bots.lease_keeper import LeaseKeeper
+from bots.loop import BotLoop, Pace
 from bots.reconcile.reconciler import Reconciliation
 from bots.retry import retry_until_done
 from bots.subscriptions import Signal
 from market.instruments.markets import Market
 from market.trade.leases import Actor
-from market.trade.leg_planning import advancing
+from market.trade.unwinding import advancing
 from session.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
 from tests.bots.histories.gates import AccountAtTheGate, Gate, Step, store_at
 from tests.bots.histories.stepped_loop import SteppedLoop, Time
@@ -116,7 +116,7 @@ def bot_of(
     time: Time,
     make_bot: type[BotLoop],
 ) -> Coroutine[object, object, None]:
-    """What the process runs, put together as `bots.bot_process` does it."""
+    """What the process runs, put together as `bots.process` does it."""
     seen = store_at(process.gate, store)
     account = AccountAtTheGate(model, process.gate)
     lease = LeaseKeeper(seen, process.exchange, process.name, time.now)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from random import Random
 from typing import ClassVar, Literal, TypeVar
 
-from bots.bot_loop import BotLoop
+from bots.loop import BotLoop
 from market.decide.settings import Settings, TradingState
 from market.instruments.markets import Market
 from market.instruments.orders import Fill
@@ -15,7 +15,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Lease
 from market.trade.reservation_state import BalanceRow
 from session import backoff
-from store.memory.memory_store import MemoryTradeStore
+from store.memory.store import MemoryTradeStore
 from tests.bots.histories.exchange_model import FEE_RATE, ExchangeModel
 from tests.bots.histories.gates import Fate, Gate, Step
 from tests.bots.histories.process import Process, bot_of

@@ -9,7 +9,7 @@ import pytest
 from session.clock import wall_now
 from session.roles import AccessTerms
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.ui.clients import client_of
 from tests.ui.issuer import Issuer, issuing
 from tests.ui.waiting import until

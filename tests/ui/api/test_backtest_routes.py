@@ -8,8 +8,8 @@ import pytest
 
 from market.accounting.equity_curve import EquityPoint
 from session.backtest_requests import BacktestFigures, BacktestTrade, TickSetSummary
-from store.mongo.mongo_store import MongoTradeStore
-from ui.services.backtest_service import MAX_WAITING
+from store.mongo.store import MongoTradeStore
+from ui.services.backtest import MAX_WAITING
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
 FIGURES = BacktestFigures(

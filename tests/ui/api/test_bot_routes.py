@@ -9,7 +9,7 @@ from market.trade.leases import UNFENCED, decision_right
 from session.clock import wall_now
 from session.processes import SUPERVISOR, ProcessReport
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.store.reservation_requests import request
 from tests.ui.reported import process_named, received_at, reported
 from tests.ui.samples import SETTINGS

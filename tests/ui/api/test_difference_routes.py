@@ -7,7 +7,7 @@ import httpx
 from market.accounting.differences import RowCorrection, StoredDifference
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 
 USD = StoredDifference("1", "balance_differs", "alpha", "USD", "900", "901", "healed", 1_000_000)
 STRANGER = StoredDifference("2", "order_foreign", "beta", "order-1", "unknown", "buy 1", "reported", 2_000_000)

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from market.trade.arbitrages import PROFIT_PARTS
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from store.server.documents import FILLS
-from store.server.mongo_client import connect
 from tests.store.reservation_requests import opportunity, reserved
 from tests.ui.trading import traded
 

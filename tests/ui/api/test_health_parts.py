@@ -11,8 +11,8 @@ from session.clock import wall_now
 from session.lag import ConsumerPosition, QueryProgress
 from session.processes import ProcessReport
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
-from store.operations.mongo_processes import MongoProcesses
+from store.mongo.store import MongoTradeStore
+from store.operations.processes import MongoProcesses
 from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES, TICKS

@@ -4,7 +4,7 @@ from fastapi import FastAPI
 
 from session.session import Session
 from ui.live.detection_state import DetectionState
-from ui.live.live_snapshot import Sources
+from ui.live.snapshot import Sources
 from ui.services.dashboard import dashboard_of
 
 

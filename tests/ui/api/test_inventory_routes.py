@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.reservation_requests import opportunity, reserved
 from tests.ui.samples import FX_MARKET, tick

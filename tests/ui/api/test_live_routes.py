@@ -9,7 +9,7 @@ import pytest
 import websockets
 from fastapi import FastAPI
 
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.store.reservation_requests import opportunity
 from tests.ui.clients import client_at
 from tests.ui.trading import traded

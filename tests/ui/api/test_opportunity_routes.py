@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.store.reservation_requests import episode_of
 from tests.store.reservation_requests import opportunity as requested
 from tests.ui.trading import traded

@@ -17,7 +17,7 @@ from ui.api import region_routes
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
 from ui.auth.key_store import StoredKey, add_key
 from ui.services.dashboard import Dashboard
-from ui.services.region_service import change_links
+from ui.services.region import change_links
 
 LINKS = "/api/regions/links"
 

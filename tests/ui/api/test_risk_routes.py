@@ -13,7 +13,7 @@ from market.decide.risk_checks import CHECKS
 from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
 from session.clock import wall_now
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.market.samples import USD_MARKET
 from tests.store.reservation_requests import episode_of, opportunity, request
 from tests.ui.samples import FX_MARKET, SETTINGS, START, quote, record

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from session.clock import wall_now
 from session.roles import AccessTerms, RateTerms, Role
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.ui.clients import client_of
 from tests.ui.waiting import until
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key

@@ -7,7 +7,7 @@ from hashlib import sha256
 import httpx
 
 from ui.http.security_headers import page_policy
-from ui.pages.page_shell import page_shell
+from ui.pages.shell import page_shell
 
 PATHS = ("/api/health", "/api/x", "/api/settings", "/docs", "/sign-in", "/assets/panel.js", "/openapi.json", "/metrics")
 

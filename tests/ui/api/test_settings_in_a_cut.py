@@ -5,10 +5,10 @@ import asyncio
 import httpx
 from fastapi import FastAPI
 
-from store.mongo.mongo_settings import MongoSettings
+from store.mongo.settings import MongoSettings
 from store.server.change_streams import ChangeStreamProgress
+from store.server.client import connect, database_of
 from store.server.member_states import MemberState
-from store.server.mongo_client import connect, database_of
 from tests.ui.samples import NOWHERE
 from ui.live.region_standing import RegionStanding
 from ui.services.dashboard import dashboard_of

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
+from store.mongo.store import MongoTradeStore
+from store.server.client import connect
 from tests.ui.samples import SETTINGS
 
 

@@ -4,7 +4,7 @@ import httpx
 
 from market.trade.leases import UNFENCED
 from market.trade.moving_average import AverageOrder
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.store.test_mongo_averages import PRICES, closes, note_all
 from tests.ui.api.test_trade_routes import all_pages
 

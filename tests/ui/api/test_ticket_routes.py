@@ -11,7 +11,7 @@ import websockets
 from session.clock import wall_now
 from session.roles import AccessTerms
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.ui.api.listening import listening
 from tests.ui.clients import client_at
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key

@@ -5,11 +5,11 @@ from typing import Any
 import httpx
 import pytest
 
-from market.accounting.episodes import EXPIRED
+from market.prices.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from tests.store.reservation_requests import episode_of, opportunity, reserved
 from tests.ui.trading import traded
 from tests.ui.waiting import until

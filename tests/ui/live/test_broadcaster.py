@@ -12,13 +12,13 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from session.clock import wall_now
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
+from store.server.client import connect
 from store.server.documents import ARBITRAGES, arbitrage_document
-from store.server.mongo_client import connect
 from tests.ui.samples import NOWHERE, arbitrage, session_of
-from ui.live.live_snapshot import Sources
-from ui.live.live_state import KEPT_ARBITRAGES, LiveState
+from ui.live.snapshot import Sources
+from ui.live.state import KEPT_ARBITRAGES, LiveState
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveMessage
 from ui.stream.live_messages import SHOWN_ARBITRAGES

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from market.accounting.episodes import EXPIRED
+from market.prices.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import FeedMark, Quote
@@ -18,9 +18,9 @@ from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
 from session.lag import QueryProgress
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
+from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader, open_reader
-from store.server.mongo_client import connect
+from store.server.client import connect
 from streams.message_format import opportunity_of, row_of
 from streams.query_progress import progress_row
 from streams.records import Record

@@ -25,9 +25,9 @@ from tests.ui.samples import (
     session_of,
     tick,
 )
-from ui.live.live_episodes import KEPT_EPISODES
-from ui.live.live_state import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, LiveState
-from ui.rows.episode_rows import live_episode_row
+from ui.live.episodes import KEPT_EPISODES
+from ui.live.state import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, LiveState
+from ui.rows.episode import live_episode_row
 
 SECOND = 1_000_000
 ETH_MARKETS = (

@@ -13,8 +13,8 @@ from session.lag import QueryProgress
 from session.logins import Address, Login
 from session.processes import ProcessReport, ProcessState
 from session.session import Session
-from store.mongo.mongo_store import open_store
-from store.operations.mongo_processes import open_processes
+from store.mongo.store import open_store
+from store.operations.processes import open_processes
 from streams.broker.embedded_broker import free_ports
 from streams.topic_admin import ensure_topics
 from tests.service_process import ServiceProcess

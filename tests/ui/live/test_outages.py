@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.mongo.store import MongoTradeStore, open_store
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connect
+from store.server.client import connect
 from tests.services import mongod_process, wait_primary
 from tests.store.reservation_requests import open_books, opportunity
 from tests.store.rolling import SMALL_OPLOG, roll_oplog

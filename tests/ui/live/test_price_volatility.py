@@ -9,9 +9,9 @@ import pytest
 
 from market.time_units import MICROSECONDS
 from tests.market.samples import USD_MARKET
-from ui.live.live_snapshot import MarketKey
 from ui.live.price_series import PricePoint
 from ui.live.price_volatility import annual_volatility
+from ui.live.snapshot import MarketKey
 
 SECOND_DEVIATION = 0.7 / math.sqrt(365.25 * 86_400)
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 from market.prices.feed_state import FeedState
 from session.clock import wall_now
 from session.session import Session
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from streams.message_format import quote_row
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter

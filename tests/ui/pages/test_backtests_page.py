@@ -10,14 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from market.accounting.equity_curve import EquityPoint
 from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from tests.ui.pages.tabs import sign_in
 from ui.page_parts.page_sign_in import NOT_SIGNED_IN
-from ui.pages.backtests_page import set_words
+from ui.pages.backtests import set_words
 from ui.panels.backtest_actions import changes_words, fee_tiers_of, state_words
 from ui.panels.backtest_comparison import AS_SET, comparison_table, overlay_chart
 from ui.panels.backtest_list import results_table
-from ui.panels.backtest_trades_panel import trades_table
+from ui.panels.backtest_trades import trades_table
 from ui.services.dashboard import Dashboard
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
@@ -32,7 +32,7 @@ TRADES = [
     for number in range(1, 62)
 ]
 JOB = BacktestJob("1", BacktestRequest("alpha-beta"), "rest", 1_000_000)
-SCRIPT = "from ui.pages.backtests_page import render_backtests; render_backtests()"
+SCRIPT = "from ui.pages.backtests import render_backtests; render_backtests()"
 
 
 def page() -> AppTest:

@@ -9,9 +9,9 @@ import pytest
 from market.decide.settings import TradingState
 from tests.ui.samples import session_of
 from ui.panels.bot_cards import bot_card
-from ui.rows.risk_rows import BreakerRow
-from ui.services.bot_service import BotRow, with_those_to_come
-from ui.services.process_service import ProcessRow
+from ui.rows.risk import BreakerRow
+from ui.services.bot import BotRow, with_those_to_come
+from ui.services.process import ProcessRow
 
 PROCESS = ProcessRow(
     name="supervisor",

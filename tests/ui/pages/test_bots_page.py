@@ -13,7 +13,7 @@ from tests.ui.waiting import until
 from ui.services.dashboard import Dashboard
 
 SECONDS = 30
-SCRIPT = "from ui.pages.bots_page import render_bots; render_bots()"
+SCRIPT = "from ui.pages.bots import render_bots; render_bots()"
 
 
 def page() -> AppTest:

@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, expect
 
 from session.processes import ProcessReport
 from session.session import Session
-from store.operations.mongo_processes import MongoProcesses
-from store.server.mongo_client import connect, database_of
+from store.operations.processes import MongoProcesses
+from store.server.client import connect, database_of
 from tests.ui.pages.browser import NEWS_MS, PAINT_MS, awaited, opened
 from tests.ui.serving import Served
 

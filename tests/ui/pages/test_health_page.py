@@ -7,8 +7,8 @@ from datetime import UTC
 from streamlit.testing.v1 import AppTest
 
 from session.processes import ProcessReport
-from store.mongo.mongo_store import open_store
-from store.operations.mongo_processes import MongoProcesses
+from store.mongo.store import open_store
+from store.operations.processes import MongoProcesses
 from tests.market.samples import MARKETS
 from tests.ui.health_reports import FINDING, LATENCY, part, report
 from tests.ui.waiting import until
@@ -27,7 +27,7 @@ from ui.panels.health_tables import (
 from ui.services.dashboard import Dashboard
 
 SECONDS = 30
-SCRIPT = "from ui.pages.health_page import render_health; render_health()"
+SCRIPT = "from ui.pages.health import render_health; render_health()"
 
 
 def page() -> AppTest:

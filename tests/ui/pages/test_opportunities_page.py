@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from market.accounting.episodes import EXPIRED
 from market.decide.risk_checks import REASONS
+from market.prices.episodes import EXPIRED
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from session.labels import REASONS as WORDS
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from tests.store.reservation_requests import episode_of, opportunity
 from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import traded
@@ -25,13 +25,13 @@ from ui.page_parts.money_cells import Steps
 from ui.panels.opportunities_charts import life_chart, preview_chart, spread_chart
 from ui.panels.opportunities_figures import ledger_lines, statistics_figures
 from ui.panels.opportunities_list import ROWS, episode_fate, episode_lines, fate, opportunity_lines
-from ui.panels.preview_panel import preview_figures
+from ui.panels.preview import preview_figures
 from ui.services.dashboard import Dashboard
 
 SECOND = 1_000_000
 STEPS = Steps({("kraken", "BTC/USD"): Decimal("0.1"), ("bitflyer", "BTC/JPY"): Decimal(1)}, {})
-PAGE = "from ui.pages.opportunities_page import render_opportunities; render_opportunities()"
-PREVIEW_PAGE = "from ui.panels.preview_panel import render_preview; render_preview()"
+PAGE = "from ui.pages.opportunities import render_opportunities; render_opportunities()"
+PREVIEW_PAGE = "from ui.panels.preview import render_preview; render_preview()"
 
 
 def run(script: str) -> AppTest:

@@ -15,7 +15,7 @@ from tests.ui.samples import session_of
 from ui.page_parts.page_frame import MODE_TITLES, tab_title
 from ui.page_parts.page_times import moment
 
-HEAD = "from ui.pages.page_header import render_header; render_header()"
+HEAD = "from ui.pages.header import render_header; render_header()"
 WINTER = 1_700_000_000_000_000
 
 

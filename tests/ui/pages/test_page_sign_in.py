@@ -18,13 +18,13 @@ from ui.page_parts.page_actions import ActionOutcome, perform
 from ui.page_parts.page_sign_in import NOT_SIGNED_IN
 from ui.services.change_audit import newest_entries
 from ui.services.dashboard import Dashboard, announce
-from ui.services.settings_service import switch_trading
+from ui.services.settings import switch_trading
 
 SECONDS = 30
 SCRIPT = """
 import streamlit
 from ui.services.dashboard import running
-from ui.panels.audit_panel import render_audit
+from ui.panels.audit import render_audit
 from ui.page_parts.page_sign_in import operator_of, require_operator, signed_in, why_not_operator
 
 dashboard = running()

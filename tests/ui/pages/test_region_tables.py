@@ -7,7 +7,7 @@ import pytest
 
 from ui.examples.region_examples import NOW, REGIONS
 from ui.panels.region_tables import has_faults, is_cut_off, links_table, network_of, regions_table, standing_words
-from ui.rows.region_rows import MemberRow, RegionLinkRow, RegionRow, RegionsRow
+from ui.rows.region import MemberRow, RegionLinkRow, RegionRow, RegionsRow
 
 SECOND = 1_000_000
 

@@ -17,10 +17,9 @@ from ui.auth.api_keys import ensure_api_key
 from ui.services.dashboard import Dashboard, announce, withdraw
 
 SECONDS = 30
-LINE = "from ui.panels.regions_panel import render_region_line; render_region_line()"
+LINE = "from ui.panels.regions import render_region_line; render_region_line()"
 PANEL = (
-    "from ui.panels.regions_panel import render_regions; from ui.services.dashboard import running; "
-    "render_regions(running())"
+    "from ui.panels.regions import render_regions; from ui.services.dashboard import running; render_regions(running())"
 )
 SKEWS = [f"{name} {skew}" for name in ("us", "eu", "jp") for skew in ("+2s", "-2s")]
 LAST = [*SKEWS, "Heal all"]

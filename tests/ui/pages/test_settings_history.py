@@ -3,7 +3,7 @@
 import pytest
 
 from ui.panels.settings_history import changes_text
-from ui.rows.settings_rows import ChangeRow, VersionRow
+from ui.rows.settings import ChangeRow, VersionRow
 
 
 def version(*changes: ChangeRow) -> VersionRow:

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, TimeoutError, expect
 
 from session.backtest_requests import TickSetSummary
 from session.session import Session
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, awaited
 from tests.ui.serving import Served
 

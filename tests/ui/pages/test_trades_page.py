@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from market.accounting.equity_curve import Ending, EquityCurve
 from market.accounting.profit_groups import ProfitLine, profit_from
 from market.trade.arbitrages import PROFIT_PARTS
-from store.mongo.mongo_store import open_store
+from store.mongo.store import open_store
 from store.queries.trade_history import TradeFilter
 from tests.store.reservation_requests import opportunity
 from tests.ui.clients import ANSWER_SECONDS
@@ -23,7 +23,7 @@ from ui.panels.trades_charts import MAX_BARS, equity_chart, lines_chart, split_c
 from ui.panels.trades_list import ROWS, file_address, microseconds
 from ui.services.dashboard import Dashboard
 
-SCRIPT = "from ui.pages.trades_page import render_trades; render_trades()"
+SCRIPT = "from ui.pages.trades import render_trades; render_trades()"
 
 
 def page() -> AppTest:

@@ -1,0 +1,193 @@
+"""One backtest from a tick set to its result: detection in Spark, trading on the driver, both streamed."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+
+from pyspark.sql import SparkSession
+
+from backtest.detect.batch_detection import DetectionSummary, detected, detection_summary
+from backtest.detect.detected_cache import count_of, opportunities_of, store_opportunities
+from backtest.detect.spark_failures import LOST, first_line
+from backtest.detect.spark_progress import jobs_with_progress
+from backtest.parameters import Parameters
+from backtest.provenance import versions_of
+from backtest.requested_backtest import added_latency
+from backtest.result.asset_marks import marks_of
+from backtest.result.backtest_result import BacktestResult, LatencyCost
+from backtest.result.data_quality import markets_without_depth, quality_of
+from backtest.result.performance import performance_of
+from backtest.result.quote_spacing import MarketSpacing, answers, spacing_of
+from backtest.result.trading_outcome import TradingOutcome
+from backtest.simulate.quote_history import quote_history_of
+from backtest.simulate.recorded_windows import recorded_windows
+from backtest.simulate.trade_simulation import BacktestError, trade
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade.unwinding import markets_by_symbol
+from session.clock import wall_now
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.exchange_times import feed_delays
+from tick_sets.sets.manifest import read_manifest
+from tick_sets.sets.tick_set import TickSet
+
+Watch = Callable[[str, float], None]
+"""(stage, share of it that is done, 0 to 1)."""
+
+ADDED_MS = (25.0, 50.0, 100.0, 250.0, 500.0)
+"""Added latencies of the latency table, milliseconds."""
+REPORT_EVERY = 200
+"""Opportunities."""
+REJECTED = f"{ImportRejectedError.__module__}.{ImportRejectedError.__qualname__}: "
+"""Prefix of a worker's error line that names an unreadable file."""
+
+
+def _no_progress(_: str, __: float) -> None:
+    """Reports nothing."""
+
+
+@dataclass(slots=True)
+class _Stages:
+    """The stages of a backtest and their durations."""
+
+    watch: Watch
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = wall_now()
+        self.watch(name, 0.0)
+        yield
+        self.seconds[name] = (wall_now() - started) / MICROSECONDS
+
+
+def run_backtest(
+    spark: SparkSession,
+    tick_set: TickSet,
+    parameters: Parameters,
+    *,
+    added_ms: tuple[float, ...] = (),
+    watch: Watch = _no_progress,
+    work: Path | None = None,
+) -> BacktestResult:
+    """Find and trade. `added_ms`: trade again with orders so much later. `work`: where what was found is put aside
+    meanwhile (the system's temporary folder). Memory does not grow with the rows, but with the arbitrages.
+
+    Raises ImportRejectedError where the tick set cannot be read, LookupError where a currency of it cannot be
+    converted, BacktestError where it cannot be traded, Spark stops, or the set is rebuilt meanwhile.
+    """
+    course, scratch = _Stages(watch), Path(mkdtemp(prefix="backtest-", dir=work))
+    try:
+        detection = _found(spark, tick_set, parameters, scratch / "found", course)
+        with course.stage("trading"):
+            trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
+        with course.stage("latency"):
+            costs = _costs(tick_set, scratch / "found", parameters, trading, added_ms, watch)
+    finally:
+        rmtree(scratch, ignore_errors=True)
+    with course.stage("quality"):
+        result = replace(_with_quality(tick_set, parameters, detection, trading), latency_costs=costs)
+    check_unchanged(tick_set)
+    # the stage that just ended is in it, too
+    return replace(result, seconds=course.seconds)
+
+
+def _with_quality(
+    tick_set: TickSet, parameters: Parameters, detection: DetectionSummary, trading: TradingOutcome
+) -> BacktestResult:
+    """All but what latency costs, and the seconds."""
+    return BacktestResult(
+        manifest=tick_set.manifest,
+        parameters=parameters,
+        detection=detection,
+        trading=trading,
+        seconds={},
+        versions=versions_of(tick_set),
+        quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
+        without_depth=markets_without_depth(tick_set),
+        spacing=spacing_of(tick_set),
+        feed_delays=feed_delays(tick_set),
+        performance=performance_of(trading, marks_of(tick_set), markets_by_symbol(tick_set.manifest.markets)),
+    )
+
+
+def check_unchanged(tick_set: TickSet) -> None:
+    """Raises BacktestError where its folder holds another set by now: one part may have been read from each.
+
+    The log of a session only grows, so what was read of it stays.
+    """
+    if tick_set.manifest.origin == "import" and read_manifest(tick_set.folder) != tick_set.manifest:
+        raise BacktestError(f"{tick_set.manifest.name}: was rebuilt while it was read; run the backtest again")
+
+
+def _found(
+    spark: SparkSession, tick_set: TickSet, parameters: Parameters, folder: Path, course: _Stages
+) -> DetectionSummary:
+    """Detect, and store the opportunities in `folder`."""
+    settings = None if parameters.follow_logged_settings else parameters.settings
+    try:
+        with course.stage("detection"), jobs_with_progress(spark, lambda share: course.watch("detection", share)):
+            store_opportunities(detected(spark, tick_set, settings), folder)
+            return detection_summary(spark, tick_set, settings)
+    except LOST as error:
+        raise BacktestError(f"Spark stopped ({spark_words(str(error))})") from error
+
+
+def spark_words(text: str) -> str:
+    """The error of our own worker, or the first line of Spark's."""
+    own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REJECTED)]
+    return own[-1] if own else first_line(text)
+
+
+def latency_costs(
+    trading: TradingOutcome,
+    added_ms: tuple[float, ...],
+    spacing: tuple[MarketSpacing, ...],
+    later: Callable[[int], TradingOutcome],
+) -> tuple[LatencyCost, ...]:
+    """With what was traded without any added as the first; none where none is asked for. `later` trades again with the
+    latency of that number in `added_ms`; it is not asked for what is below the spacing of bars, which would show the
+    same figure for each."""
+    if not added_ms:
+        return ()
+    costs = [LatencyCost(0.0, trading.profit.net, trading.trades)]
+    for number, added in enumerate(added_ms):
+        if answers(spacing, round(added * 1_000)):
+            outcome = later(number)
+            costs.append(LatencyCost(added, outcome.profit.net, outcome.trades))
+        else:
+            costs.append(LatencyCost(added, None, None))
+    return tuple(costs)
+
+
+def _costs(
+    tick_set: TickSet,
+    found: Path,
+    parameters: Parameters,
+    trading: TradingOutcome,
+    added_ms: tuple[float, ...],
+    watch: Watch,
+) -> tuple[LatencyCost, ...]:
+    def later(number: int) -> TradingOutcome:
+        slower = added_latency(parameters, added_ms[number])
+        return _traded(tick_set, found, slower, lambda share: watch("latency", (number + share) / len(added_ms)))
+
+    return latency_costs(trading, added_ms, spacing_of(tick_set) if added_ms else (), later)
+
+
+def _traded(tick_set: TickSet, found: Path, parameters: Parameters, report: Callable[[float], None]) -> TradingOutcome:
+    opportunities = _counted(opportunities_of(found), count_of(found), report)
+    windows = recorded_windows(tick_set, None if parameters.follow_logged_settings else parameters.settings)
+    return trade(opportunities, quote_history_of(tick_set), tick_set.manifest.markets, parameters, windows)
+
+
+def _counted(
+    opportunities: Iterable[Opportunity], count: int, report: Callable[[float], None]
+) -> Iterator[Opportunity]:
+    for number, opportunity in enumerate(opportunities):
+        if number % REPORT_EVERY == 0:
+            report(number / max(1, count))
+        yield opportunity

@@ -1,0 +1,102 @@
+"""The work of one task of a sweep: the sets of one chunk, each traded on the candidates that it would have found."""
+
+import gc
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from backtest.detect.detected_cache import opportunities_of
+from backtest.parameters import Parameters
+from backtest.result.asset_marks import Marks
+from backtest.result.performance import performance_of
+from backtest.simulate.quote_history import QuoteHistory, quote_history_of
+from backtest.simulate.recorded_windows import recorded_windows
+from backtest.simulate.trade_simulation import trade
+from backtest.sweep.candidates import Candidates
+from backtest.sweep.parameter_grids import Point
+from backtest.sweep.parameters import Variable, variables_of, with_values
+from backtest.sweep.results import WHOLE, SetResult, result_of
+from backtest.sweep.store import SweepDefinition, SweepStore
+from backtest.sweep.walk_forward import Span, spans_of
+from market.instruments.markets import Market
+from market.prices.spread_statistics import SpreadWindow
+from market.trade.unwinding import markets_by_symbol
+from tick_sets.sets.tick_set import TickSet, open_tick_set
+
+MAX_ROWS_IN_MEMORY = 20_000_000
+"""Rows of a tick set: up to here a worker keeps each row group that it has read; beyond, KEPT of them."""
+KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SweepTask:
+    """What all sets of a sweep have in common, read once by each worker."""
+
+    definition: SweepDefinition
+    points: tuple[Point, ...]
+    """The points of all sets: they are drawn in sequence, so a chunk would have to draw all before its own again."""
+    variables: dict[str, Variable]
+    tick_set: TickSet
+    markets: tuple[Market, ...]
+    candidates: Candidates
+    history: QuoteHistory
+    spans: tuple[Span, ...]
+    marks: Marks
+
+    def results_of(self, number: int, point: Point) -> list[SetResult]:
+        """The results on the whole tick set, then on each span; none if the settings are inconsistent."""
+        parameters = with_values(self.definition.parameters, point, self.variables)
+        if parameters is None:
+            return []
+        found = self.candidates.under(parameters.settings)
+        whole = trade(found, self.history, self.markets, parameters, self._windows(parameters))
+        performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
+        results = [result_of(number, WHOLE, point, whole, performance)]
+        for span in self.spans:
+            mine = [one for one in found if span.start <= one.event_time < span.end]
+            history = self.history.until(span.end)
+            outcome = trade(mine, history, self.markets, parameters, self._windows(parameters))
+            results.append(result_of(number, span.number, point, outcome))
+        return results
+
+    def _windows(self, parameters: Parameters) -> Iterator[SpreadWindow]:
+        """Read only where a rule asks for them."""
+        return recorded_windows(self.tick_set, None if parameters.follow_logged_settings else parameters.settings)
+
+
+def run_chunk(folder: Path, chunk: int) -> int:
+    """Store the results of one chunk of the sweep in `folder`; its number again."""
+    store = SweepStore(folder)
+    bench = _bench_of(folder, store.definition().fingerprint, store.candidates.stat().st_mtime_ns)
+    results: list[SetResult] = []
+    for number in bench.definition.sets_of(chunk):
+        results += bench.results_of(number, bench.points[number])
+    store.put_part(chunk, results)
+    return chunk
+
+
+@lru_cache(maxsize=1)
+def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
+    """The same for every chunk that one worker does. `fingerprint` and `written` only distinguish sweeps."""
+    store = SweepStore(folder)
+    definition = store.definition()
+    tick_set = open_tick_set(definition.tick_set)
+    manifest = tick_set.manifest
+    kept = None if manifest.rows <= MAX_ROWS_IN_MEMORY else KEPT
+    folds = definition.folds
+    bench = SweepTask(
+        definition=definition,
+        points=tuple(definition.grid.points()),
+        variables=variables_of(definition.parameters),
+        tick_set=tick_set,
+        markets=manifest.markets,
+        candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),
+        history=quote_history_of(tick_set, kept),
+        spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
+        marks=store.marks(),
+    )
+    # candidates live as long as the worker: nothing is gained by looking for garbage among them in each run
+    gc.collect()
+    gc.freeze()
+    return bench

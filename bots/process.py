@@ -1,0 +1,230 @@
+"""The bot process: wires one exchange's account, the store and the streams together."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+
+from bots.decide.newest_quotes import NewestQuotes
+from bots.decide.partner_budgets import partners_of
+from bots.decide.state_cache import StateCache
+from bots.draining import Draining, run_until_drained
+from bots.errors import BotError
+from bots.execute.dead_mans_switch import DeadMansSwitch
+from bots.lease_keeper import LeaseKeeper, holder_name
+from bots.loop import BotLoop
+from bots.position_reporter import PositionReporter
+from bots.reconcile.reconciler import Reconciliation
+from bots.retry import BackgroundTask, retry_until_done
+from bots.strategies.average_trader import AverageTrader
+from bots.subscriptions import follow_quotes, keep_pace, signals
+from exchanges.account_port import TradingAccount
+from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
+from exchanges.paper.paper_account import PaperAccount
+from exchanges.paper.paper_conditions import FillConditions
+from exchanges.paper.paper_journal import PaperJournal
+from market.decide.market_rules import market_in_force
+from market.decide.settings import Settings
+from market.money import ZERO
+from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
+from market.trade.leases import Actor
+from market.trade.moving_average import AverageRule
+from market.trade.unwinding import advancing
+from session.clock import SystemClock
+from session.session import Session
+from session.tasks import run_all
+from store.errors import FencedOutError, StoreUnavailableError
+from store.mongo.store import MongoTradeStore, open_store
+from store.port import TradeStore
+from streams.latest_rows import LatestRows
+from streams.records import Newest
+from streams.topic_reader import TopicReader
+from streams.topics import OPPORTUNITIES, SPREADS, TICKS
+
+log = logging.getLogger(__name__)
+
+RECENT_ROWS = 2_000
+"""Rows read per partition at the start: enough to hold the newest quote of every live symbol."""
+
+
+SETTINGS_POLL_SECONDS = 0.25
+
+
+async def run_bot(
+    session: Session,
+    exchange: str,
+    average_rule: AverageRule,
+    ready: Callable[[], None],
+    environment: Mapping[str, str] | None = None,
+    draining: Draining | None = None,
+) -> None:
+    """Trade for `exchange` until cancelled. `ready` is called once the opening balances are stored and opportunities
+    are read. `average_rule`: of the moving average strategy.
+
+    `environment` holds the API keys of a real account and the switch that arms live trading.
+
+    Returns once another process has taken over the exchange, or `draining` has finished. Raises StoreError, StreamError
+    or BotError: the process exits with it and is restarted.
+    """
+    if exchange not in session.exchanges:
+        raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
+    draining = draining or Draining()
+    try:
+        await run_until_drained(_trade(session, exchange, average_rule, ready, environment or {}, draining), draining)
+    except FencedOutError as error:
+        log.warning("%s", error, extra={"exchange": exchange})
+    except ExceptionGroup as failures:
+        failure = _first_failure(failures)
+        if not isinstance(failure, FencedOutError):
+            raise failure from None
+        log.warning("%s", failure, extra={"exchange": exchange})
+
+
+async def _trade(
+    session: Session,
+    exchange: str,
+    average_rule: AverageRule,
+    ready: Callable[[], None],
+    environment: Mapping[str, str],
+    draining: Draining,
+) -> None:
+    async with AsyncExitStack() as stack:
+        store = await retry_until_done(lambda: open_store(session))
+        stack.push_async_callback(store.close)
+        lease = LeaseKeeper(store, exchange, holder_name(exchange))
+        by = await retry_until_done(lambda: lease.acquire(ready))
+        stack.push_async_callback(_release_lease, lease)
+        cache = StateCache(await _settings(store), exchange, session.partitions)
+        cache.settings_silence = store.settings_progress.silence
+        cache.holds_lease = lease.is_held
+        account = _account(session, exchange, cache, environment)
+        if isinstance(account, CcxtAccount):
+            lease.carry_usage(account)
+        stack.push_async_callback(account.close)
+        latest_rows = await _open_latest_rows(session, stack)
+        quotes = NewestQuotes(latest_rows, region=session.region)
+        strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
+        reconciliation = _reconciliation(session, store, account, cache, by)
+        background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))
+        bot_loop = BotLoop(
+            store,
+            account,
+            session.traded,
+            session.clock(),
+            cache,
+            by=by,
+            background_tasks=background_tasks,
+        )
+        reconciliation.on_report = bot_loop.books.record_change
+        reconciliation.record_failure, reconciliation.rules = bot_loop.health.record_failure, bot_loop.rules
+        draining.bot_loop = bot_loop
+        await run_all(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
+
+
+async def _run_bot_loop(
+    session: Session,
+    store: MongoTradeStore,
+    bot_loop: BotLoop,
+    account: TradingAccount,
+    stack: AsyncExitStack,
+    ready: Callable[[], None],
+) -> None:
+    reader = await _open_reader(session, (OPPORTUNITIES, SPREADS), stack)
+    pace = partial(keep_pace, reader, bot_loop.turns.books)
+    progress = (store.grants_progress, store.settings_progress)
+    reporter = PositionReporter(
+        bot_loop.exchange, store.consumer_positions, reader, progress, lambda: bot_loop.cache.server_ahead
+    )
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(reporter.run())
+        tasks.create_task(retry_until_done(pace))
+        if isinstance(account, PaperAccount):
+            quotes = await _open_reader(session, (TICKS,), stack, Newest(RECENT_ROWS))
+            tasks.create_task(follow_quotes(quotes, account))
+        await bot_loop.run(signals(reader, bot_loop.decides), ready)
+
+
+def _reconciliation(
+    session: Session, store: TradeStore, account: TradingAccount, cache: StateCache, by: Actor
+) -> Reconciliation:
+    return Reconciliation(
+        store=store,
+        account=account,
+        advance=advancing(session.traded),
+        settings=lambda: cache.settings,
+        by=by,
+        has_client_ids=account.exchange not in WITHOUT_CLIENT_IDS,
+    )
+
+
+def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
+    """The task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack disarms
+    it."""
+    if not isinstance(account, CcxtAccount) or not account.has_dead_mans_switch:
+        return ()
+    switch = DeadMansSwitch(account)
+    stack.push_async_exit(switch.disarm)
+    return (switch.run,)
+
+
+def _account(session: Session, exchange: str, cache: StateCache, environment: Mapping[str, str]) -> TradingAccount:
+    """The account on the simulated or real exchange if the session has one, otherwise a local paper account."""
+    if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
+        account = open_session_account(session, exchange, environment)
+        account.in_force = lambda market: market_in_force(market, cache.settings)
+        cache.legs_left, cache.has_room = account.legs_left, account.has_room
+        if account.legs_left() is not None:
+            cache.partners = partners_of(exchange, {name: session.entry_of(name) for name in session.exchanges})
+        return account
+    return PaperAccount(
+        exchange=exchange,
+        markets=session.traded,
+        opening=session.paper_balances.get(exchange, {}),
+        # shared by all sessions of the data folder, so that balances carry over
+        journal=PaperJournal(session.home / "paper" / f"{exchange}.jsonl"),
+        clock=session.clock(),
+        fee_rate=lambda: cache.settings.taker_fees.get(exchange, ZERO),
+        latency_ms=session.paper_latency_ms,
+        conditions=FillConditions(
+            session.paper_latency_spread, session.seed, lambda: cache.settings.max_quote_age_ms * 1_000
+        ),
+    )
+
+
+async def _open_reader(
+    session: Session, topics: tuple[str, ...], stack: AsyncExitStack, start: Newest | None = None
+) -> TopicReader:
+    reader = TopicReader(session.kafka, topics, start or "latest")
+    await retry_until_done(reader.open)
+    stack.push_async_callback(reader.close)
+    return reader
+
+
+async def _open_latest_rows(session: Session, stack: AsyncExitStack) -> LatestRows:
+    latest_rows = LatestRows(session.kafka, TICKS)
+    await retry_until_done(latest_rows.open)
+    stack.push_async_callback(latest_rows.close)
+    return latest_rows
+
+
+async def _release_lease(lease: LeaseKeeper) -> None:
+    with suppress(StoreUnavailableError):
+        await lease.release()
+
+
+async def _settings(store: TradeStore) -> Settings:
+    """The settings in force. Another process creates the first ones of a session."""
+    while True:
+        settings = await retry_until_done(store.settings.current)
+        if settings is not None:
+            return settings
+        await SystemClock().sleep(SETTINGS_POLL_SECONDS)
+
+
+def _first_failure(failures: BaseExceptionGroup[Exception]) -> Exception:
+    """The first failure, out of nested exception groups."""
+    failure: BaseException = failures
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure if isinstance(failure, Exception) else BotError(str(failure))

@@ -1,0 +1,190 @@
+"""One Python function for all that one row does in a query, without a list of one event between its parts.
+
+What a query means is defined by its parts (`cep.apps.parts`): they keep the state, take chunks of several events,
+and what the clock brings.
+Of the common shapes (filters; then no window, `length` or `time`; then a selection of what comes) a
+function is generated beside them, which does with one row what they do, on the same state. A snapshot does not tell
+which of both ran, and either goes on from it.
+
+Nothing is selected of what leaves a window `time`, so it leaves when the next row comes. The clock looks after such a
+window only once in its length, for what no row drives out.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from cep.apps.compiler.expression_code import function_made, tuple_source
+from cep.apps.compiler.stages import FilterStage, MakeStage, WindowStage
+from cep.apps.compiler.window_plans import LengthPlan, TimePlan
+from cep.apps.parts.app_context import AppContext
+from cep.apps.parts.chunks import CURRENT, EXPIRED, Receiver, RowTaker
+from cep.apps.parts.scope import Environment
+from cep.apps.parts.selector import Selector, SelectorPlan
+from cep.apps.parts.windows import EventWindow
+
+STEP = "    "
+OF_THE_CLOCK = re.compile(r"\b(at|app)\b")
+"""What the Python of a value has that depends on more than its row."""
+Bind = Callable[[AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker]], RowTaker]
+"""The function for one instance of the query: with the clock, its window, its selector, who listens to the
+query, and what the rows of the stream that it writes to are given to."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedPlan:
+    """`source`: the Python that `bind` is of. `waits`: whether it leaves to the next row what the clock would do."""
+
+    source: str
+    bind: Bind
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueryShape:
+    """A query for which one function can be made."""
+
+    conditions: tuple[str, ...]
+    window: LengthPlan | TimePlan | None
+    selection: SelectorPlan
+    writes: bool
+    """Whether its rows go straight into a stream: there is no output rate, table or named window between."""
+    is_named: bool
+    """Whether listeners can ask for the query's own chunks."""
+
+
+def query_shape(
+    stages: Sequence[MakeStage], selection: SelectorPlan, *, writes: bool, is_named: bool
+) -> QueryShape | None:
+    """None where the query's parts have to do it."""
+    conditions, window = list[str](), None
+    for stage in stages:
+        if isinstance(stage, FilterStage) and window is None:
+            conditions.append(stage.source)
+        elif isinstance(stage, WindowStage) and window is None and isinstance(stage.make, LengthPlan | TimePlan):
+            window = stage.make
+        else:
+            return None
+    shape = QueryShape(tuple(conditions), window, selection, writes, is_named)
+    return shape if _is_simple(selection, window) else None
+
+
+def _is_simple(selection: SelectorPlan, window: LengthPlan | TimePlan | None) -> bool:
+    """Whether one row gives one row at most, and what leaves gives none."""
+    if selection.order or selection.limit is not None or selection.offset or selection.is_per_event:
+        return False
+    if CURRENT not in selection.wanted or (window is not None and EXPIRED in selection.wanted):
+        return False
+    if isinstance(window, LengthPlan):
+        return window.length > 0
+    # what has a time ahead of the clock would leave a window of no time at once, again and again
+    if isinstance(window, TimePlan) and window.milliseconds <= 0:
+        return False
+    return window is None or not any(OF_THE_CLOCK.search(source) for source in _of_what_left(selection))
+
+
+def fused_plan(shape: QueryShape, environment: Environment) -> FusedPlan:
+    source = "\n".join(_lines(shape)) + "\n"
+    names = {**environment.names, "CURRENT": CURRENT, "EXPIRED": EXPIRED}
+    bind = function_made(source, "bind", replace(environment, names=names))
+    return FusedPlan(source, cast(Bind, bind), isinstance(shape.window, TimePlan))
+
+
+def _lines(shape: QueryShape) -> Iterator[str]:
+    yield "def bind(clock, window, selector, query_listeners, takers):"
+    yield from _indented(_bound(shape))
+    yield f"{STEP}def take(at, row):"
+    body = [
+        *(f"if not {condition}: return" for condition in shape.conditions),
+        *_window(shape.window, shape.selection),
+        *_selected(shape),
+        *_passed_on(shape),
+    ]
+    yield from _indented(body, 2)
+    yield f"{STEP}return take"
+
+
+def _bound(shape: QueryShape) -> list[str]:
+    """What is the same for every row."""
+    kept = [] if shape.window is None else ["kept = window.rows()"]
+    emit = [] if shape.writes else ["emit = selector.emit"]
+    if not shape.selection.kinds:
+        return [*kept, *emit]
+    groups = "groups, new_group = selector.by_group, selector.new_group"
+    return [*kept, *emit, groups, *([] if shape.selection.source.group else _states(shape.selection))]
+
+
+def _indented(lines: Iterable[str], steps: int = 1) -> list[str]:
+    return [STEP * steps + line for line in lines]
+
+
+def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> list[str]:
+    """The row enters, and what leaves is taken from the aggregators."""
+    removed = _of_aggregators(selection, [kind.source.remove for kind in selection.kinds])
+    match window:
+        case LengthPlan(length=length):
+            before, after = ["came, at = (row, at), clock.now"], ["row, at = came"]
+            if not any(OF_THE_CLOCK.search(source) for source in _of_what_left(selection)):
+                before, after = ["came = row"], ["row = came"]
+            left = [*before, "row = kept.popleft()[2]", *removed, *after] if removed else ["kept.popleft()"]
+            return ["kept.append((EXPIRED, at, row))", f"if len(kept) > {length}:", *_indented(left)]
+        case TimePlan(milliseconds=milliseconds):
+            return [
+                "now, came = clock.now, row",
+                f"while kept and kept[0][1] + {milliseconds} <= now:",
+                *_indented(["row = kept.popleft()[2]", *removed]),
+                "row = came",
+                "kept.append((EXPIRED, at, row))",
+                "if not window.is_swept: window.sweep_later()",
+            ]
+        case None:
+            return []
+
+
+def _of_what_left(selection: SelectorPlan) -> list[str]:
+    """What is computed of a row that leaves."""
+    return [selection.source.group or "", *selection.source.arguments]
+
+
+def _states(selection: SelectorPlan) -> list[str]:
+    """Of the row's group, or of all rows, as a0, a1, …."""
+    group, names = selection.source.group, "".join(f"a{number}, " for number in range(len(selection.kinds)))
+    return [f"key = {group}", f"{names}= groups.get(key) or new_group(key)"]
+
+
+def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
+    """What the row's group does with the row; nothing without aggregators."""
+    return [
+        *(_states(selection) if selection.source.group and steps else []),
+        *(f"x{number} = {argument}" for number, argument in enumerate(selection.source.arguments)),
+        *(step.format(a=f"a{number}", x=f"x{number}") for number, step in enumerate(steps)),
+    ]
+
+
+def _selected(shape: QueryShape) -> list[str]:
+    selection, source = shape.selection, shape.selection.source
+    added = _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
+    values = [
+        f"{aggregated_name(number)} = {kind.source.value.format(a=f'a{number}')}"
+        for number, kind in enumerate(selection.kinds)
+    ]
+    having = [] if source.having is None else [f"if not {source.having}: return"]
+    return [*added, *values, f"out = {tuple_source(source.outputs)}", *having]
+
+
+def aggregated_name(number: int) -> str:
+    """What the Python of outputs calls an aggregator's value."""
+    return f"aggregated{number}"
+
+
+def _passed_on(shape: QueryShape) -> list[str]:
+    if shape.writes:
+        of_query = ["for listener in query_listeners: listener([(CURRENT, at, out)])"] if shape.is_named else []
+        return [
+            *of_query,
+            "for taker in takers: taker(at, out)",
+        ]
+    group = shape.selection.source.group
+    key = [] if shape.selection.kinds else [f"key = {group}"]
+    return [*key, "emit([(CURRENT, at, out, key)])"]

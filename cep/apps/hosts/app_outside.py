@@ -1,0 +1,328 @@
+"""What an app's sinks and sources are to its hosts, by their options. Pure: nothing is opened here.
+
+| type | what it is |
+|---|---|
+| sink `log`, `logger` | each row is a line of the run, behind its prefix |
+| sink `stream`, `c8streams`, `CREATE SINK STREAM` | each row is in the topic `apps`, under the stream's name |
+| sink `http-call` | each row is a request to `publisher.url` |
+| source `http-call-response` | the responses to one sink's requests, by their status |
+| sink `kafka` | each row is in a topic of the user's own too, with its id |
+| source `kafka` | the rows of topics of the user's own |
+| store `database`, `c8db`, `mongodb`, `CREATE TABLE GLOBAL` | its rows are in MongoDB too, and there next time |
+"""
+
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from cep.apps.hosts.end_options import EndOptions, refused
+from cep.apps.hosts.kafka_ends import KafkaSink, KafkaSource, kafka_sink, kafka_source, topic_name
+from cep.apps.language.app_ends import KINDS, AppEnd, app_ends, error_action
+from cep.apps.language.app_tree import App, StreamDefinition, TableDefinition
+from cep.apps.language.errors import AppUnsupportedError
+from cep.apps.language.expression_tree import Place, ValueType
+from cep.apps.language.stream_names import stream_names
+
+WITH_BODY = ("POST", "PUT", "PATCH")
+METHODS = ("GET", "DELETE", *WITH_BODY)
+MOST_SECONDS = 60.0
+"""That one attempt may take."""
+MOST_IN_FLIGHT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LogSink:
+    stream: str
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSink:
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallSink:
+    """`id`: by which sources name it. `retries`: whether a request that got no answer is made again. `in_flight`: at
+    most so many requests at once."""
+
+    at: Place
+    stream: str
+    id: str
+    url: str
+    method: str
+    headers: tuple[tuple[str, str], ...]
+    timeout_seconds: float
+    retries: bool
+    in_flight: int
+    of_errors: tuple[str, ...] = ()
+    """The stream's columns, where the row of a request without an answer goes on in its stream of errors."""
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}".lower()
+
+    @property
+    def path(self) -> str:
+        """With the query."""
+        return self.url[len(self.origin) :]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSource:
+    """`status`: a pattern of all three digits. `element`: where in the response its rows are (`response_rows`)."""
+
+    stream: str
+    sink: str
+    status: str
+    element: str
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """`collection`: under which name its rows are kept."""
+
+    table: str
+    collection: str
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+Outside = LogSink | NamedSink | CallSink | ResponseSource | KafkaSink | KafkaSource | StoredTable
+
+
+@dataclass(frozen=True, slots=True)
+class AppOutside:
+    """Each in the order of the text."""
+
+    logs: tuple[LogSink, ...] = ()
+    named: tuple[NamedSink, ...] = ()
+    calls: tuple[CallSink, ...] = ()
+    responses: tuple[ResponseSource, ...] = ()
+    tables: tuple[StoredTable, ...] = ()
+    kafka_sinks: tuple[KafkaSink, ...] = ()
+    kafka_sources: tuple[KafkaSource, ...] = ()
+
+    @property
+    def sink_streams(self) -> tuple[str, ...]:
+        sinks: tuple[LogSink | NamedSink | CallSink | KafkaSink, ...]
+        sinks = (*self.logs, *self.named, *self.calls, *self.kafka_sinks)
+        return tuple(one.stream for one in sinks)
+
+    @property
+    def kafka_ends(self) -> tuple[KafkaSource | KafkaSink, ...]:
+        return (*self.kafka_sources, *self.kafka_sinks)
+
+    @property
+    def topics(self) -> Mapping[str, tuple[KafkaSource, ...]]:
+        """Topics of the user's own, by their names in the input log (`topic_name`), each with those that read it."""
+        found: dict[str, tuple[KafkaSource, ...]] = {}
+        for source in self.kafka_sources:
+            for topic in source.topics:
+                name = topic_name(source.servers, topic)
+                found[name] = (*found.get(name, ()), source)
+        return found
+
+    def responses_to(self, sink: CallSink) -> tuple[ResponseSource, ...]:
+        return tuple(one for one in self.responses if one.sink == sink.id)
+
+
+def app_outside(app: App) -> AppOutside:
+    """Raises AppUnsupportedError where no host does what the text says."""
+    for other in app.definitions:
+        if isinstance(other, StreamDefinition | TableDefinition):
+            continue
+        for annotation in other.annotations:
+            if annotation.name.lower() in KINDS:
+                where = f"@{annotation.name} of {other.name}"
+                raise AppUnsupportedError(annotation.at, f"not supported: {where}: only streams and tables have one")
+    definitions = {one.name: one for one in app.definitions if isinstance(one, StreamDefinition | TableDefinition)}
+    ends = [(end, _outside(end, definitions)) for end in app_ends(app)]
+    parts = [part for _, part in ends]
+    outside = AppOutside(
+        tuple(one for one in parts if isinstance(one, LogSink)),
+        tuple(one for one in parts if isinstance(one, NamedSink)),
+        tuple(one for one in parts if isinstance(one, CallSink)),
+        tuple(one for one in parts if isinstance(one, ResponseSource)),
+        tuple(one for one in parts if isinstance(one, StoredTable)),
+        tuple(one for one in parts if isinstance(one, KafkaSink)),
+        tuple(one for one in parts if isinstance(one, KafkaSource)),
+    )
+    inserted = stream_names(app).inserted
+    for end, part in ends:
+        if (problem := _problem(part, outside) or _kafka_problem(part, outside, inserted)) is not None:
+            raise refused(end, problem)
+    return outside
+
+
+def _problem(part: Outside, outside: AppOutside) -> str | None:
+    """Of one beside the others."""
+    ids = [call.id for call in outside.calls]
+    match part:
+        case CallSink() if ids.count(part.id) > 1:
+            return f"another sink has the sink.id {part.id!r} too; give each its own"
+        case CallSink() if [call.stream for call in outside.calls].count(part.stream) > 1:
+            return "the stream has another sink http-call too; write its rows to a stream for each"
+        case ResponseSource() if part.sink not in ids:
+            near = get_close_matches(part.sink, ids, n=1)
+            advice = f"; did you mean {near[0]!r}?" if near else ""
+            return f"no sink http-call has the sink.id {part.sink!r}{advice}"
+        case StoredTable() if [one.table for one in outside.tables].count(part.table) > 1:
+            return "the table has another store too; keep it in one"
+        case StoredTable() if [one.collection for one in outside.tables].count(part.collection) > 1:
+            return f"another table is kept as {part.collection!r} too; give each its own collection"
+        case _:
+            return None
+
+
+def _kafka_problem(part: Outside, outside: AppOutside, inserted: Container[str]) -> str | None:
+    """As `_problem`, of topics of the user's own. `inserted`: streams that queries insert into."""
+    match part:
+        case KafkaSink() if part.stream not in inserted:
+            return "no query inserts into the stream, so nothing would be written; insert its rows from another stream"
+        case KafkaSink() if [one.stream for one in outside.kafka_sinks].count(part.stream) > 1:
+            return "the stream has another sink kafka too; write its rows to a stream for each"
+        case KafkaSink() if topic_name(part.servers, part.topic) in outside.topics:
+            return f"the app reads the topic {part.topic!r} too, and would feed itself; write to another"
+        case KafkaSource():
+            readers = {one: outside.topics[topic_name(part.servers, one)] for one in part.topics}
+            twice = [one for one, found in readers.items() if [who.stream for who in found].count(part.stream) > 1]
+            return f"the stream has another source of the topic {twice[0]!r}; name it once" if twice else None
+        case _:
+            return None
+
+
+def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefinition]) -> Outside:
+    definition = definitions[end.name]
+    if (end.kind == "store") != isinstance(definition, TableDefinition):
+        raise refused(end, "a store belongs to a table, a sink or a source to a stream; define it as such")
+    columns = tuple((one.name, one.type) for one in definition.columns)
+    match end.kind, end.type.lower():
+        case "sink", "log" | "logger":
+            options = EndOptions(end, "prefix", "priority")
+            return LogSink(end.name, options.text("prefix", end.name))
+        case "sink", "" | "stream" | "c8streams":
+            options = EndOptions(end, "stream", "map.type")
+            if options.text("stream", end.name) != end.name:
+                problem = f"its rows are known by the name of the stream, {end.name!r}; give both one name"
+                raise refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
+            return NamedSink(end.name)
+        case "sink", "http-call":
+            return _call_sink(end, definition)
+        case "source", "http-call-response":
+            return _response_source(end, columns)
+        case "store", "" | "c8db" | "database" | "mongodb":
+            return _stored_table(end, columns)
+        case _:
+            return _kafka_end(end, columns)
+
+
+def _kafka_end(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSink | KafkaSource:
+    match end.kind, end.type.lower():
+        case "sink", "kafka":
+            return kafka_sink(end, columns)
+        case "source", "kafka":
+            return kafka_source(end, columns)
+        case _:
+            problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
+            raise AppUnsupportedError(end.at, f"not supported: {problem}")
+
+
+def _call_sink(end: AppEnd, definition: StreamDefinition | TableDefinition) -> CallSink:
+    known = ("publisher.url", "method", "headers", "sink.id", "map.type", "connection.timeout", "socket.idle.timeout")
+    options = EndOptions(end, *known, "on.error", "max.pool.active.connections")
+    url, method = options.required("publisher.url"), options.text("method", "POST").upper()
+    is_url = re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url)
+    if not is_url or "{{" in url:
+        raise refused(end, f"publisher.url = {url!r}: write http:// or https://, a host, and a path")
+    # a step upwards, however a host may read one, would leave the path that the operator allows
+    if re.search(r"/\.{1,2}(?=[/;]|$)|\\|%(2e|2f|5c|25)", re.split(r"[?#]", url)[0], re.IGNORECASE):
+        raise refused(end, f"publisher.url = {url!r}: write the path without . and .., \\ and %2e, %2f, %5c and %25")
+    if method not in METHODS:
+        raise refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")
+    on_error = _on_error(end, options, definition)
+    idle = options.number("socket.idle.timeout", 6_000, int(MOST_SECONDS * 1_000))
+    return CallSink(
+        end.at,
+        end.name,
+        options.text("sink.id", end.name),
+        url,
+        method,
+        tuple(_headers(end, options.text("headers", ""))),
+        options.number("connection.timeout", idle, int(MOST_SECONDS * 1_000)) / 1_000,
+        on_error == "wait",
+        options.number("max.pool.active.connections", 4, MOST_IN_FLIGHT),
+        _of_errors(end, definition) if on_error == "stream" else (),
+    )
+
+
+def _on_error(end: AppEnd, options: EndOptions, definition: StreamDefinition | TableDefinition) -> str:
+    """What becomes of a request without an answer: what the sink says, else what `@OnError` of its stream does."""
+    said = error_action(definition) if isinstance(definition, StreamDefinition) else None
+    of_stream = "log" if said is None else said[1]
+    on_error = options.text("on.error", of_stream).lower()
+    if on_error not in ("log", "wait", "stream"):
+        raise refused(end, f"on.error = {on_error!r}: there are log, wait and stream")
+    if on_error == "stream" and of_stream != "stream":
+        raise refused(end, "on.error = 'stream': the stream has no stream of errors; add @OnError(action = 'stream')")
+    return on_error
+
+
+def _of_errors(end: AppEnd, definition: StreamDefinition | TableDefinition) -> tuple[str, ...]:
+    odd = next((one.name for one in definition.columns if one.type in ("decimal", "object")), None)
+    if odd is not None:
+        raise refused(end, f"{odd!r}: a stream of errors of requests has string, bool, int, long, float and double")
+    return tuple(one.name for one in definition.columns)
+
+
+def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
+    """Of `'User-Agent:us', 'Accept:text/plain'`."""
+    found, quoted = [], re.findall(r"'([^']*)'", text)
+    beside = re.sub(r"'[^']*'", "", text).strip(", \t\n")
+    if quoted and beside:
+        raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {beside!r} beside them")
+    for one in quoted or ([text] if text else []):
+        name, sign, value = one.partition(":")
+        if not sign or not re.fullmatch(r"[A-Za-z0-9-]+", name.strip()) or not value.isprintable():
+            raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {one!r}")
+        if name.strip().lower() in ("host", "content-length", "transfer-encoding", "connection"):
+            raise refused(end, f"headers: {name.strip()} follows from the request itself; leave it out")
+        found.append((name.strip(), value.strip()))
+    return found
+
+
+def _response_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> ResponseSource:
+    options = EndOptions(end, "sink.id", "http.status.code", "map.type", "map.enclosing.element")
+    status, element = options.text("http.status.code", "200"), options.element()
+    if not _is_status(status):
+        raise refused(end, f"http.status.code = {status!r}: write three digits, such as 200 or 5..")
+    odd = next((name for name, kind in columns if kind in ("decimal", "object")), None)
+    if odd is not None:
+        raise refused(end, f"{odd!r}: a response gives string, bool, int, long, float and double")
+    return ResponseSource(end.name, options.required("sink.id"), status, element, columns)
+
+
+def _is_status(pattern: str) -> bool:
+    """Digits, dots and sets of digits: a pattern of somebody else's that ends."""
+    if not re.fullmatch(r"([0-9]|\.|\\d|\[([0-9](-[0-9])?)+\]){3}", pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        # such as [9-0]
+        return False
+    return True
+
+
+def _stored_table(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable:
+    collection = EndOptions(end, "collection").text("collection", end.name)
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", collection):
+        raise refused(end, f"collection = {collection!r}: write a name of letters and digits")
+    odd = next((name for name, kind in columns if kind == "object"), None)
+    if odd is not None:
+        raise refused(end, f"{odd!r} is an object, which no document keeps")
+    return StoredTable(end.name, collection, columns)

@@ -1,0 +1,405 @@
+"""An app as its hosts run it: rows of one partition of its log go in, rows of its last streams come out with ids.
+
+Its log is the topic that it reads, or its input log where it reads several (`cep.apps.hosts.input_log`).
+
+The same rows of a log give the same rows with the same ids in every host, from wherever in the log it was interrupted
+and continued.
+"""
+
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from cep.apps.compiler.own_calls import operator_files
+from cep.apps.engine.feeding_streams import too_deep
+from cep.apps.engine.host_choice import HostName, host_of
+from cep.apps.engine.junctions import FAULTS, RowListener
+from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.app_outside import AppOutside, app_outside
+from cep.apps.hosts.input_log import CALLS, TABLES
+from cep.apps.hosts.log_rows import LogRows
+from cep.apps.hosts.product_streams import STORE, parse_with_product_streams, read_streams
+from cep.apps.hosts.shared_parts import SharedParts, shared_parts
+from cep.apps.hosts.shared_rows import SharedRows
+from cep.apps.hosts.stored_tables import CHANGE, SHARED_CHANGE, change_of, fill
+from cep.apps.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
+from cep.apps.language.errors import AppTextError
+from cep.apps.language.expression_tree import Place
+from cep.apps.language.stream_names import stream_names
+from cep.apps.parts.app_limits import AppLimitError, AppLimits
+from cep.apps.parts.chunks import Row
+from cep.apps.parts.tables import TableListener
+from streams.mirrored_rows import UnrepeatedRows
+from streams.topics import APP_INPUT, SHARED_IN, TICKS
+
+DIGEST_CHARACTERS = 8
+ROWS_BETWEEN_LOOKS = 1_000
+"""At whose offsets it is counted what an app keeps, so that every host ends an app at the same row."""
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+LONGEST_LABEL = 100
+"""Characters of an app's name in names of files and topics, which have limits of their own."""
+
+
+def file_label(name: str, digest: str) -> str:
+    """Of a name of any characters and length, for names of files and topics; other digests have other labels."""
+    return f"{NOT_IN_NAMES.sub('-', name)[:LONGEST_LABEL]}-{digest[:DIGEST_CHARACTERS]}"
+
+
+class AppFailedError(Exception):
+    """The app cannot go on: a row cannot be computed, or it keeps too much. One sentence; running it again changes
+    nothing."""
+
+
+@dataclass(frozen=True)
+class AppSource:
+    """An app's text, and the name that it has where the text gives none."""
+
+    file_name: str
+    text: str
+    variables: tuple[tuple[str, str], ...] = ()
+    """What `context:getVar` gives."""
+    terms: OperatorTerms = field(default_factory=OperatorTerms)
+    files: tuple[tuple[str, str], ...] = ()
+    """Those of the operator's folders that it uses, each with a digest of its content."""
+    region: str | None = None
+    """The one that it runs in, and shares its GLOBAL streams and tables with others; None: without regions."""
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that its rows follow from but its log."""
+        parts = [self.text, *(repr(one) for one in (self.variables, self.files) if one)]
+        return app_digest("\n".join(parts))
+
+    @cached_property
+    def name(self) -> str:
+        named = (item.value for one in self.app.annotations if one.name.lower() == "app:name" for item in one.items)
+        return next(named, self.file_name)
+
+    @property
+    def version(self) -> str:
+        return self.digest[:DIGEST_CHARACTERS]
+
+    @cached_property
+    def label(self) -> str:
+        """Of name and version; it stands before the ids of the app's rows, and names its files."""
+        return file_label(self.name, self.digest)
+
+    @cached_property
+    def app(self) -> App:
+        return parse_with_product_streams(self.text)
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The topics that its streams come from; of several `ticks` is always one, since it moves the clock. Raises
+        AppTextError where nothing would ever come in."""
+        topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
+        of_users = dict.fromkeys(self.outside.topics)
+        if not topics and not of_users and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
+            problem = "the app reads no stream of the product and no topic, and has no trigger"
+            raise AppTextError(Place(1, 1), f"{problem}, so nothing would ever come in")
+        # what its tables had comes first, whatever has the same time
+        given = {TABLES: None} if self.outside.tables else {}
+        asked = {CALLS: None} if self.outside.calls else {}
+        is_alone = len(topics) == 1 and STORE not in topics and not (given or asked or of_users)
+        shared = {} if self.shared is None else {SHARED_IN: None}
+        if is_alone and not shared:
+            return tuple(topics)
+        return tuple(given | {TICKS: None} | topics | asked | of_users | shared)
+
+    @cached_property
+    def outside(self) -> AppOutside:
+        """Its sinks and sources. Raises AppUnsupportedError where no host runs one of them."""
+        return app_outside(self.app)
+
+    @cached_property
+    def host(self) -> HostName:
+        """Who runs it live. Raises AppTextError where there is no such host, or the app does not fit it."""
+        return host_of(self.app)
+
+    @cached_property
+    def shared(self) -> SharedParts | None:
+        """What it shares with other regions; None where that is nothing."""
+        parts = shared_parts(self.app, self.outside)
+        return parts if parts.names and self.region is not None else None
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it reads streams of the session, whose bases are spread over the log's partitions. Any other app is
+        run once, in the first partition."""
+        return bool(read_streams(self.app))
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether it reads an input log of its own."""
+        return len(self.sources) > 1
+
+    @property
+    def topic(self) -> str:
+        """Its log: the topic that it reads, or its input log."""
+        return f"{APP_INPUT}{self.label}" if self.is_merged else self.sources[0]
+
+
+def app_source(
+    text: str,
+    file_name: str,
+    variables: tuple[tuple[str, str], ...] = (),
+    terms: OperatorTerms | None = None,
+    region: str | None = None,
+) -> AppSource:
+    """Raises AppTextError where no host can run it as it is written."""
+    return compiled_app(text, file_name, variables, terms, region)[0]
+
+
+def compiled_app(
+    text: str,
+    file_name: str,
+    variables: tuple[tuple[str, str], ...] = (),
+    terms: OperatorTerms | None = None,
+    region: str | None = None,
+) -> tuple[AppSource, StreamEngine]:
+    """As `app_source`, with the engine by which the app was checked."""
+    source = AppSource(file_name, text, variables, terms or OperatorTerms(), region=region)
+    engine = StreamEngine(source.app, terms=source.terms)
+    source = replace(source, files=operator_files(source.app, source.terms))
+    # names and types first, since they are what people get wrong
+    _ = source.sources, source.outside, source.host
+    return source, engine
+
+
+@dataclass(frozen=True, slots=True)
+class AppRow:
+    """`time`: milliseconds UTC, of the app's clock."""
+
+    id: str
+    app: str
+    stream: str
+    time: int
+    values: Mapping[str, Any]
+
+
+class HostedApp:
+    """One partition's run of an app that `app_source` has accepted."""
+
+    def __init__(self, source: AppSource, partition: int | str, unrepeated: UnrepeatedRows | None = None) -> None:
+        """`unrepeated`: of no row yet, where the app reads `ticks` itself and rows of them may come again; what came
+        again is left out."""
+        self._source, self._partition = source, partition
+        streams = read_streams(source.app)
+        self._log = LogRows(source.topic, streams, is_merged=source.is_merged, unrepeated=unrepeated)
+        self._stored = {one.table: one for one in source.outside.tables}
+        self._shared = (
+            None if source.region is None or source.shared is None else SharedRows(source.region, source.shared)
+        )
+        self._from_elsewhere: str | None = None
+        """The stream that gets a row of another region now, which is none of the app's own rows."""
+        self.position: int | None = None
+        """Offset of the next row; None before the first."""
+        self._out: list[tuple[str, int, Row]] = []
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._engine: StreamEngine | None = None
+        """None before the first row, at whose time the app's clock begins."""
+        self.busy_with: int | None = None
+        """The offset of the row that is computed now."""
+
+    @property
+    def limits(self) -> AppLimits:
+        """The operator's before the first row."""
+        return self._source.terms.limits if self._engine is None else self._engine.limits
+
+    def check_limits(self) -> None:
+        """Raises AppLimitError."""
+        if self._engine is not None:
+            self._engine.check_limits()
+
+    def take(
+        self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
+    ) -> list[AppRow]:
+        """A row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left out and
+        moves no clock. `read`: what the row is in each stream of the product, as far as other apps have read it; each
+        stream is read once for all of them.
+
+        Raises AppFailedError.
+        """
+        self.position = offset + 1
+        try:
+            topic, at, rows = self._log.read(row, written_at, read)
+            if topic == SHARED_IN and self._shared is not None:
+                rows = self._shared.fresh(rows)
+        except (ValueError, TypeError, AttributeError, KeyError):
+            return []
+        engine = self._engine or self._begun(at)
+        self.busy_with = offset
+        try:
+            self._compute(engine, topic, at, rows)
+            if offset % ROWS_BETWEEN_LOOKS == 0:
+                self._look(engine)
+        except FAULTS as error:
+            raise AppFailedError(f"{self._at(offset)} cannot be computed: {error}") from error
+        except RecursionError as error:
+            problem = f"{self._at(offset)} cannot be computed: {too_deep(self._source.app)}"
+            raise AppFailedError(problem) from error
+        except AppLimitError as error:
+            raise AppFailedError(f"the app was ended at {self._at(offset)}: {error}") from error
+        finally:
+            self.busy_with = None
+        return self._given(offset)
+
+    def _compute(self, engine: StreamEngine, topic: str, at: int, rows: list[tuple[str, Row]]) -> None:
+        if topic == TABLES and rows:
+            # nothing happens before all tables are filled, not even the app's start
+            self._fill(engine, rows)
+            return
+        engine.advance(at)
+        if topic == SHARED_IN:
+            self._take_shared(engine, rows)
+            return
+        for name, values in rows:
+            engine.send(name, engine.now, values)
+
+    def _fill(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        for name, values in rows:
+            if self._shared is not None and self._shared.is_table(name):
+                self._shared.put(engine.table(name), name, values)
+            else:
+                fill(engine.table(name), self._stored[name], values)
+
+    def _take_shared(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        for name, values in rows:
+            if self._shared is not None and self._shared.is_table(name):
+                # another version's change, of a table with other columns or another key, is none here
+                with suppress(ValueError):
+                    self._shared.put(engine.table(name), name, values)
+                continue
+            self._from_elsewhere = name
+            try:
+                engine.send(name, engine.now, values)
+            finally:
+                self._from_elsewhere = None
+
+    def _look(self, engine: StreamEngine) -> None:
+        engine.check_limits()
+        if self._shared is not None:
+            self._shared.forget(engine.now)
+
+    def _at(self, offset: int) -> str:
+        return f"row {offset} of partition {self._partition}"
+
+    def snapshot(self) -> bytes:
+        """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
+        position = {str(self._partition): self.position or 0, **self._log.taken}
+        state = None if self._engine is None else self._state_of(self._engine)
+        if state is not None and self._shared is not None:
+            state = state, self._shared.state()
+        data = written(Snapshot(self._source.digest, position, state))
+        if len(data) > self.limits.state_bytes:
+            most = f"{self.limits.state_bytes:,} bytes"
+            problem = f"partition {self._partition} keeps more than {most} (state.bytes) at row {self.position}"
+            raise AppFailedError(f"{problem}: a window, pattern, table or partition of the app grows without end")
+        return data
+
+    def restore(self, data: bytes) -> None:
+        """To be called once, before any row. Raises SnapshotError where the bytes are no snapshot of this app."""
+        snapshot = read(data, self._source.digest)
+        taken = dict(snapshot.position)
+        position = taken.pop(str(self._partition), None)
+        if position is None:
+            raise SnapshotError("the snapshot is of another partition")
+        if snapshot.state is not None:
+            self._restore(snapshot.state)
+        self.position = position
+        self._log.restore(taken)
+
+    def _restore(self, state: Any) -> None:
+        if self._shared is not None:
+            state, of_shared = state
+            self._shared.restore(of_shared)
+        self._restore_engine(state)
+
+    def _state_of(self, engine: StreamEngine) -> object:
+        """What of it is in the snapshot."""
+        return engine.state()
+
+    def _restore_engine(self, state: Any) -> None:
+        self._begun(0).restore(state)
+
+    def _begun(self, now: int) -> StreamEngine:
+        source = self._source
+        try:
+            if source.files and operator_files(source.app, source.terms) != source.files:
+                names = ", ".join(name for name, _ in source.files)
+                raise AppFailedError(f"{names}: changed since the app was started; start it again")
+            self._engine = engine = StreamEngine(source.app, now, dict(source.variables), source.terms)
+        except (AppTextError, OSError) as error:
+            # it could be run when it was started: a file of the operator's is gone, or is not there on this machine
+            raise AppFailedError(f"{source.name} cannot be begun: {error}") from error
+        for stream in self._told_streams():
+            self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
+            engine.listen(stream, self._listener(stream))
+        for name in self._stored:
+            shared = self._shared if self._shared is not None and self._shared.is_table(name) else None
+            self._names[name] = CHANGE if shared is None else SHARED_CHANGE
+            engine.table(name).listen(self._table_listener(name, shared))
+        return engine
+
+    def _told_streams(self) -> tuple[str, ...]:
+        given = output_streams(self._source.app)
+        inserted = stream_names(self._source.app).inserted
+        of_regions = () if self._source.shared is None else self._source.shared.streams
+        return (*given, *(one for one in of_regions if one in inserted and one not in given))
+
+    def _listener(self, stream: str) -> RowListener:
+        if self._shared is None:
+            return lambda at, row: self._out.append((stream, at, row))
+
+        def own(at: int, row: Row) -> None:
+            # rows of other regions are there already, and no row of the stream is made of one (`check_shared`)
+            if stream != self._from_elsewhere:
+                self._out.append((stream, at, row))
+
+        return own
+
+    def _table_listener(self, table: str, shared: SharedRows | None) -> TableListener:
+        """What a stored table's rows become is among the app's rows."""
+        if shared is None:
+            return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
+
+        def reported(key: Hashable, row: Row | None) -> None:
+            order = self.busy_with or 0, len(self._out)
+            self._out.append((table, self._now, shared.reported(table, key, row, self._now, order)))
+
+        return reported
+
+    @property
+    def _now(self) -> int:
+        return 0 if self._engine is None else self._engine.now
+
+    def _given(self, offset: int) -> list[AppRow]:
+        if not self._out:
+            return []
+        label = self._source.label
+        rows = [
+            AppRow(
+                f"{label}:{self._partition}:{offset}:{number}",
+                self._source.name,
+                stream,
+                at,
+                dict(zip(self._names[stream], values, strict=True)),
+            )
+            for number, (stream, at, values) in enumerate(self._out)
+        ]
+        self._out.clear()
+        return rows
+
+
+def output_streams(app: App) -> tuple[str, ...]:
+    """Streams that the app writes to and does not read, and its sinks; where it has neither, all that it writes to."""
+    names = stream_names(app)
+    kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
+    targets = tuple(name for name in names.inserted if name not in kept)
+    sinks = app_outside(app).sink_streams
+    return tuple(name for name in targets if name not in names.read or name in sinks) or targets

@@ -1,0 +1,111 @@
+"""Makes the requests of an app's sinks, to addresses that the operator allows and to no other."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+import orjson
+
+from cep.apps.hosts.app_outside import WITH_BODY, CallSink
+from session.backoff import backoff
+from session.clock import SystemClock
+
+MOST_BYTES = 1 << 20
+"""Of a response."""
+FIRST_RETRY_SECONDS = 0.5
+
+log = logging.getLogger("cep")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    status: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """`reason`: without path and query of the address."""
+
+    reason: str
+
+
+class HttpCaller:
+    """`addresses`: origin in an app's text → where its requests go. Redirects are answers like others, and are not
+    followed; proxies and cookies of this machine are not used."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self._addresses = addresses
+        self._client: aiohttp.ClientSession | None = None
+        self._free: dict[str, asyncio.Semaphore] = {}
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        if self._client is None:
+            self._client = aiohttp.ClientSession(
+                cookie_jar=aiohttp.DummyCookieJar(), trust_env=False, connector=aiohttp.TCPConnector(limit=0)
+            )
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    async def answer(
+        self, sink: CallSink, values: Mapping[str, Any], is_fresh: Callable[[], bool]
+    ) -> HttpAnswer | NoAnswer:
+        """There is none where the host cannot be reached, is too slow or says too much; or where the request waited
+        until it was no longer fresh, and was not made."""
+        free = self._free.setdefault(sink.id, asyncio.Semaphore(sink.in_flight))
+        delays = backoff(FIRST_RETRY_SECONDS)
+        while True:
+            async with free:
+                if not is_fresh():
+                    log.warning("request not made: too old", extra={"sink": sink.id})
+                    return NoAnswer("the request was not made: it was too old")
+                try:
+                    return await self._made(sink, values)
+                except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+                    reason = call_reason(error)
+                    log.warning("request without an answer", extra={"sink": sink.id, "reason": reason})
+            if not sink.retries:
+                return NoAnswer(reason)
+            await SystemClock().sleep(next(delays))
+
+    async def _made(self, sink: CallSink, values: Mapping[str, Any]) -> HttpAnswer:
+        if self._client is None:
+            raise OSError("closed")
+        body = orjson.dumps({"event": values}) if sink.method in WITH_BODY else None
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        async with self._client.request(
+            sink.method,
+            f"{self._addresses[sink.origin]}{sink.path}",
+            headers=headers | dict(sink.headers),
+            data=body,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=sink.timeout_seconds),
+        ) as response:
+            found = b""
+            async for piece in response.content.iter_chunked(1 << 16):
+                found += piece
+                if len(found) > MOST_BYTES:
+                    raise ValueError(f"the response has more than {MOST_BYTES:,} bytes")
+            return HttpAnswer(response.status, found)
+
+
+def call_reason(error: Exception) -> str:
+    """Why there was no answer, without path and query: they may hold a secret."""
+    text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+    return re.sub(r"(https?://[^/?#\s]*)\S*", r"\1", text) or type(error).__name__

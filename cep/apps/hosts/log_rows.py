@@ -1,0 +1,76 @@
+"""What a row of an app's log is to the app: its time, and its values in each stream; what came again is left out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cep.apps.hosts.input_log import time_of
+from cep.apps.hosts.product_streams import ProductStream
+from cep.apps.parts.chunks import Row
+from streams.mirrored_rows import UnrepeatedRows, market_of
+from streams.topics import TICKS
+
+
+class LogRows:
+    """Of one partition of a log."""
+
+    def __init__(
+        self, topic: str, streams: tuple[ProductStream, ...], *, is_merged: bool, unrepeated: UnrepeatedRows | None
+    ) -> None:
+        """`streams`: those that the app reads. `unrepeated`: of no row yet, where rows of `ticks` may come again."""
+        self._topic, self._streams, self._is_merged = topic, streams, is_merged
+        self._unrepeated = unrepeated if topic == TICKS else None
+        self._taken_of: dict[str, int] = {}
+        """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
+
+    def read(
+        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None] | None = None
+    ) -> tuple[str, int, list[tuple[str, Row]]]:
+        """The topic that it came from, its time in milliseconds, and what it is in each stream. `read`: what the row is
+        in each stream of the product, as far as other apps have read it.
+
+        Raises ValueError, TypeError, AttributeError, KeyError where it is none of the log's, or came again.
+        """
+        return self._merged(row) if self._is_merged else self._plain(row, written_at, {} if read is None else read)
+
+    @property
+    def taken(self) -> dict[str, int]:
+        """How far it has come beside the log's offset: the next row of each topic in an input log, or the last sequence
+        of each market (`exchange:symbol`)."""
+        if self._unrepeated is None:
+            return self._taken_of
+        return {f"{exchange}:{symbol}": sequence for (exchange, symbol), sequence in self._unrepeated.last.items()}
+
+    def restore(self, taken: dict[str, int]) -> None:
+        if self._unrepeated is None:
+            self._taken_of = taken
+            return
+        for source, sequence in taken.items():
+            exchange, _, symbol = source.partition(":")
+            self._unrepeated.last[exchange, symbol] = sequence
+
+    def _plain(
+        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None]
+    ) -> tuple[str, int, list[tuple[str, Row]]]:
+        if self._unrepeated is not None:
+            source, sequence = market_of(row), row.get("sequence")
+            if not self._unrepeated.counts(source, sequence):
+                raise ValueError(f"row {sequence} of {source} was there before")
+        at = time_of(self._topic, row, written_at) // 1_000
+        rows = list[tuple[str, Row]]()
+        for stream in self._streams:
+            name = stream.name
+            if name not in read:
+                read[name] = stream.row_of(row)
+            values = read[name]
+            if values is not None:
+                rows.append((name, values))
+        return self._topic, at, rows
+
+    def _merged(self, row: Mapping[str, Any]) -> tuple[str, int, list[tuple[str, Row]]]:
+        topic, offset = str(row["topic"]), int(row["offset"])
+        at = int(row["time"]) // 1_000
+        rows = [(str(name), tuple(values)) for name, values in row["rows"]]
+        if offset < self._taken_of.get(topic, 0):
+            raise ValueError(f"row {offset} of {topic} was there before")
+        self._taken_of[topic] = offset + 1
+        return topic, at, rows

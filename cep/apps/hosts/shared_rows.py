@@ -1,0 +1,231 @@
+"""Rows that apps of all regions share, as they go from one region to the others: which came before, and which of two
+changes of a row of a table wins. Pure.
+
+Each region sends what its own apps wrote, and never what it was sent. Rows come at least once, each source's in their
+order, and those of several sources in any order, whenever the links between regions allow. Of a table the change with
+the greatest stamp wins, and a row that is gone leaves its stamp, so tables are equal once all regions have all changes.
+
+What comes to a region is in the app's input log (`cep.apps.hosts.input_log`): a row of the topic `shared-in` has the
+stream's or table's name, and origin, offset, number and time of the row in its own region, and its content: values by
+column, or of a table a change.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from cep.apps.hosts.app_outside import StoredTable
+from cep.apps.hosts.counted_warnings import CountedWarnings
+from cep.apps.hosts.input_log import SourceRow
+from cep.apps.hosts.shared_parts import SharedParts
+from cep.apps.hosts.stored_tables import SHARED_CHANGE, typed, typed_row
+from cep.apps.parts.chunks import Row
+from cep.apps.parts.tables import Table
+from streams.message_format import WireError, row_of
+from streams.records import Record
+from streams.topics import SHARED_IN
+
+Stamp = str
+"""Of a change: the time by the app's clock, the region, and the order among the region's changes. As a text, so that
+MongoDB says of two which is greater, too."""
+Order = tuple[int, int]
+"""By which row of its log an app gave a row, and the place among the app's rows of that; as in the row's id."""
+_TIME_DIGITS = 15
+STAMP_KEPT_MS = 2 * 86_400_000
+"""How long the stamp of a row that is gone is kept: longer than Kafka keeps a change that it would have to beat."""
+
+
+def stamp_of(time: int, region: str, order: Order) -> Stamp:
+    """`time`: milliseconds."""
+    # a blank is less than all characters of a region's name, so texts have the order of what they are made of
+    return f"{time:0{_TIME_DIGITS}d} {region} {order[0]:019d} {order[1]:010d}"
+
+
+def first_of(time: int) -> Stamp:
+    """Less than all stamps of that time (milliseconds) or later, and greater than those of before."""
+    return f"{max(0, time):0{_TIME_DIGITS}d}"
+
+
+def oldest_kept(now: int) -> Stamp:
+    """Less than the stamps that are kept of rows that are gone. `now`: milliseconds."""
+    return first_of(now - STAMP_KEPT_MS)
+
+
+def changed_before(changes: Iterable[Row], time: int) -> list[Row]:
+    """Of changes, by SHARED_CHANGE, those that an app begins with whose first row is of that time (milliseconds).
+
+    Later ones come from `shared-in` where they came. Who knew them from the start would change a row with one of the
+    past, and win: who has seen a row always does.
+    """
+    return [change for change in changes if str(change[-1]) < first_of(time)]
+
+
+def time_in(stamp: Stamp) -> int:
+    """Milliseconds. Raises ValueError where it is none."""
+    return int(stamp[:_TIME_DIGITS])
+
+
+def shared_message(row: Mapping[str, Any], session_id: str, region: str) -> bytes:
+    """A row of the topic `apps` as one of `shared`."""
+    return orjson.dumps({"session": session_id, "region": region, **row})
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReader:
+    """Rows of `shared-in` that one app takes, for its input log. `since`: where its log begins, microseconds: no row is
+    from before."""
+
+    app: str
+    parts: SharedParts
+    session_id: str
+    since: int
+    warnings: CountedWarnings
+    market_time: Callable[[int], int] = int
+
+    def row(self, record: Record) -> SourceRow | None:
+        """None where it is another app's, or of a stream of another session, or none that this version takes. Tables
+        outlive sessions, and take what an earlier one left on the way."""
+        try:
+            row = row_of(record.value)
+            name = str(row["stream"])
+            is_here = name in self.parts.names and row["app"] == self.app
+            if not is_here or (name in self.parts.streams and row["session"] != self.session_id):
+                return None
+            id_, offset, number = str(row["id"]).rsplit(":", 2)
+            origin = f"{row['region']}:{id_}", int(offset), int(number), int(row["time"])
+            content = self._content(name, row["values"])
+        except (WireError, KeyError, TypeError, ValueError, AttributeError) as error:
+            self.warnings.tell("row left out", str(error), partition=record.partition, offset=record.offset)
+            return None
+        time = self.market_time(max(self.since, record.time))
+        return SourceRow(SHARED_IN, record.partition, record.offset, time, [(name, (*origin, content))], record.key)
+
+    def _content(self, name: str, values: Mapping[str, Any]) -> Sequence[Any]:
+        columns = self.parts.streams.get(name)
+        if columns is None:
+            key, row, stamp = (values[part] for part in SHARED_CHANGE)
+            if not isinstance(key, list) or not isinstance(row, dict | None) or not isinstance(stamp, str):
+                raise ValueError(f"{name!r}: no change of a table")
+            return [key, row, stamp]
+        for column, kind in columns:
+            typed(name, column, kind, values.get(column))
+        return [values.get(column) for column, _ in columns]
+
+
+class SharedRows:
+    """What one partition of an app keeps of the rows that regions share."""
+
+    def __init__(self, region: str, parts: SharedParts) -> None:
+        self._region, self._parts = region, parts
+        self._tables = {one.table: SharedTable(one, region) for one in parts.tables}
+        self._last: dict[str, tuple[int, int, int]] = {}
+        """Origin → time, offset and number of the last row that was taken."""
+
+    def is_table(self, name: str) -> bool:
+        return name in self._tables
+
+    def fresh(self, rows: Iterable[tuple[str, Row]]) -> list[tuple[str, Row]]:
+        """Of rows of `shared-in` in an input log: the stream's row, or the table's change. Raises ValueError,
+        TypeError, KeyError where one came before, or is none."""
+        found = []
+        for name, (origin, offset, number, time, content) in rows:
+            last = self._last.get(origin, (-1, -1, -1))
+            # a log that was deleted and made again has lower offsets, and later times
+            if (offset, number) <= last[1:] and time <= last[0]:
+                raise ValueError(f"row {offset}:{number} of {origin} was there before")
+            self._last[origin] = time, offset, number
+            columns = None if self.is_table(name) else self._parts.streams[name]
+            found.append((name, tuple(content) if columns is None else self._row(name, columns, content)))
+        return found
+
+    def reported(self, table: str, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
+        """The values of a change of this region's own, by SHARED_CHANGE. `now`: milliseconds."""
+        return self._tables[table].reported(key, row, now, order)
+
+    def put(self, table: Table, name: str, change: Row) -> None:
+        """A change of another region's, or one that was kept. Raises ValueError where the table is another one by
+        now."""
+        self._tables[name].put(table, change)
+
+    def forget(self, now: int) -> None:
+        """Stamps of rows that are gone for long. To be called at the same rows wherever the log is read."""
+        for table in self._tables.values():
+            table.forget(now)
+
+    def state(self) -> object:
+        return self._last, {name: table.state() for name, table in self._tables.items()}
+
+    def restore(self, state: Any) -> None:
+        self._last, tables = state
+        for name, table in self._tables.items():
+            table.restore(tables[name])
+
+    @staticmethod
+    def _row(name: str, columns: Iterable[tuple[str, Any]], content: Sequence[Any]) -> Row:
+        pairs = zip(columns, content, strict=True)
+        return tuple(typed(name, column, kind, value) for (column, kind), value in pairs)
+
+
+class SharedTable:
+    """The stamps of a table's rows, by their keys in the table, and of those that are gone. A row without a primary key
+    has its number, and one of another region this region's name as well."""
+
+    def __init__(self, stored: StoredTable, region: str) -> None:
+        self._stored, self._region = stored, region
+        self._stamps: dict[Hashable, Stamp] = {}
+        self._gone: dict[Hashable, Stamp] = {}
+        """Those of rows that are gone, about in their order."""
+
+    def reported(self, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
+        last = self._stamps.get(key)
+        # who has seen a row is not beaten by it because of a clock
+        time = now if last is None else max(now, time_in(last) + 1)
+        stamp = stamp_of(time, self._region, order)
+        self._note(key, stamp, is_gone=row is None)
+        names = (name for name, _ in self._stored.columns)
+        return self._shared_key(key), None if row is None else dict(zip(names, row, strict=True)), stamp
+
+    def put(self, table: Table, change: Row) -> None:
+        key, values, stamp = change
+        row = None if values is None else typed_row(self._stored, values)
+        own = self._own_key(table, key)
+        if str(stamp) > self._stamps.get(own, ""):
+            time_in(stamp)
+            table.put(own, row)
+            self._note(own, str(stamp), is_gone=row is None)
+
+    def forget(self, now: int) -> None:
+        while self._gone:
+            key, stamp = next(iter(self._gone.items()))
+            if stamp > oldest_kept(now):
+                return
+            del self._gone[key], self._stamps[key]
+
+    def state(self) -> object:
+        return self._stamps, self._gone
+
+    def restore(self, state: Any) -> None:
+        self._stamps, self._gone = state
+
+    def _note(self, key: Hashable, stamp: Stamp, *, is_gone: bool) -> None:
+        self._stamps[key] = stamp
+        self._gone.pop(key, None)
+        if is_gone:
+            self._gone[key] = stamp
+
+    def _shared_key(self, key: Hashable) -> list[Any]:
+        return list(key) if isinstance(key, tuple) else [self._region, key]
+
+    def _own_key(self, table: Table, key: Sequence[Any]) -> Hashable:
+        """Raises ValueError."""
+        if table.key_columns:
+            if len(key) != len(table.key_columns):
+                raise ValueError(f"{self._stored.table!r} is kept with another key: give the table another collection")
+            pairs = zip(table.key_columns, key, strict=True)
+            return tuple(typed(self._stored.table, one.name, one.type, value) for one, value in pairs)
+        region, number = key
+        if not isinstance(region, str) or not isinstance(number, int):
+            raise ValueError(f"{self._stored.table!r} is kept with a key: give the table another collection")
+        return number if region == self._region else (region, number)

@@ -1,0 +1,71 @@
+"""Where an app meets the outside: sinks, sources and stores, in both spellings."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cep.apps.language.app_tree import Annotation, AnnotationItem, App, StreamDefinition, TableDefinition
+from cep.apps.language.expression_tree import Place
+
+KINDS = ("sink", "source", "store")
+
+
+@dataclass(frozen=True, slots=True)
+class AppEnd:
+    """`kind`: sink, source or store; `type`: such as http-call; empty where the text names none. `options`: all others,
+    by name; those of `@map(…)` begin with `map.`."""
+
+    at: Place
+    name: str
+    kind: str
+    type: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.type} of {self.name}".replace("  ", " ")
+
+
+def app_ends(app: App) -> Iterator[AppEnd]:
+    """In the order of the text."""
+    for definition in app.definitions:
+        if not isinstance(definition, StreamDefinition | TableDefinition):
+            continue
+        for annotation in definition.annotations:
+            if annotation.name.lower() in KINDS:
+                yield _end(annotation.at, definition.name, annotation.name.lower(), _options(annotation))
+        if isinstance(definition, TableDefinition):
+            if definition.properties or definition.scope is not None:
+                yield _end(definition.at, definition.name, "store", dict(_named(definition.properties)))
+        elif definition.role != "stream":
+            yield _end(definition.at, definition.name, definition.role.split()[0], dict(_named(definition.properties)))
+
+
+def error_action(definition: StreamDefinition) -> tuple[Place, str] | None:
+    """What `@OnError` says of a stream, in small letters, and where; None where it says nothing."""
+    for annotation in definition.annotations:
+        if annotation.name.lower() == "onerror":
+            action = next(
+                (item.value.lower() for item in annotation.items if (item.key or "action") == "action"), "log"
+            )
+            return annotation.at, action
+    return None
+
+
+def has_sink(definition: StreamDefinition) -> bool:
+    return "sink" in definition.role or any(one.name.lower() == "sink" for one in definition.annotations)
+
+
+def _end(at: Place, name: str, kind: str, options: dict[str, str]) -> AppEnd:
+    type_ = options.pop("type", "") or options.pop("store.type", "")
+    return AppEnd(at, name, kind, type_, options)
+
+
+def _options(annotation: Annotation) -> dict[str, str]:
+    """With those of the annotations in it, each below the annotation's name."""
+    options = dict(_named(annotation.items))
+    for inner in annotation.annotations:
+        options |= {f"{inner.name.lower()}.{key}": value for key, value in _options(inner).items()}
+    return options
+
+
+def _named(items: Iterable[AnnotationItem]) -> Iterator[tuple[str, str]]:
+    return ((item.key or "", item.value) for item in items)

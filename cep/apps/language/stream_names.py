@@ -1,0 +1,61 @@
+"""The streams that an app's text reads and writes by name."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+
+from cep.apps.language.app_tree import (
+    AggregationDefinition,
+    App,
+    DeleteFrom,
+    InsertInto,
+    RangeKey,
+    Return,
+    Source,
+    UpdateTable,
+    ValueKey,
+)
+from cep.apps.language.expression_tree import Place
+
+WRITES = InsertInto | DeleteFrom | UpdateTable | Return
+
+
+@dataclass(frozen=True, slots=True)
+class StreamNames:
+    """Each in the order of the text. `defined` has tables, windows, triggers and functions too."""
+
+    defined: tuple[str, ...]
+    read: dict[str, Place]
+    """With the first place where it stands, as in `inserted`."""
+    inserted: dict[str, Place]
+
+
+def stream_names(app: App) -> StreamNames:
+    """Inner streams of partitions are left out."""
+    read: dict[str, Place] = {}
+    inserted: dict[str, Place] = {}
+    aggregations = [one for one in app.definitions if isinstance(one, AggregationDefinition)]
+    for node in nodes_of((app.elements, aggregations)):
+        match node:
+            case InsertInto(target=Source(mark="") as target):
+                inserted.setdefault(target.name, target.at)
+            case Source(mark=""):
+                read.setdefault(node.name, node.at)
+            case ValueKey() | RangeKey():
+                read.setdefault(node.stream, node.at)
+            case _:
+                pass
+    return StreamNames(tuple(one.name for one in app.definitions), read, inserted)
+
+
+def nodes_of(tree: object, *, with_writes: bool = False) -> Iterator[object]:
+    """Its node and all below it in the order of the text, however deep; what an output writes to only where it is
+    asked for."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple | list):
+            waiting.extend(reversed(node))
+        elif is_dataclass(node):
+            yield node
+            if with_writes or not isinstance(node, WRITES):
+                waiting.extend(getattr(node, field.name) for field in reversed(fields(node)))

@@ -1,0 +1,207 @@
+"""Windows that slide: every event that comes enters, and others leave with it or by the clock.
+
+What leaves is an expired event, with the time of what made it leave, before the one that takes its place. Semantics
+are Siddhi 5.1's.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import cmp_to_key
+from typing import Any, ClassVar, Protocol
+
+from cep.apps.parts.app_context import PartContext, Stateful
+from cep.apps.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
+
+Key = Callable[[Row, int], Any]
+"""Of a row and its time."""
+
+
+class EventWindow(Protocol):
+    """A part of a query that keeps events. It calls the receiver that it was made with."""
+
+    def receive(self, chunk: Chunk) -> None: ...
+
+    def rows(self) -> Iterable[Event]:
+        """What is in it now, oldest first."""
+
+
+class LengthWindow(Stateful):
+    """The last `length` events."""
+
+    STATE = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
+        self._context, self._emit, self._length = context, emit, length
+        self._kept: deque[Event] = deque()
+        context.keep(self)
+
+    def receive(self, chunk: Chunk) -> None:
+        out: Chunk = []
+        for event in chunk:
+            out += self._left_for(event[2], event[1])
+        self._emit(out)
+
+    def _left_for(self, row: Row, at: int) -> Chunk:
+        kept, now = self._kept, self._context.now
+        if self._length == 0:
+            return [(CURRENT, at, row), (EXPIRED, at, row), (RESET, at, row)]
+        out: Chunk = []
+        if len(kept) == self._length:
+            out.append((EXPIRED, now, kept.popleft()[2]))
+        kept.append((EXPIRED, at, row))
+        out.append((CURRENT, at, row))
+        return out
+
+    def rows(self) -> Iterable[Event]:
+        return self._kept
+
+
+class _TimedWindow(Stateful):
+    """Keeps events for `milliseconds`, in the order of their times."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
+        self._context, self._emit, self._milliseconds = context, emit, milliseconds
+        self._kept: deque[Event] = deque()
+        context.keep(self, self._on_time)
+
+    def _on_time(self, _due: int, _what: object) -> None:
+        out = self._due()
+        if out:
+            self._emit(out)
+
+    def _due(self) -> Chunk:
+        """What has been kept long enough, with the present time and as what it was kept."""
+        kept, now = self._kept, self._context.now
+        out: Chunk = []
+        while kept and kept[0][1] + self._milliseconds <= now:
+            kind, _, row = kept.popleft()
+            out.append((kind, now, row))
+        return out
+
+    def rows(self) -> Iterable[Event]:
+        return self._kept
+
+
+class TimeWindow(_TimedWindow):
+    """The events of the last `milliseconds`, and no more than `length` of them where that is given."""
+
+    STATE = ("_kept", "_last", "is_swept")
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int, length: int | None = None) -> None:
+        super().__init__(context, emit, milliseconds)
+        self._length = length
+        self._last = -1
+        self.is_swept = False
+        """Whether it is looked at now and then, for who does not wait for every event to leave at its time."""
+
+    def sweep_later(self) -> None:
+        """From now on and until it is empty: what leaves does so with the next event, or at the next look."""
+        self.is_swept = True
+        self._context.wake_at(self._context.now + self._milliseconds)
+
+    @property
+    def row_count(self) -> int:
+        """How many rows it has, without those that wait for the next look alone."""
+        oldest = self._context.now - self._milliseconds
+        return sum(1 for _, at, _ in self._kept if at > oldest)
+
+    def _on_time(self, _due: int, _what: object) -> None:
+        super()._on_time(_due, _what)
+        if self.is_swept:
+            self.is_swept = False
+            if self._kept:
+                self.sweep_later()
+
+    def receive(self, chunk: Chunk) -> None:
+        out: Chunk = []
+        for _, at, row in chunk:
+            out += self._due()
+            if self._length is not None and len(self._kept) == self._length:
+                # a window of no events is never entered
+                out += [(EXPIRED, self._context.now, self._kept.popleft()[2])] if self._kept else []
+            if self._length != 0:
+                self._kept.append((EXPIRED, at, row))
+            out.append((CURRENT, at, row))
+            if self._last < at:
+                self._last = at
+                self._context.wake_at(at + self._milliseconds)
+        self._emit(out)
+
+
+class ExternalTimeWindow(Stateful):
+    """The events of the last `milliseconds` by an attribute of theirs. The clock moves nothing in it."""
+
+    STATE = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, time_of: Key, milliseconds: int) -> None:
+        self._emit, self._time_of, self._milliseconds = emit, time_of, milliseconds
+        self._kept: deque[Event] = deque()
+        context.keep(self)
+
+    def receive(self, chunk: Chunk) -> None:
+        kept = self._kept
+        out: Chunk = []
+        for _, at, row in chunk:
+            now = self._time_of(row, at)
+            while kept and self._time_of(kept[0][2], kept[0][1]) + self._milliseconds <= now:
+                out.append((EXPIRED, now, kept.popleft()[2]))
+            kept.append((EXPIRED, at, row))
+            out.append((CURRENT, at, row))
+        self._emit(out)
+
+    def rows(self) -> Iterable[Event]:
+        return self._kept
+
+
+class SortWindow(Stateful):
+    """The first `length` events in an order by attributes; the last of them leaves after the one that came."""
+
+    STATE = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, length: int, orders: list[tuple[Key, bool]]) -> None:
+        """`orders`: key and whether it is descending, the most important first."""
+        self._context, self._emit, self._length, self._orders = context, emit, length, orders
+        self._kept: list[Event] = []
+        context.keep(self)
+
+    def receive(self, chunk: Chunk) -> None:
+        out: Chunk = []
+        for _, at, row in chunk:
+            out.append((CURRENT, at, row))
+            self._kept.append((EXPIRED, at, row))
+            if len(self._kept) > self._length:
+                self._kept.sort(key=cmp_to_key(self._compared))
+                out.append((EXPIRED, self._context.now, self._kept.pop()[2]))
+        self._emit(out)
+
+    def _compared(self, left: Event, right: Event) -> int:
+        for key, is_descending in self._orders:
+            order = compared(key(left[2], left[1]), key(right[2], right[1]))
+            if order:
+                return -order if is_descending else order
+        return 0
+
+    def rows(self) -> Iterable[Event]:
+        return self._kept
+
+
+class DelayWindow(_TimedWindow):
+    """Passes every event on as it came, `milliseconds` later."""
+
+    def receive(self, chunk: Chunk) -> None:
+        out: Chunk = []
+        for _, at, row in chunk:
+            out += self._due()
+            self._kept.append((CURRENT, at, row))
+            self._context.wake_at(at + self._milliseconds)
+        if out:
+            self._emit(out)
+
+
+def compared(left: Any, right: Any) -> int:
+    """-1, 0 or 1; null comes last."""
+    if left is None or right is None:
+        return (left is None) - (right is None)
+    return int(left > right) - int(left < right)

@@ -1,0 +1,203 @@
+"""The CEP process: a real-time query from the log to opportunities, and a micro-batch query to spread windows."""
+
+import asyncio
+import logging
+import secrets
+import shutil
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TypeVar
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from cep.detection.kafka_messages import log_messages, with_partition
+from cep.detection.latest_counted import rate_sources
+from cep.detection.log_start import Checkpoint, checkpoint_of, opening_of
+from cep.detection.market_layout import Layout, layout_of
+from cep.detection.opportunity_messages import opportunity_messages
+from cep.detection.query_watch import HEARTBEAT_SECONDS, QueryHeartbeat, WatchedQuery
+from cep.detection.window_query import LOOK_BACK, start_spreads
+from cep.errors import CepCannotStartError, CepStoppedError
+from cep.spark_session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
+from session.backoff import retry_on
+from session.clock import SystemClock, wall_now
+from session.session import Session
+from streams.broker.kafka_users import spark_options
+from streams.errors import StreamError, StreamUnavailableError
+from streams.message_format import WireError, row_of
+from streams.tick_writer import TickWriter
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+from streams.topics import OPPORTUNITIES
+
+BATCH_LENGTH = "5 minutes"
+"""Offsets are written at the end of a batch: each end is a gap of 1–2 s, and a crash re-emits the rows since."""
+LOOK_SECONDS = 0.5
+DATA_LOSS = "KAFKA_DATA_LOSS"
+"""Error class of Spark's Kafka source for rows that were deleted before they were read."""
+
+Answer = TypeVar("Answer")
+
+log = logging.getLogger("cep")
+
+
+async def _at_once() -> None:
+    """The log is there already."""
+
+
+def run_cep(
+    session: Session,
+    ready: Callable[[], None],
+    log_is_there: Callable[[], Coroutine[object, object, None]] = _at_once,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
+) -> None:
+    """Runs until a query or the JVM dies. The JVM starts before `log_is_there` is awaited. `ready` is called once a
+    probe row has passed the real-time query; from then on another one and the queries' progress are written every
+    `heartbeat_seconds`.
+
+    Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint. Requests
+    to a slow Kafka are retried: on a busy machine a start takes minutes.
+    """
+    _quieten_py4j()
+    layout = _layout(session)
+    jars = connector_jars(session.home / "jars" / "spark")
+    scratch = session.home / "spark"
+    shutil.rmtree(scratch, ignore_errors=True)
+    archive = archive_options(archive_path(session.home))
+    spark = spark_session(jars, scratch, session.partitions, archive, markets=len(session.markets))
+    try:
+        asyncio.run(log_is_there())
+        checkpoint = asyncio.run(_answered(lambda: checkpoint_of(session, layout)))
+        query = start_opportunities(spark, session, layout, checkpoint)
+        asyncio.run(_supervised(spark, session, query, checkpoint, ready, heartbeat_seconds))
+    except StreamError as error:
+        raise CepStoppedError(str(error)) from error
+    except (Py4JError, ConnectionError):
+        raise CepStoppedError("Spark's JVM died") from None
+    finally:
+        stop_at_once(spark)
+
+
+def start_opportunities(
+    spark: SparkSession, session: Session, layout: Layout, checkpoint: Checkpoint
+) -> StreamingQuery:
+    """The real-time query `ticks` → `opportunities`."""
+    messages_df = log_messages(spark, session, checkpoint.opening.starting_offsets)
+    if session.partitions == 1:
+        # one partition needs no exchange between tasks, whose server would listen on all addresses without
+        # authentication
+        messages_df = messages_df.coalesce(1)
+    rates = rate_sources(session, layout)
+    opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings, rates)
+    query: StreamingQuery = (
+        opportunities_df.transform(with_partition, session.partitions)
+        .writeStream.queryName("opportunities")
+        .format("kafka")
+        .outputMode("update")
+        .options(**spark_options(session.kafka))
+        .option("topic", OPPORTUNITIES)
+        .option("checkpointLocation", str(checkpoint.folder))
+        .trigger(realTime=BATCH_LENGTH)  # type: ignore[call-overload]  # pyspark's own overloads lag behind it
+        .start()
+    )
+    return query
+
+
+def _quieten_py4j() -> None:
+    """py4j logs every callback, and a dead JVM several times; what matters reaches us as an exception."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    # some of it is on the root logger, where only the file name identifies it
+    logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
+
+
+def _layout(session: Session) -> Layout:
+    try:
+        return layout_of(session)
+    except LookupError as error:
+        raise CepCannotStartError(str(error)) from error
+
+
+async def _supervised(
+    spark: SparkSession,
+    session: Session,
+    query: StreamingQuery,
+    checkpoint: Checkpoint,
+    ready: Callable[[], None],
+    heartbeat_seconds: float,
+) -> None:
+    detecting = WatchedQuery(query, True, wall_now(), checkpoint.folder)
+    await _while_alive(query, checkpoint, lambda: probed(session))
+    ready()
+    # only now, so that it does not slow down the first opportunities
+    opening = await _while_alive(query, checkpoint, lambda: opening_of(session, LOOK_BACK))
+    spreads = start_spreads(spark, session, layout_of(session), opening)
+    watched, heartbeat = (
+        (detecting, WatchedQuery(spreads, False, wall_now())),
+        QueryHeartbeat(session, heartbeat_seconds),
+    )
+    while True:
+        _check(query, checkpoint)
+        _check(spreads, None)
+        heartbeat.send(watched)
+        await SystemClock().sleep(LOOK_SECONDS)
+
+
+async def _while_alive(
+    query: StreamingQuery, checkpoint: Checkpoint, question: Callable[[], Awaitable[Answer]]
+) -> Answer:
+    """Kafka's answer, however late, unless the query dies first. Raises CepStoppedError, StreamError."""
+    asking = asyncio.ensure_future(_answered(question))
+    try:
+        while not asking.done():
+            _check(query, checkpoint)
+            await asyncio.wait([asking], timeout=LOOK_SECONDS)
+        return asking.result()
+    finally:
+        asking.cancel()
+
+
+async def _answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
+    return await retry_on(
+        question,
+        (StreamUnavailableError,),
+        lambda error: log.warning("asking again", extra={"error": str(error)}),
+    )
+
+
+def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
+    """Raises CepStoppedError where the query is dead; a checkpoint that points at deleted rows is discarded."""
+    if query.isActive:
+        return
+    reason = str(query.exception() or "it was stopped")
+    if checkpoint is not None and DATA_LOSS in reason:
+        log.warning("rows of the log were deleted; the next start uses a new checkpoint", extra={"query": query.name})
+        checkpoint.discard()
+    raise CepStoppedError(f"query {query.name} died: {reason.splitlines()[0]}")
+
+
+async def probed(session: Session) -> None:
+    """Returns once a probe row, written to the log now, has passed the query."""
+    marker_id = secrets.token_hex(8)
+    async with TopicReader(session.kafka, (OPPORTUNITIES,), "latest") as reader:
+        writer = TopicWriter(session.kafka)
+        try:
+            base = session.bases[0]
+            TickWriter(writer, session.bases, session.partitions).marker(
+                "probe", base, marker_id, session.clock().now()
+            )
+            await writer.flush()
+        finally:
+            await writer.close()
+        async for record in reader.records():
+            if _marker_of(record.value) == marker_id:
+                return
+
+
+def _marker_of(message: bytes) -> str | None:
+    if b'"marker_id"' not in message:
+        return None
+    try:
+        return str(row_of(message).get("marker_id"))
+    except WireError:
+        return None

@@ -1,0 +1,38 @@
+"""The audit of a session with regions: all that any session has, and what regions add."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from launch.chaos.audit.books import evidence_of
+from launch.chaos.audit.log_reader import read_logs
+from launch.chaos.audit.partitions import RegionEvidence, Spell, region_violations
+from launch.chaos.fault_injector import FaultInjector
+from launch.chaos.report import AuditReport
+from launch.chaos.run import audit_session
+from launch.errors import LaunchError
+from launch.sessions.shutdown import retry_while_down
+from session.session import Session
+from store.queries.member_books import member_books
+from streams.errors import StreamError, StreamUnavailableError
+
+
+async def audit_regions(
+    session: Session, brokers: Mapping[str, str], injector: FaultInjector, cuts: Sequence[Spell]
+) -> AuditReport:
+    """Audit all regions as they are now; all links must be healed. What mirrors and members have not caught up with is
+    a violation, so that the audit is to be repeated for a while.
+
+    `session`: that of the data folder where the simulated exchanges run, `mongodb` naming each member; `brokers`:
+    region → its Kafka; `cuts` of regions during the run (`RegionInjector.cuts`). Raises LaunchError where a member or a
+    Kafka stays unavailable.
+    """
+    stops = injector.stops_of_bots()
+    report = await audit_session(session, stops)
+    copies = await retry_while_down(lambda: member_books(session.mongodb, session.database))
+    try:
+        logs = await retry_while_down(lambda: read_logs(brokers), StreamUnavailableError)
+    except StreamError as error:
+        raise LaunchError(f"the logs of the regions could not be read: {error}") from error
+    records = evidence_of(report.accounts, report.snapshot, session.markets, stops)
+    evidence = RegionEvidence(records, copies, logs, cuts, injector.slow_exchanges())
+    return replace(report, violations=(*report.violations, *region_violations(evidence)))

@@ -1,0 +1,156 @@
+"""`arbitrage app run`: stream apps on the streams of the running session, or over what was recorded."""
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from backtest.apps.recorded_log import RECORDED, KeptInput, kept_log, recorded_log
+from backtest.apps.recorded_messages import RecordedPartition, recorded_ticks
+from backtest.apps.replay import replayed_in_spark
+from backtest.detect.spark_failures import LOST, first_line
+from backtest.verify.errors import CannotVerifyError
+from backtest.verify.recorded_session import RecordedSession, open_session
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.product_streams import read_streams
+from cep.apps.resident.apps import TellEnd
+from cep.errors import CepCannotStartError
+from cep.run_log import shown_run_log
+from launch.apps.files import apps_in
+from launch.apps.region import REGION
+from launch.errors import CannotStartError, LaunchError
+from launch.sessions.app_rows import AppRows, Echo, rows_to
+from launch.sessions.live_apps import SPARK, run_live_apps
+from launch.sessions.recorded_sessions import recorded_session, region_of
+from launch.sessions.recording import build_log
+from launch.sessions.tick_set_names import named_set
+from launch.setup.data_dir import check_writable, read_session
+from launch.supervisor.ctrl_c import Stopping
+from launch.supervisor.spark_command import quiet_session, spark_log
+from store.errors import StoreError
+from streams.errors import StreamError
+from streams.topics import TICKS
+from tick_sets.errors import ImportRejectedError
+
+_REFUSALS = (CepCannotStartError, StreamError, StoreError, ImportRejectedError, CannotVerifyError, LookupError)
+
+
+@dataclass(frozen=True, slots=True)
+class AppRunOptions:
+    files: tuple[Path, ...]
+    replay: str | None = None
+    json: Path | None = None
+    seconds: float | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    terms: OperatorTerms = field(default_factory=OperatorTerms)
+
+
+def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
+    """Exit code 1 where an app failed. Raises LaunchError in one sentence."""
+    if options.json is not None:
+        check_writable(options.json)
+    if options.replay is not None and options.seconds is not None:
+        raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
+    region = _running_region(home) if options.replay is None else _recorded_region(home, options)
+    sources, failed = apps_in(options.files, options.terms, options.variables, region), set[str]()
+
+    def tell(source: AppSource, problem: str) -> None:
+        failed.add(source.label)
+        echo(f"{source.name} failed: {problem}")
+
+    try:
+        with Stopping(spark_log(home)), rows_to(options.json, echo, sources) as rows:
+            if options.replay is not None:
+                _replay(home, sources, options.replay, rows, echo, tell)
+            else:
+                run_live_apps(home, sources, options.seconds, rows, echo, tell)
+    except _REFUSALS as error:
+        raise CannotStartError(f"{str(error).rstrip('.')}.") from error
+    except LOST as error:
+        raise LaunchError(f"Spark ended the app: {first_line(str(error))}.") from error
+    for source in sources:
+        echo(f"{source.name}: {rows.summary_of(source.name)}")
+    return 1 if failed else 0
+
+
+def _running_region(home: Path) -> str | None:
+    """None without regions, and where no session runs: that is said once the texts are right."""
+    with suppress(CannotStartError):
+        return read_session(home).region
+    return None
+
+
+def _recorded_region(home: Path, options: AppRunOptions) -> str | None:
+    """The one whose log is replayed; None where the recorded session had none. Raises CannotStartError."""
+    folders = _folders(home, options.replay or "", dict(options.variables).get(REGION))
+    return next((region for region in map(region_of, folders) if region is not None), None)
+
+
+def _replay(home: Path, sources: Collection[AppSource], name: str, rows: AppRows, echo: Echo, tell: TellEnd) -> None:
+    """One after the other; `tell` says why partitions ended early."""
+    of_apps = [(source, _replayed_partitions(home, source, name)) for source in sources]
+    with shown_run_log() as log_pipe, quiet_session(home, extra=SPARK) as spark:
+        for source, partitions in of_apps:
+            if any(isinstance(one, KeptInput) for one in partitions):
+                echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
+            for message, problem in replayed_in_spark(spark, source, partitions, log_pipe):
+                if problem:
+                    tell(source, problem)
+                else:
+                    rows.add(message)
+
+
+def _replayed_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
+    partitions = recorded_partitions(home, source, name)
+    # live such an app runs in the first partition alone
+    return partitions if source.is_keyed else partitions[:1]
+
+
+def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
+    """Raises CannotStartError, CannotVerifyError, ImportRejectedError where there is no such recording."""
+    folders = _folders(home, name, dict(source.variables).get(REGION))
+    kept = [one for folder in folders for one in kept_log(source, folder / "log")]
+    if kept:
+        return kept
+    session = _named_session(folders)
+    lacking = _only_kept(source)
+    if lacking is not None:
+        raise CannotStartError(
+            f"--replay {name}: has {lacking}; they are recorded where this version of the app, with the same --var, "
+            "was run on the session while that was recorded with --record."
+        )
+    there = (TICKS,) if session is None else RECORDED
+    absent = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
+    if absent is not None:
+        raise CannotStartError(
+            f"--replay {name}: has no recorded {absent!r}; apps on `ticks` and `quotes` can be replayed, and of a "
+            "session recorded with --record those on `opportunities`, `trades`, `fills` and `rejections` too."
+        )
+    if session is None and source.is_merged:
+        raise CannotStartError(f"--replay {name}: an app with a stored table is replayed over a recorded session.")
+    if session is None:
+        return [*recorded_ticks(named_set(home, (name,)), None)]
+    return recorded_log(source, session)
+
+
+def _only_kept(source: AppSource) -> str | None:
+    """What of its rows is nowhere but in an input log that was kept while it ran."""
+    if source.outside.calls:
+        return "no responses to the app's requests"
+    if source.outside.topics:
+        return "no rows of the app's own topics"
+    return None if source.shared is None else "no rows that the app got of other regions"
+
+
+def _named_session(folders: Iterable[Path]) -> RecordedSession | None:
+    for folder in folders:
+        build_log(folder / "log")
+        return open_session(folder)
+    return None
+
+
+def _folders(home: Path, name: str, region: str | None) -> list[Path]:
+    """Those of a recorded session with that name; of one with regions that of `region`."""
+    found = (recorded_session(home, name, region), Path(name))
+    return [folder for folder in found if folder is not None and (folder / "log").is_dir()]

@@ -1,0 +1,196 @@
+"""`arbitrage backtest`: detection in Spark and the bots' own decisions on recorded ticks, with a report."""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from backtest.report.page import report_page
+from backtest.report.result_document import result_document
+from backtest.report.result_lines import result_lines
+from backtest.report.trade_files import trades_file
+from backtest.requested_backtest import RequestedBacktest, parameters_for
+from backtest.result.backtest_result import BacktestResult
+from backtest.result.quote_ages import late_words
+from backtest.run import ADDED_MS, run_backtest
+from backtest.simulate.trade_simulation import BacktestError
+from cep.errors import CepCannotStartError
+from launch.commands.options.fee_tiers import fee_tiers_of
+from launch.errors import CannotStartError, LaunchError
+from launch.sessions.tick_set_names import named_set
+from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.prerequisites import checked_java
+from launch.supervisor.backtest_progress import Progress
+from launch.supervisor.ctrl_c import Stopping
+from launch.supervisor.spark_command import quiet_session, spark_log
+from market.money import text_of
+from market.validation_messages import error_text
+from session.backtest_requests import BacktestFigures
+from tick_sets.errors import ImportRejectedError
+from tick_sets.sets.exchange_times import feed_delays
+
+Echo = Callable[[str], None]
+
+EVERY = "*"
+"""In place of an exchange's name: all exchanges that are not named."""
+
+_SAMPLES = TypeAdapter(dict[str, tuple[float, ...]])
+_FIGURES = TypeAdapter(BacktestFigures)
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestOptions:
+    """What the command line said."""
+
+    names: tuple[str, ...]
+    """Of a tick set, a folder, or files."""
+    master: str = "local[*]"
+    values: tuple[str, ...] = ()
+    """`name=value` each."""
+    fee_bps: Decimal | None = None
+    latency_ms: tuple[str, ...] = ()
+    """Milliseconds, or `exchange=milliseconds`."""
+    latency_from: Path | None = None
+    latency_from_feed: bool = False
+    fee_tiers: tuple[str, ...] = ()
+    """`exchange=volume:bps,volume:bps` each."""
+    failed_percent: float = 0.0
+    """Of orders."""
+    seed: int = 1
+    follow_settings: bool = False
+    json: Path | None = None
+    report: Path | None = None
+    trades: Path | None = None
+    progress: Path | None = None
+    figures: Path | None = None
+
+
+def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> int:
+    """Exit code 0 if the ledger of the backtest reconciles. Raises LaunchError in one sentence."""
+    _check_outputs(options)
+    checked_java()
+    with Stopping(spark_log(home)):
+        result = _result(home, options, echo)
+    result = replace(result, command=reproducing_command(options))
+    if options.json is not None:
+        write_atomically(options.json, json.dumps(result_document(result), indent=2).encode())
+    if options.report is not None:
+        write_atomically(options.report, report_page(result).encode())
+    if options.trades is not None:
+        as_json = options.trades.suffix == ".json"
+        write_atomically(options.trades, trades_file(result.trading.arbitrages, as_json=as_json))
+    if options.figures is not None:
+        write_atomically(options.figures, _FIGURES.dump_json(result.figures))
+    for line in result_lines(result):
+        echo(line)
+    echo("ledger reconciled" if result.trading.is_balanced else "LEDGER NOT RECONCILED")
+    return 0 if result.trading.is_balanced else 1
+
+
+def _check_outputs(options: BacktestOptions) -> None:
+    """Raises CannotStartError if an output cannot be written, or two name the same file."""
+    named_files: dict[Path, str] = {}
+    for option in ("json", "report", "trades", "progress", "figures"):
+        path: Path | None = getattr(options, option)
+        if path is None:
+            continue
+        check_writable(path, f"--{option}")
+        other = named_files.setdefault(path.resolve(), option)
+        if other != option:
+            raise CannotStartError(f"{path}: is named by both --{other} and --{option}; give each its own file.")
+
+
+def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
+    # the workers run this interpreter, with what is installed beside it
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        with Progress(options.progress) as progress:
+            progress("reading", 0.0)
+            request = requested_backtest(options)
+            tick_set = named_set(home, options.names)
+            parameters = parameters_for(tick_set, request)
+            for words in late_words(feed_delays(tick_set), parameters.settings.max_quote_age_ms):
+                echo(f"warning: {words}")
+            progress("starting Spark", 0.0)
+            added = () if options.report is None else ADDED_MS
+            with quiet_session(home, options.master) as spark:
+                return run_backtest(spark, tick_set, parameters, added_ms=added, watch=progress)
+    except (ImportRejectedError, CepCannotStartError, LookupError) as error:
+        # only the message of a LookupError: its str() is quoted
+        raise CannotStartError(f"{str(error.args[0]).rstrip('.')}.") from error
+    except BacktestError as error:
+        raise LaunchError(f"{error}.") from error
+
+
+def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
+    """Raises CannotStartError for a malformed `name=value` or an unreadable file of latencies."""
+    return RequestedBacktest(
+        values=dict(named(value, "--set-value") for value in options.values),
+        fee_bps=options.fee_bps,
+        latency_ms=dict(_latency(text) for text in options.latency_ms),
+        latency_samples={} if options.latency_from is None else recorded_latencies(options.latency_from),
+        latency_from_feed=options.latency_from_feed,
+        fee_tiers=fee_tiers_of(options.fee_tiers),
+        failed_share=options.failed_percent / 100,
+        seed=options.seed,
+        follow_logged_settings=options.follow_settings,
+    )
+
+
+def named(text: str, option: str) -> tuple[str, str]:
+    """Name and value of `name=value`. Raises CannotStartError."""
+    name, mark, value = text.partition("=")
+    if not (name and mark):
+        raise CannotStartError(f"{option} {text}: is not of the form name=value.")
+    return name.strip(), value.strip()
+
+
+def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
+    """Exchange (or `*`) → latency samples in milliseconds, from a JSON file. Raises CannotStartError."""
+    try:
+        samples = _SAMPLES.validate_json(path.read_bytes())
+    except OSError as error:
+        raise CannotStartError(f"{path}: cannot be read ({error.strerror}).") from error
+    except ValidationError as error:
+        raise CannotStartError(
+            f'{path}: is not a JSON object of exchanges and milliseconds, such as {{"kraken": [41.5, 60]}} '
+            f"({error_text(error, 'the document')})."
+        ) from error
+    lacking = [exchange for exchange, values in samples.items() if not values]
+    if lacking or not samples:
+        raise CannotStartError(f"{path}: has no latency{f' for {lacking[0]}' if lacking else ''}.")
+    return samples
+
+
+def reproducing_command(options: BacktestOptions) -> str:
+    """The command that reproduces this result, on any Spark master."""
+    given: list[tuple[str, str | None]] = [
+        *(("--set-value", value) for value in options.values),
+        ("--fee-bps", None if options.fee_bps is None else text_of(options.fee_bps)),
+        *(("--latency-ms", latency) for latency in options.latency_ms),
+        ("--latency-from", None if options.latency_from is None else str(options.latency_from)),
+        *(("--fee-tiers", tiers) for tiers in options.fee_tiers),
+        ("--failed-percent", f"{options.failed_percent:g}" if options.failed_percent else None),
+    ]
+    words = ["arbitrage", "backtest", *options.names]
+    for option, value in given:
+        words += [] if value is None else [option, value]
+    words += ["--latency-from-feed"] if options.latency_from_feed else []
+    words += ["--follow-settings"] if options.follow_settings else []
+    words += ["--seed", str(options.seed)]
+    words += [] if options.report is None else ["--report", options.report.name]
+    return shlex.join(words)
+
+
+def _latency(text: str) -> tuple[str, float]:
+    name, number = named(text, "--latency-ms") if "=" in text else (EVERY, text)
+    try:
+        return name, float(number)
+    except ValueError:
+        raise CannotStartError(f"--latency-ms {text}: {number!r} is not a number of milliseconds.") from None

@@ -1,0 +1,232 @@
+"""`arbitrage exchanges`: the simulated exchanges on their own, for any ccxt bot."""
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from ssl import SSLContext
+from urllib.parse import urlsplit
+
+from exchanges.errors import AccountRejectedError
+from exchanges.exchange_addresses import simulated_addresses
+from exchanges.exchange_credentials import load_credentials
+from launch.errors import CannotStartError, LaunchError, StoppedError
+from launch.setup.data_dir import check_writable, process_lock, ready_file, write_atomically
+from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from launch.supervisor.ports import claim_web_port
+from launch.supervisor.process_main import run_process
+from session.clock import wall_now
+from session.session import Session
+from session.simulated_market import DEFAULT_MARKET, MarketName
+from simulators.binance.signing_keys import ensure_signing_keys, signing_keys
+from simulators.faults.faults import FaultRejectedError
+from simulators.faults.schedule import ScheduledFault, schedule_of
+from simulators.market.chosen_market import ChosenMarket
+from simulators.market.efficient_prices import Tape
+from simulators.server import EXCHANGES, LOOPBACK, ExchangesOptions, listed_symbols, run_exchanges
+from simulators.web.account_keys import account_names
+
+_ACCOUNTS = "exchanges-alone"
+"""Separate accounts, so that no other bot trades on a session's."""
+_TLS = "exchange_tls"
+_LAST_PORT = 65_535
+_WITH_SIGNING_KEYS = "binance"
+
+Echo = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class StandaloneOptions:
+    """As on the command line; `faults` is SEED, SEED:PER_MINUTE or a file."""
+
+    port: int
+    seed: int
+    json_file: Path | None
+    only: tuple[str, ...]
+    faults: str | None
+    is_limited: bool = True
+    market: MarketName = DEFAULT_MARKET
+    accounts: int = 1
+    has_own_ports: bool = False
+    has_tls: bool = False
+    socket_seconds: float | None = None
+
+
+def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
+    """Serve until the user stops it; returns the exit code. Raises LaunchError if it cannot start or go on."""
+    names = _checked_names(options.only)
+    scheduled = _scheduled(options.faults, names)
+    if options.json_file is not None:
+        check_writable(options.json_file)
+    own_ports = _own_ports(options.port, names) if options.has_own_ports else {}
+    for port in (options.port, *own_ports.values()):
+        claim_web_port(LOOPBACK, port)
+    with process_lock(home, _ACCOUNTS):
+        tls, ca = _tls(home) if options.has_tls else (None, None)
+        served = ExchangesOptions(
+            port=options.port,
+            seed=options.seed,
+            only=names,
+            faults=scheduled,
+            folder=_ACCOUNTS,
+            is_limited=options.is_limited,
+            market=ChosenMarket(options.market),
+            accounts=options.accounts,
+            own_ports=own_ports,
+            tls=tls,
+            socket_seconds=options.socket_seconds,
+        )
+        if _WITH_SIGNING_KEYS in names:
+            ensure_signing_keys(home, account_names(_WITH_SIGNING_KEYS, options.accounts))
+        ready = partial(_announce, home, options, served, ca, echo)
+        return asyncio.run(_until_stopped(home, served, ready))
+
+
+def _tls(home: Path) -> tuple[SSLContext, Path]:
+    """What the server needs, and the CA's file."""
+    # only now: it takes a library that nothing else here needs
+    from simulators.web.certificates import ensure_certificates
+
+    certificates = ensure_certificates(home / _TLS, [_own_host(name) for name in EXCHANGES], wall_now())
+    return certificates.server_context(), certificates.ca
+
+
+def _announce(home: Path, options: StandaloneOptions, served: ExchangesOptions, ca: Path | None, echo: Echo) -> None:
+    urls = _urls(served)
+    if options.json_file is not None:
+        content = json.dumps(ccxt_settings(home, urls, served.accounts, ca), indent=2)
+        write_atomically(options.json_file, content.encode())
+    echo(f"Simulated exchanges ({', '.join(urls)}): {_url(served, LOOPBACK, served.port)}")
+    for name in served.own_ports:
+        echo(f"  {name}: {urls[name]}")
+
+
+def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) -> int:
+    """Serve the exchanges of the running session at `host`, their accounts in the data folder `home`; returns the exit
+    code."""
+    if session.exchanges_url is None:
+        raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
+    port = urlsplit(session.exchanges_url).port or 0
+    market = ChosenMarket(session.market.name, _tape(session))
+    options = ExchangesOptions(
+        port,
+        session.seed,
+        tuple(session.accounts_at),
+        is_limited=session.rate_limits,
+        market=market,
+        bases=tuple(one for one in session.bases if one not in session.standby_assets),
+        host=host,
+        named_accounts={
+            name: tuple(own for own in accounts if own != name) for name, accounts in session.accounts_at.items()
+        },
+    )
+    detects = detection_seen(session.home, host)
+    return run_process(home, "exchanges", lambda ready: run_exchanges(home, options, ready, detects))
+
+
+def detection_seen(home: Path, host: str) -> Callable[[], bool]:
+    """Whether detection is ready, which dislocations wait for. Beyond loopback it runs elsewhere and leaves no ready
+    file here; they would wait for ever, so they wait for nothing."""
+    return ready_file(home, "cep").exists if host == LOOPBACK else lambda: True
+
+
+def _tape(session: Session) -> Tape | None:
+    folder = session.market.tape_folder
+    if folder is None:
+        return None
+    # only now: without a tape this process needs no pyarrow
+    from launch.sessions.recorded_tape import tape_in
+
+    return tape_in(folder, session.bases)
+
+
+def ccxt_settings(
+    home: Path, urls: Mapping[str, str], accounts: int = 1, ca: Path | None = None
+) -> dict[str, dict[str, object]]:
+    """Per exchange the arguments of ccxt's constructor: `id`, `urls`, the keys of a funded test account, and with TLS
+    the file of the CA; those of the other accounts are in `other_accounts`. Of Binance's each has `signing_keys`, by
+    kind."""
+    settings: dict[str, dict[str, object]] = {}
+    for name, url in urls.items():
+        shared: dict[str, object] = {"id": name, "urls": {"api": simulated_addresses(name, url)}}
+        if ca is not None:
+            shared["cafile"] = str(ca)
+        first, *others = (shared | _keys(home, account) for account in account_names(name, accounts))
+        if name == _WITH_SIGNING_KEYS:
+            for one, account in zip((first, *others), account_names(name, accounts), strict=True):
+                one["signing_keys"] = _signing_keys(home, account)
+        settings[name] = first | ({"other_accounts": others} if others else {})
+    return settings
+
+
+def _signing_keys(home: Path, account: str) -> dict[str, dict[str, str]]:
+    return {kind: {"apiKey": keys.api_key, "secret": keys.secret} for kind, keys in signing_keys(home, account).items()}
+
+
+def _keys(home: Path, account: str) -> dict[str, str]:
+    keys = load_credentials(home, account)
+    named = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
+    return {name: value for name, value in named.items() if value}
+
+
+def _urls(served: ExchangesOptions) -> dict[str, str]:
+    """Where each exchange answers: at the root of its own port, or below its name."""
+    shared = _url(served, LOOPBACK, served.port)
+    urls = {name: f"{shared}/{name}" for name in served.only}
+    return urls | {name: _url(served, _resolved_host(name), port) for name, port in served.own_ports.items()}
+
+
+def _url(served: ExchangesOptions, host: str, port: int) -> str:
+    return f"{'http' if served.tls is None else 'https'}://{host}:{port}"
+
+
+def _resolved_host(name: str) -> str:
+    """Not every system resolves names below localhost."""
+    own = _own_host(name)
+    try:
+        found = socket.getaddrinfo(own, None, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError:
+        return LOOPBACK
+    return own if all(address[0] == LOOPBACK for *_, address in found) else LOOPBACK
+
+
+def _own_host(name: str) -> str:
+    return f"{name}.localhost"
+
+
+def _own_ports(port: int, names: tuple[str, ...]) -> dict[str, int]:
+    """Those after the shared one; an exchange has the same whichever others are served. Raises CannotStartError."""
+    if port + len(EXCHANGES) > _LAST_PORT:
+        raise CannotStartError(f"--port {port} leaves too few ports for an own one of each exchange.")
+    return {name: port + 1 + EXCHANGES.index(name) for name in names}
+
+
+async def _until_stopped(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> int:
+    try:
+        await unless_stopped(run_exchanges(home, options, ready), stop_event())
+    except StoppedError:
+        return 0
+    except AccountRejectedError as error:
+        raise CannotStartError(f"{error}.") from error
+    except OSError as error:
+        raise LaunchError(f"the simulated exchanges stopped: {error}.") from error
+    return 0
+
+
+def _checked_names(only: tuple[str, ...]) -> tuple[str, ...]:
+    for name in only:
+        if name not in EXCHANGES:
+            raise CannotStartError(f"--only: {name!r} is not simulated; known are {', '.join(EXCHANGES)}.")
+    return tuple(dict.fromkeys(only)) or EXCHANGES
+
+
+def _scheduled(text: str | None, names: tuple[str, ...]) -> Iterable[ScheduledFault]:
+    if text is None:
+        return ()
+    try:
+        return schedule_of(text, listed_symbols(names))
+    except FaultRejectedError as error:
+        raise CannotStartError(f"--faults: {error}") from error

@@ -1,0 +1,125 @@
+"""What stream apps may use and take: `[apps]`, `[apps.addresses]`, `[apps.brokers]`, `[apps.limits]`."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms
+from cep.apps.hosts.call_addresses import SIMULATED
+from cep.apps.hosts.kafka_addresses import SESSION
+from cep.apps.hosts.kafka_ends import is_topic, normal_servers
+from cep.apps.parts.app_limits import AppLimits
+from launch.errors import CannotStartError
+
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Bytes = Annotated[int, Field(ge=1_000_000, le=2**40)]
+SIMULATED_EXCHANGES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
+"""As the simulators name them, whose modules no command needs for its configuration."""
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[!-~]*[^/])?")
+_DEFAULT = AppLimits()
+
+
+class AppLimitConfiguration(BaseModel):
+    """Of each app and partition; an app's own `@App:limits` may say less."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    window_rows: Count = _DEFAULT.window_rows
+    partial_matches: Count = _DEFAULT.partial_matches
+    keys: Count = _DEFAULT.keys
+    table_rows: Count = _DEFAULT.table_rows
+    event_seconds: Seconds = _DEFAULT.event_seconds
+    state_bytes: Bytes = _DEFAULT.state_bytes
+    script_seconds: Seconds = _DEFAULT.script_seconds
+    script_bytes: Bytes = _DEFAULT.script_bytes
+    worker_bytes: Bytes = _DEFAULT.worker_bytes
+
+
+class BrokerConfiguration(BaseModel):
+    """A Kafka that apps may name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    """host:port, several with commas; or `session`."""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    login_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _is_a_broker(self) -> "BrokerConfiguration":
+        if self.address != SESSION and normal_servers(self.address) != self.address:
+            raise ValueError(f"{self.address!r} is no address; write host:port, several with commas, or {SESSION!r}")
+        if self.address == SESSION and self.login_file is not None:
+            raise ValueError("the session's Kafka has its own login; leave login_file out")
+        odd = next((one for one in (*self.reads, *self.writes) if not is_topic(one)), None)
+        if odd is not None:
+            raise ValueError(f"{odd!r} is no name of a topic; write each whole, without wildcards")
+        return self
+
+
+class AppsConfiguration(BaseModel):
+    """Folders are relative to the current one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    functions: Path | None = None
+    """Python files whose functions apps may name."""
+    models: Path | None = None
+    """ONNX files that apps may name."""
+    addresses: dict[str, str] = Field(default_factory=dict)
+    """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not made."""
+    may_halt: tuple[str, ...] = ()
+    """Names of apps whose rows in `Halts` take an exchange off; read where a session starts."""
+    brokers: dict[str, BrokerConfiguration] = Field(default_factory=dict)
+    """`[apps.brokers]`: which topics of a Kafka apps may read and write, by its servers in their texts; no others."""
+    limits: AppLimitConfiguration = AppLimitConfiguration()
+
+    @field_validator("addresses")
+    @classmethod
+    def _are_addresses(cls, addresses: dict[str, str]) -> dict[str, str]:
+        for origin, address in addresses.items():
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r}: write scheme and host alone, without a path or a slash at the end")
+            _check_address(origin, address)
+        return addresses
+
+    @field_validator("brokers")
+    @classmethod
+    def _are_servers(cls, brokers: dict[str, BrokerConfiguration]) -> dict[str, BrokerConfiguration]:
+        for servers in brokers:
+            if normal_servers(servers) != servers:
+                raise ValueError(f"{servers!r}: write host:port in small letters, several with commas and no spaces")
+        return brokers
+
+
+def _check_address(origin: str, address: str) -> None:
+    """Raises ValueError."""
+    if address.startswith(SIMULATED):
+        name = address.removeprefix(SIMULATED)
+        if name not in SIMULATED_EXCHANGES:
+            names = ", ".join(SIMULATED_EXCHANGES)
+            raise ValueError(f"{origin!r}: no exchange {name!r} is simulated; there are {names}")
+    elif not _ADDRESS.fullmatch(address):
+        raise ValueError(
+            f"{origin!r}: {address!r} is no address; write {SIMULATED} and an exchange, or scheme, host and path, "
+            "without a slash at the end"
+        )
+
+
+def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = ()) -> OperatorTerms:
+    """`plain_text_hosts`: of the configuration. Raises CannotStartError where a folder is missing."""
+    for name, folder in (("functions", apps.functions), ("models", apps.models)):
+        if folder is not None and not folder.is_dir():
+            raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")
+    functions, models = (None if one is None else one.resolve() for one in (apps.functions, apps.models))
+    limits = AppLimits(**apps.limits.model_dump())
+    brokers = tuple(
+        BrokerTerms(servers, **dict(one), plain_text_hosts=plain_text_hosts)
+        for servers, one in sorted(apps.brokers.items())
+    )
+    return OperatorTerms(functions, models, limits, tuple(sorted(apps.addresses.items())), brokers)

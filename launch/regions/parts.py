@@ -1,0 +1,91 @@
+"""The processes of a session with regions: those of each region, and those outside them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from launch.config.configuration import Configuration
+from launch.regions.layout import RegionLayout
+from launch.regions.network.namespaces import carrier_process, command_prefix
+from launch.regions.sessions import RegionSession
+from launch.setup.jars import mirror_classpath
+from launch.setup.login_files import OwnLogins, own_logins
+from launch.setup.login_rights import MIRROR, MIRROR_READER
+from launch.setup.prerequisites import checked_java
+from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
+from launch.supervisor.process_plan import (
+    exchanges_process,
+    kafka_process,
+    mongodb_process,
+    own_processes,
+)
+from market.decide.settings import Settings
+from session.clock import wall_now
+from session.logins import Address
+from store.server.embedded_mongod import EmbeddedMongod
+from streams.broker.mirror_maker import MirrorMaker, RegionKafka
+
+NO_PROXIES = {"no_proxy": "*", "NO_PROXY": "*"}
+MIRROR_SECONDS = 600.0
+"""How long one look waits until rows are mirrored; the supervisor looks again."""
+
+
+def outside_parts(home: Path, sessions: Sequence[RegionSession], layout: RegionLayout | None) -> list[ProcessSpec]:
+    """The simulated exchanges, and with delays what carries packets between the regions."""
+    host = urlsplit(sessions[0].session.exchanges_url or "").hostname or ""
+    exchanges = exchanges_process(home, host)
+    if layout is None:
+        return [exchanges]
+    return [carrier_process(home), replace(exchanges, after=("carrier",))]
+
+
+def region_parts(
+    one: RegionSession,
+    config: Configuration,
+    settings: Settings,
+    store: OwnLogins,
+    echo: Callable[[str], None],
+) -> list[ProcessSpec]:
+    """All of one region but its mirror. `store`: the logins of MongoDB, which all regions share. Raises
+    CannotStartError."""
+    session = one.session
+    host, _, port = one.member.rpartition(":")
+    users = store.database_users(session.database)
+    mongod = EmbeddedMongod(
+        session.home, int(port), key=store.mongodb_key, users=users, host=host, replica_set=one.replica_set
+    )
+    mongodb = mongodb_process(session, settings, mongod)
+    if one.only_votes:
+        return [mongodb]
+    services = (kafka_process(session, echo), mongodb)
+    names = tuple(part.name for part in services)
+    return [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
+
+
+def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> ProcessSpec:
+    """What copies the other regions' quotes into this region's log; each Kafka is there already."""
+    own = own_logins(one.session.home, has_regions=True)
+    target = RegionKafka(one.name, Address(one.session.kafka, own.login(MIRROR)))
+    sources = tuple(_read_from(other) for other in sessions if other.name != one.name and not other.only_votes)
+    mirror = MirrorMaker(one.session.home, mirror_classpath(one.session.home), target, sources, checked_java())
+    mirror.prepare()
+
+    async def probe() -> None:
+        await mirror.wait_ready(wall_now(), MIRROR_SECONDS)
+
+    return ProcessSpec("mirror", mirror.command(), after=("kafka",), probe=probe)
+
+
+def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> ProcessSpec:
+    """The part as it is started in the network of its region, from which nothing else is reached: so no proxy is, and
+    what sends notices to the world stays outside, where root makes the networks."""
+    if layout is None or part.name == NOTIFIER:
+        return part
+    command = (*command_prefix(layout.place(region)), *part.command)
+    return replace(part, command=command, environment=part.environment | NO_PROXIES)
+
+
+def _read_from(other: RegionSession) -> RegionKafka:
+    logins = own_logins(other.session.home, has_regions=True)
+    return RegionKafka(other.name, Address(other.session.kafka, logins.login(MIRROR_READER)))

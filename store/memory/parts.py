@@ -1,0 +1,222 @@
+"""The parts of the store in memory; every method runs without waiting, so each is one transaction."""
+
+from asyncio import Queue
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Literal
+
+from market.decide.circuit_breaker import Failure, Health, with_failure
+from market.decide.settings import Settings
+from market.money import ZERO
+from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
+from market.trade.lifecycle import Moment
+from market.trade.moving_average import (
+    AverageOrder,
+    AverageRule,
+    AverageState,
+    AverageTrade,
+    Close,
+    after_close,
+    with_order,
+)
+from market.trade.reservation_state import BalanceRow, reported_rows
+from session.audit_entry import AuditEntry
+from session.clock import Clock
+from store.port import Balances
+from store.preconditions import check_lease, in_force
+from store.settings_versions import Following, SettingsVersions, halt_entry, halted, is_enabling
+
+
+class MemoryLeases:
+    """`store.port.LeaseStore`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.kept: dict[str, Lease] = {}
+        self.is_beside_primary = True
+
+    def may_decide(self) -> bool:
+        return self.is_beside_primary
+
+    async def acquire(self, exchange: str, holder: str) -> Lease | None:
+        return self._keep(acquired(self.kept.get(exchange), exchange, holder, self._clock.now()))
+
+    async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
+        return self._keep(renewed(self.kept.get(lease.exchange), lease, self._clock.now(), used))
+
+    async def release(self, lease: Lease, used: str | None = None) -> None:
+        self._keep(released(self.kept.get(lease.exchange), lease, self._clock.now(), used))
+
+    async def set_veto(self, by: Actor, veto: Veto | None) -> None:
+        self.check(by)
+        if by.exchange is not None and by.exchange in self.kept:
+            self.kept[by.exchange] = replace(self.kept[by.exchange], veto=veto)
+
+    async def all(self) -> list[Lease]:
+        return [self.kept[exchange] for exchange in sorted(self.kept)]
+
+    def check(self, by: Actor) -> None:
+        """Raises FencedOutError where another process acts for the actor's exchange."""
+        if by.exchange is not None:
+            check_lease(self.kept.get(by.exchange), by)
+
+    def _keep(self, lease: Lease | None) -> Lease | None:
+        if lease is not None:
+            self.kept[lease.exchange] = lease
+        return lease
+
+
+class MemorySettings(SettingsVersions):
+    """`store.port.SettingsStore`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.versions: list[tuple[Settings, str]] = []
+        """Every version with who made it, oldest first."""
+        self.audited: dict[str, AuditEntry] = {}
+        """By id, what was kept of changes in the audit log."""
+        self._enabled_at: dict[str, int] = {}
+        """When an exchange was last switched on."""
+        self._watching: set[Queue[Settings]] = set()
+
+    @property
+    def newest(self) -> Settings | None:
+        return self.versions[-1][0] if self.versions else None
+
+    def in_force(self) -> Settings:
+        """Raises StoreError where there are none yet."""
+        return in_force(self.newest)
+
+    async def current(self) -> Settings | None:
+        return self.newest
+
+    async def put(self, following: Following, who: str) -> Settings | None:
+        after = following(self.newest)
+        if after is not None and after is not self.newest:
+            self._store(after, who)
+        return after
+
+    async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
+        before, after, now = self.newest, halted(self.newest, exchange), self._clock.now()
+        if before is None or after is None:
+            return None
+        if entry.entry_id in self.audited or self._enabled_at.get(exchange, now - age) > now - age:
+            return None
+        self.audited[entry.entry_id] = halt_entry(entry, before, after, now)
+        self._store(after, entry.who)
+        return after
+
+    def _store(self, after: Settings, who: str) -> None:
+        enabled = [name for name in after.enabled_exchanges if is_enabling(self.newest, after, name)]
+        self._enabled_at |= dict.fromkeys(enabled, self._clock.now())
+        self.versions.append((after, who))
+        for queue in self._watching:
+            queue.put_nowait(after)
+
+    async def watch(self) -> AsyncGenerator[Settings]:
+        queue: Queue[Settings] = Queue()
+        self._watching.add(queue)
+        try:
+            if self.newest is not None:
+                yield self.newest
+            while True:
+                yield await queue.get()
+        finally:
+            self._watching.discard(queue)
+
+
+class MemoryBalances:
+    """`store.port.BalanceStore`."""
+
+    def __init__(self, moment: Callable[[Actor], Moment]) -> None:
+        """`moment`: the server's time, for an actor that is not fenced out."""
+        self._moment = moment
+        self.kept: dict[tuple[str, str], BalanceRow] = {}
+        self._ordered_places: list[tuple[str, str]] = []  # sorted once: a backtest asks for the rows after every step
+        self._before: Balances = {}
+        self._after: Balances = {}
+
+    async def replace(
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor,
+    ) -> None:
+        self._moment(by)
+        for row in reported_rows(self.kept.values(), exchange, balances):
+            self.kept[exchange, row.currency] = row
+        if moment == "before":
+            self._before.setdefault(exchange, dict(balances))
+        elif moment == "after":
+            self._after[exchange] = dict(balances)
+
+    def book(self, row: BalanceRow) -> None:
+        """What is unexplained in `row`, to it and to the opening balances."""
+        self.kept[row.exchange, row.currency] = row.explained()
+        opening = self._before.get(row.exchange)
+        if opening is not None:
+            opening[row.currency] = opening.get(row.currency, ZERO) + row.unexplained
+
+    async def rows(self) -> list[BalanceRow]:
+        if len(self._ordered_places) != len(self.kept):
+            self._ordered_places = sorted(self.kept)
+        return [self.kept[place] for place in self._ordered_places]
+
+    async def of_session(self) -> tuple[Balances, Balances]:
+        return dict(self._before), dict(self._after)
+
+
+class MemoryHealth:
+    """`store.port.HealthStore`."""
+
+    def __init__(self, clock: Clock, settings: MemorySettings) -> None:
+        self._clock = clock
+        self._settings = settings
+        self.kept: dict[str, Health] = {}
+
+    async def record(self, exchange: str, failure: Failure) -> Health:
+        before = self.kept.get(exchange, Health(exchange))
+        self.kept[exchange] = with_failure(before, failure, self._settings.in_force(), self._clock.now())
+        return self.kept[exchange]
+
+    async def all(self) -> list[Health]:
+        return [self.kept[exchange] for exchange in sorted(self.kept)]
+
+
+class MemoryAverages:
+    """`store.port.Averages`."""
+
+    def __init__(self, moment: Callable[[Actor], Moment]) -> None:
+        """`moment`: the server's time, for an actor that is not fenced out."""
+        self._moment = moment
+        self._states: dict[tuple[str, str], AverageState] = {}
+        self._trades: dict[str, AverageTrade] = {}
+
+    async def record_close(
+        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> AverageTrade | None:
+        key = (close.exchange, close.symbol)
+        before = self._states.get(key, AverageState())
+        state, trade = after_close(before, close, rule, self._moment(by).now, with_order=with_order)
+        self._states[key] = state
+        if trade is not None:
+            self._trades[trade.trade_id] = trade
+        return trade
+
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor) -> None:
+        self._moment(by)
+        trade = self._trades.get(trade_id)
+        if trade is not None:
+            self._trades[trade_id] = with_order(trade, order)
+
+    async def unsettled(self, exchange: str) -> list[AverageTrade]:
+        return [
+            trade
+            for trade in self._trades.values()
+            if trade.exchange == exchange and trade.order is not None and not trade.order.is_settled
+        ]
+
+    async def trades(self) -> list[AverageTrade]:
+        return list(self._trades.values())

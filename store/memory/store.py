@@ -1,0 +1,284 @@
+"""The store in memory, under the contract of the MongoDB one: backtests trade on it. Nothing outlives the process."""
+
+from asyncio import Queue
+from collections import Counter
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TypeVar
+
+from market.instruments.orders import Fill
+from market.money import ZERO
+from market.prices.episodes import Episode, MarketPair, merged, missed_by_reason
+from market.prices.feed_state import FeedState
+from market.prices.opportunities import Opportunity
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, Rejection
+from market.trade.decision_record import StepRequest, step_by, step_text
+from market.trade.grants import Grant, grants_in, new_grants
+from market.trade.leases import Actor
+from market.trade.leg_lifecycle import RESUMED, unconfirmed
+from market.trade.lifecycle import Moment
+from market.trade.order_results import OrderResult
+from market.trade.reservation_state import (
+    SIDES,
+    PairRow,
+    ReservationState,
+    fill_key,
+    liquidity_key,
+    pair_key,
+)
+from session.clock import Clock, SystemClock
+from store.memory.backtests import MemoryBacktests
+from store.memory.differences import MemoryDifferences
+from store.memory.parts import (
+    MemoryAverages,
+    MemoryBalances,
+    MemoryHealth,
+    MemoryLeases,
+    MemorySettings,
+)
+from store.port import Overview
+from store.unit_of_work import Result, TradeSteps, Work
+
+Key = TypeVar("Key")
+Row = TypeVar("Row")
+
+LIQUIDITY_ROWS = 10_000
+"""How many quotes' used liquidity is remembered; a quote so many quotes old has expired."""
+
+
+class MemoryTradeStore(TradeSteps):
+    """Every method runs without waiting, so each is one transaction, and the store its unit of work. The clock is the
+    server's time."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self.settings = MemorySettings(self._clock)
+        self.leases = MemoryLeases(self._clock)
+        self.balances = MemoryBalances(self.moment)
+        self.health = MemoryHealth(self._clock, self.settings)
+        self.opportunities: dict[str, Opportunity] = {}
+        self.rejections: dict[tuple[str, ...], Rejection] = {}
+        self.episodes: dict[tuple[MarketPair, int], Episode] = {}
+        """(pair, start) → it."""
+        self.feed_states: dict[tuple[str, str], FeedState] = {}
+        self.liquidity: dict[str, Decimal] = {}
+        """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
+        self.averages = MemoryAverages(self.moment)
+        self.backtests = MemoryBacktests(self._clock)
+        self.are_steps_recorded = False
+        """Not for a backtest, which can be run again."""
+        self.steps: dict[str, list[str]] = {}
+        """Arbitrage → its steps, as the store on MongoDB keeps them."""
+        self._rejection_ids: set[str] = set()
+        self._arbitrages: dict[str, Arbitrage] = {}
+        self._pairs: dict[str, PairRow] = {}
+        self._in_flight: dict[str, str | None] = {}
+        self._open_arbitrages = 0
+        self._notional: dict[str, Decimal] = {}
+        self._day_net = (0, ZERO)
+        """Which day, and the net profit of the arbitrages that ended on it."""
+        self._reservations_open = True
+        self._fills: dict[str, Fill] = {}
+        self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.health, self.moment)
+        self._results: dict[str, OrderResult] = {}
+        """Not booked yet, by their ids."""
+        self._watching_grants: set[Queue[Grant]] = set()
+        self._watching_results: set[Queue[OrderResult]] = set()
+
+    def moment(self, by: Actor) -> Moment:
+        """Raises FencedOutError where another process acts for the actor's exchange."""
+        self.leases.check(by)
+        return Moment(self._clock.now(), by)
+
+    async def server_now(self) -> int:
+        return self._clock.now()
+
+    async def overview(self) -> Overview:
+        return Overview(
+            now=self._clock.now(),
+            reservations_open=self._reservations_open,
+            open_arbitrages=tuple(await self.open_arbitrages()),
+            resumable=tuple(await self.resumable_arbitrages()),
+            results=tuple(self._results.values()),
+            balances=tuple(await self.balances.rows()),
+            opening=(await self.balances.of_session())[0],
+            health=tuple(await self.health.all()),
+            leases=tuple(await self.leases.all()),
+        )
+
+    async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:
+        for opportunity in opportunities:
+            self.opportunities.setdefault(opportunity.opportunity_id, opportunity)
+
+    async def reject(self, rejections: Sequence[Rejection]) -> None:
+        for rejection in rejections:
+            if rejection.rejection_id not in self._rejection_ids:
+                self._rejection_ids.add(rejection.rejection_id)
+                self._count(rejection)
+
+    def _count(self, rejection: Rejection) -> None:
+        second = str(rejection.rejected_at // MICROSECONDS)
+        pair = (rejection.base, rejection.buy_exchange, rejection.sell_exchange)
+        key = (*pair, rejection.exchange, rejection.reason, second)
+        first = self.rejections.get(key)
+        self.rejections[key] = rejection if first is None else first.with_more(rejection)
+
+    async def save_episodes(self, episodes: Sequence[Episode]) -> None:
+        for episode in episodes:
+            key = (episode.pair, episode.start)
+            known = self.episodes.get(key)
+            self.episodes[key] = episode if known is None else merged(known, episode)
+
+    async def running_episodes(self, now: int) -> list[Episode]:
+        return [one for one in self.episodes.values() if one.until >= now]
+
+    async def rejected_profit(self) -> dict[str, Decimal]:
+        """Reason → missed profit, each episode once (`market.prices.episodes`)."""
+        return {reason: one.profit for reason, one in missed_by_reason(self.episodes.values()).items()}
+
+    async def rejection_counts(self) -> dict[str, int]:
+        """Reason → how many, those not stored whole included."""
+        counts: Counter[str] = Counter()
+        for rejection in self.rejections.values():
+            counts[rejection.reason] += rejection.count
+        return dict(counts)
+
+    async def in_unit_of_work(self, work: Work[Result]) -> Result:
+        return work(self)
+
+    async def resumable_arbitrages(self) -> list[Arbitrage]:
+        return [one for one in self._arbitrages.values() if one.state == "residual" and one.reason in RESUMED]
+
+    async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
+        return unconfirmed(self._arbitrages.values(), exchange, since)
+
+    async def open_arbitrages(self) -> list[Arbitrage]:
+        return [arbitrage for arbitrage in self._arbitrages.values() if arbitrage.state in OPEN_STATES]
+
+    async def session_arbitrages(self) -> list[Arbitrage]:
+        """All of them, open and ended, oldest first."""
+        return list(self._arbitrages.values())
+
+    async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
+        return self._arbitrages.get(arbitrage_id)
+
+    async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
+        return frozenset(self._arbitrages.keys() & set(opportunity_ids))
+
+    async def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
+        known = grants_in(await self.open_arbitrages())
+        async for grant in _watched(self._watching_grants, known):
+            if grant.leg.exchange == exchange:
+                yield grant
+
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
+        self.moment(by)
+        if result.result_id not in self._results:
+            self._results[result.result_id] = result
+            for queue in self._watching_results:
+                queue.put_nowait(result)
+
+    async def order_results(self, arbitrage_id: str | None = None) -> list[OrderResult]:
+        return [one for one in self._results.values() if arbitrage_id in (None, one.arbitrage_id)]
+
+    async def watch_order_results(self) -> AsyncGenerator[OrderResult]:
+        async for result in _watched(self._watching_results, self._results.values()):
+            yield result
+
+    async def stop_reservations(self) -> None:
+        self._reservations_open = False
+
+    async def reservations_open(self) -> bool:
+        return self._reservations_open
+
+    async def fills(self) -> list[Fill]:
+        return list(self._fills.values())
+
+    async def save_feed_state(self, state: FeedState) -> None:
+        self.feed_states[state.exchange, state.symbol] = state
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
+        now, known = self.moment(by).now, self._arbitrages.get(arbitrage_id)
+        if known is None:
+            return None
+        return ReservationState(now, by, known.opportunity, self.settings.newest, arbitrage=known)
+
+    def results(self, arbitrage_id: str) -> list[OrderResult]:
+        return [one for one in self._results.values() if one.arbitrage_id == arbitrage_id]
+
+    def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
+        moment = self.moment(by)
+        used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
+        return ReservationState(
+            now=moment.now,
+            by=by,
+            opportunity=opportunity,
+            settings=self.settings.newest,
+            reservations_open=self._reservations_open,
+            open_arbitrages=self._open_arbitrages,
+            notional=self._notional,
+            day_net=self._day_net[1] if self._day_net[0] == _day_of(moment.now) else ZERO,
+            paused_until={name: health.paused_until for name, health in self.health.kept.items()},
+            unexplained=tuple(name for name, health in self.health.kept.items() if health.unexplained_since),
+            arbitrage=self._arbitrages.get(opportunity.opportunity_id),
+            leases=self.leases.kept if by.exchange is not None else None,
+            pair=self._pairs.get(pair_key(opportunity), PairRow()),
+            balances=self.balances.kept,
+            liquidity=used,
+            in_flight=self._in_flight,
+            known_fills=self._fills.keys(),
+        )
+
+    def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+        for result in request.results:
+            self._results.pop(result.result_id, None)
+        arbitrage = after.arbitrage
+        if after is before or arbitrage is None:
+            return
+        if self.are_steps_recorded:
+            self.steps.setdefault(arbitrage.arbitrage_id, []).append(step_text(step_by(request, before)))
+        if after.pair is not before.pair:
+            self._pairs[pair_key(after.opportunity)] = after.pair
+        if after.day_net != before.day_net:
+            self._day_net = (_day_of(after.now), after.day_net)
+        self._open_arbitrages += after.open_arbitrages - before.open_arbitrages
+        _update(self._notional, before.notional, after.notional)
+        _update(self.balances.kept, before.balances, after.balances)
+        _update(self.liquidity, before.liquidity, after.liquidity)
+        _update(self._in_flight, before.in_flight, after.in_flight)
+        while len(self.liquidity) > LIQUIDITY_ROWS:
+            del self.liquidity[next(iter(self.liquidity))]
+        self._fills.update((fill_key(fill), fill) for fill in after.booked)
+        self._arbitrages[arbitrage.arbitrage_id] = arbitrage
+        self._notify(new_grants(before.arbitrage, arbitrage))
+
+    def _notify(self, grants: Iterable[Grant]) -> None:
+        for grant in grants:
+            for queue in self._watching_grants:
+                queue.put_nowait(grant)
+
+
+async def _watched(watching: set[Queue[Row]], known: Iterable[Row]) -> AsyncGenerator[Row]:
+    """First what is known, then whatever is put into a queue among `watching`."""
+    queue: Queue[Row] = Queue()
+    watching.add(queue)
+    try:
+        for row in list(known):
+            yield row
+        while True:
+            yield await queue.get()
+    finally:
+        watching.discard(queue)
+
+
+def _update(kept: dict[Key, Row], before: Mapping[Key, Row], after: Mapping[Key, Row]) -> None:
+    if after is not before:
+        kept.update(after)
+
+
+def _day_of(now: int) -> int:
+    return now // (86_400 * MICROSECONDS)

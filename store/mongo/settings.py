@@ -1,0 +1,118 @@
+"""The settings in force and all their versions: who changed what, when."""
+
+from collections.abc import AsyncGenerator
+from functools import partial
+
+from pymongo import ASCENDING, InsertOne, ReplaceOne
+
+from market.decide.settings import Settings
+from session.audit_entry import AuditEntry
+from store.operations.audit import audit_document
+from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
+from store.server.client import Database, Document, translated_errors
+from store.server.documents import (
+    AUDIT,
+    SETTINGS,
+    SETTINGS_ID,
+    SETTINGS_VERSIONS,
+    settings_document,
+    settings_of,
+    version_of,
+)
+from store.server.transactions import Transaction, in_transaction
+from store.settings_versions import Following, SettingsVersions, halt_entry, halted
+
+WAIT_MS = 250
+"""How often at least a watcher hears from the server: bots post nothing once it has been silent for a second."""
+
+
+class MongoSettings(SettingsVersions):
+    """Of one database; every change is one transaction."""
+
+    def __init__(self, database: Database, progress: ChangeStreamProgress | None = None) -> None:
+        self._progress = progress
+        self._database = database
+
+    async def current(self) -> Settings | None:
+        """Those in force."""
+        with translated_errors():
+            document = await self._database[SETTINGS].find_one({"_id": SETTINGS_ID})
+        return None if document is None else settings_of(document)
+
+    async def put(self, following: Following, who: str) -> Settings | None:
+        def step(transaction: Transaction) -> Settings | None:
+            current = settings_in(transaction)
+            after = following(current)
+            if after is not None and after is not current:
+                _store(transaction, current, after, who)
+            return after
+
+        return await in_transaction(self._database, step)
+
+    async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
+        def step(transaction: Transaction) -> Settings | None:
+            current = settings_in(transaction)
+            after = halted(current, exchange)
+            if current is None or after is None:
+                return None
+            now = transaction.now()
+            if transaction.find_one(AUDIT, {"_id": entry.entry_id}, {"_id": 1}) or _enabled_since(
+                transaction, exchange, now - age
+            ):
+                return None
+            transaction.write(AUDIT, [InsertOne(audit_document(halt_entry(entry, current, after, now)))])
+            _store(transaction, current, after, entry.who)
+            return after
+
+        return await in_transaction(self._database, step)
+
+    async def watch(self) -> AsyncGenerator[Settings]:
+        """Those in force, then each later version once, in order, whatever happens to the connection."""
+        seen: int | None = None
+        async with ChangeFollower(
+            self._database[SETTINGS_VERSIONS], progress=self._progress, wait_ms=WAIT_MS
+        ) as changes:
+            while True:
+                await changes.next()
+                for settings in await read_until_reachable(partial(self._later_than, seen)):
+                    seen = settings.version
+                    yield settings
+
+    async def _later_than(self, version: int | None) -> list[Settings]:
+        """Later versions, oldest first; only those in force where none is known."""
+        if version is None:
+            current = await self.current()
+            return [] if current is None else [current]
+        with translated_errors():
+            found = self._database[SETTINGS_VERSIONS].find({"_id": {"$gt": version}}).sort("_id", ASCENDING)
+            return [version_of(document).after async for document in found]
+
+
+def settings_in(transaction: Transaction) -> Settings | None:
+    """Those in force."""
+    document = transaction.find_one(SETTINGS, {"_id": SETTINGS_ID})
+    return None if document is None else settings_of(document)
+
+
+def _enabled_since(transaction: Transaction, exchange: str, since: int) -> bool:
+    """As `store.settings_versions.is_enabling`, of any version."""
+    enabling: Document = {
+        "at": {"$gt": since},
+        "before": {"$ne": None},
+        "before.enabled_exchanges": {"$ne": exchange},
+        "after.enabled_exchanges": exchange,
+    }
+    return transaction.find_one(SETTINGS_VERSIONS, enabling, {"_id": 1}) is not None
+
+
+def _store(transaction: Transaction, before: Settings | None, after: Settings, who: str) -> None:
+    document = settings_document(after)
+    transaction.write(SETTINGS, [ReplaceOne({"_id": SETTINGS_ID}, document, upsert=True)])
+    version: Document = {
+        "_id": after.version,
+        "at": transaction.now(),
+        "who": who,
+        "before": None if before is None else settings_document(before),
+        "after": document,
+    }
+    transaction.write(SETTINGS_VERSIONS, [InsertOne(version)])

@@ -1,0 +1,256 @@
+"""One transaction on MongoDB over the rows of an arbitrage: what changed is written, and nothing else, so that rows
+that were only read do not meet other transactions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pymongo import DeleteMany, InsertOne, UpdateOne
+
+from market.decide.settings import Settings
+from market.money import ZERO
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.decision_record import StepRequest, step_by, step_text
+from market.trade.grants import new_grants
+from market.trade.inflight_orders import inflight_keys
+from market.trade.leases import Actor, Lease
+from market.trade.order_results import OrderResult
+from market.trade.reservation_state import (
+    SIDES,
+    BalanceRow,
+    PairRow,
+    ReservationState,
+    fill_key,
+    liquidity_key,
+    pair_key,
+)
+from store.mongo.batched_reads import BatchedRead, read_batch
+from store.mongo.risk_counters import counters_of, day_of
+from store.preconditions import check_lease
+from store.server.client import Document
+from store.server.documents import (
+    ARBITRAGES,
+    BALANCES,
+    CLAIMS,
+    FILLS,
+    HEALTH,
+    LEASES,
+    ORDER_RESULTS,
+    SESSION_BALANCES,
+    SESSION_CLAIM,
+    SETTINGS,
+    SETTINGS_ID,
+    STEPS,
+    amount_of,
+    amounts_document,
+    arbitrage_document,
+    arbitrage_of,
+    balance_of,
+    date_of,
+    fill_document,
+    integer_of,
+    lease_of,
+    order_result_of,
+    settings_of,
+    step_document,
+    stored_amount,
+    text_or_none,
+)
+from store.server.field_updates import field_update
+from store.server.transactions import Transaction
+
+PAIR, LIQUIDITY, FLIGHT = "pair|", "liquidity|", "flight|"
+"""Prefixes of the claims."""
+
+
+class MongoUnitOfWork:
+    """`store.unit_of_work.UnitOfWork` in one transaction."""
+
+    def __init__(self, transaction: Transaction, session_id: str) -> None:
+        self._transaction = transaction
+        self._session_id = session_id
+        self._settings: Settings | None = None
+        self._stored: Document | None = None
+        """The arbitrage's document, with what the store adds to it."""
+        self._leases: dict[str, Lease] | None = None
+        self._is_begun = False
+        self._begun: ReservationState | None = None
+        self._results: list[Document] = []
+
+    def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
+        reads = [BatchedRead(ORDER_RESULTS, {"arbitrage_id": arbitrage_id}), *_first_reads(arbitrage_id, by)]
+        now, (self._results, *found) = read_batch(self._transaction, reads)
+        self._begin_with(now, found, by)
+        return self._begun
+
+    def results(self, arbitrage_id: str) -> list[OrderResult]:
+        in_order = sorted(self._results, key=lambda document: (integer_of(document["at"]), str(document["_id"])))
+        return [order_result_of(document) for document in in_order if document["arbitrage_id"] == arbitrage_id]
+
+    def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
+        first = [] if self._is_begun else _first_reads(opportunity.opportunity_id, by)
+        now, found = read_batch(self._transaction, [*first, *_row_reads(opportunity, fill_keys)])
+        if first:
+            self._begin_with(now, found[: len(first)], by)
+        claimed, balances, health, fills = found[len(first) :]
+        claims = {str(document["_id"]): document for document in claimed}
+        counters = counters_of(claims.get(SESSION_CLAIM), now, self._session_id)
+        pair = claims.get(PAIR + pair_key(opportunity), {})
+        begun = self._begun
+        return ReservationState(
+            now=now,
+            by=by,
+            opportunity=opportunity,
+            settings=self._settings,
+            reservations_open=counters.reservations_open,
+            open_arbitrages=counters.open_arbitrages,
+            notional=counters.notional,
+            day_net=counters.day_net,
+            paused_until={str(document["_id"]): integer_of(document["paused_until"]) for document in health},
+            unexplained=tuple(str(document["_id"]) for document in health if document.get("unexplained_since")),
+            arbitrage=None if begun is None else begun.arbitrage,
+            leases=self._leases,
+            pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
+            balances={(row.exchange, row.currency): row for row in map(balance_of, balances)},
+            liquidity={
+                key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
+                for key in (liquidity_key(opportunity, side) for side in SIDES)
+            },
+            in_flight=_holders(claims, FLIGHT, inflight_keys(opportunity)),
+            known_fills=frozenset(str(document["_id"]) for document in fills),
+        )
+
+    def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+        if request.results:
+            booked = [result.result_id for result in request.results]
+            self._transaction.write(ORDER_RESULTS, [DeleteMany({"_id": {"$in": booked}})])
+        if after is before or after.arbitrage is None:
+            return
+        document = self._document(after, after.arbitrage)
+        self._write_arbitrage(document)
+        text, grants = step_text(step_by(request, before)), new_grants(before.arbitrage, after.arbitrage)
+        step = step_document(document["_id"], integer_of(document["revision"]), text, grants)
+        self._transaction.write(STEPS, [InsertOne(step)])
+        self._transaction.write(BALANCES, _changed_balances(before, after))
+        self._transaction.write(CLAIMS, _changed_claims(before, after))
+        self._transaction.write(FILLS, self._ledger_entries(document, after, after.arbitrage))
+
+    def _begin_with(self, now: int, found: Sequence[list[Document]], by: Actor) -> None:
+        """`found`: what `_first_reads` found."""
+        arbitrages, settings, *leases = found
+        if by.exchange is not None:
+            self._leases = {lease.exchange: lease for lease in map(lease_of, leases[0])}
+            check_lease(self._leases.get(by.exchange), by)
+        in_force = _only(settings)
+        self._is_begun, self._stored = True, _only(arbitrages)
+        self._settings = None if in_force is None else settings_of(in_force)
+        if self._stored is not None:
+            arbitrage = arbitrage_of(self._stored)
+            self._begun = ReservationState(now, by, arbitrage.opportunity, self._settings, arbitrage=arbitrage)
+
+    def _document(self, after: ReservationState, arbitrage: Arbitrage) -> Document:
+        """The session that it began in stays: its fills belong there."""
+        stored = self._stored or {"session_id": self._session_id, "at": after.now}
+        revision = integer_of(stored.get("revision", 0)) + 1
+        own = {"session_id": stored["session_id"], "at": stored["at"], "revision": revision}
+        return arbitrage_document(arbitrage) | own
+
+    def _write_arbitrage(self, document: Document) -> None:
+        """Of one that is stored already, only what changed."""
+        if self._stored is None:
+            self._transaction.write(ARBITRAGES, [InsertOne(document)])
+        else:
+            update = UpdateOne({"_id": document["_id"]}, field_update(self._stored, document))
+            self._transaction.write(ARBITRAGES, [update])
+
+    def _ledger_entries(
+        self, document: Document, after: ReservationState, arbitrage: Arbitrage
+    ) -> list[InsertOne[Document]]:
+        booked = {fill_key(fill) for fill in after.booked}
+        entries = []
+        for leg in arbitrage.legs:
+            fills = [fill for fill in leg.fills if fill_key(fill) in booked]
+            if fills:
+                ledger = {"arbitrage_id": document["_id"], "session_id": self._session_of(document, leg)}
+                entries += [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in fills]
+        return entries
+
+    def _session_of(self, document: Document, leg: Leg) -> str:
+        """The session that the arbitrage began in; but this one for a leg that was granted after it took its exchange's
+        opening balances: an arbitrage of an earlier session that continues only now moves balances of this one."""
+        began_in = str(document["session_id"])
+        if began_in == self._session_id:
+            return began_in
+        key: Document = {"_id": f"{self._session_id}|{leg.exchange}"}
+        opening = self._transaction.find_one(SESSION_BALANCES, key, {"before_at": 1})
+        opened_at = None if opening is None else opening.get("before_at")
+        is_since = isinstance(opened_at, int) and leg.times.get("granted", 0) >= opened_at
+        return self._session_id if is_since else began_in
+
+
+def _first_reads(arbitrage_id: str, by: Actor) -> list[BatchedRead]:
+    """The arbitrage, the settings, and all leases where the actor has one: they are few."""
+    reads = [BatchedRead(ARBITRAGES, {"_id": arbitrage_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
+    return reads if by.exchange is None else [*reads, BatchedRead(LEASES, {}, without="used")]
+
+
+def _row_reads(opportunity: Opportunity, fill_keys: Iterable[str]) -> list[BatchedRead]:
+    """Claims, balances, health and fills."""
+    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in inflight_keys(opportunity))]
+    for side in SIDES:
+        keys.append(LIQUIDITY + liquidity_key(opportunity, side))
+    there = {"$in": [opportunity.buy.exchange, opportunity.sell.exchange]}
+    return [
+        BatchedRead(CLAIMS, {"_id": {"$in": keys}}),
+        BatchedRead(BALANCES, {"exchange": there}),
+        BatchedRead(HEALTH, {"_id": there}),
+        BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
+    ]
+
+
+def balance_update(row: BalanceRow) -> UpdateOne:
+    amounts = {name: stored_amount(getattr(row, name)) for name in ("free", "held", "unexplained")}
+    names = {"exchange": row.exchange, "currency": row.currency}
+    return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names}, upsert=True)
+
+
+def _holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> dict[str, str | None]:
+    """Key → the arbitrage that has it."""
+    return {key: text_or_none(claims.get(kind + key, {}).get("arbitrage_id")) for key in keys}
+
+
+def _only(documents: list[Document]) -> Document | None:
+    return documents[0] if documents else None
+
+
+def _changed_balances(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
+    return [balance_update(row) for key, row in after.balances.items() if before.balances.get(key) != row]
+
+
+def _changed_claims(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
+    changes: list[tuple[str, Document]] = []
+    counter = _changed_counter(before, after)
+    if counter:
+        changes.append((SESSION_CLAIM, counter))
+    if after.pair != before.pair:
+        pair: Document = {"arbitrage_id": after.pair.arbitrage_id, "reserved_at": after.pair.reserved_at}
+        changes.append((PAIR + pair_key(after.opportunity), pair))
+    for key, used in after.liquidity.items():
+        if used != before.liquidity.get(key):
+            changes.append((LIQUIDITY + key, {"used": stored_amount(used), "used_at": date_of(after.now)}))
+    for key, owner in after.in_flight.items():
+        if owner != before.in_flight.get(key):
+            changes.append((FLIGHT + key, {"arbitrage_id": owner}))
+    return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]
+
+
+def _changed_counter(before: ReservationState, after: ReservationState) -> Document:
+    """What is counted over all arbitrages."""
+    counter: Document = {}
+    if after.open_arbitrages != before.open_arbitrages:
+        counter["open_arbitrages"] = after.open_arbitrages
+    if after.notional != before.notional:
+        # a sum that is back at nothing is left out, so that the exchanges of old sessions do not pile up
+        counter["notional"] = amounts_document({key: sum_ for key, sum_ in after.notional.items() if sum_ != 0})
+    if after.day_net != before.day_net:
+        counter |= {"day": day_of(after.now), "day_net": stored_amount(after.day_net)}
+    return counter

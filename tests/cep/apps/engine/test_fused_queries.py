@@ -1,0 +1,223 @@
+"""The shorter way of one row through a query gives the rows that the query's parts give, from the same state."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.language.app_parser import parse_app
+from cep.apps.parts.chunks import Chunk
+
+Values = tuple[Any, ...]
+Event = tuple[int, str, Values]
+Reported = list[tuple[str, int, Any]]
+
+DEFINITIONS = """
+define stream Trades (symbol string, price double, amount long, size float, fee decimal);
+define stream Calm (symbol string, price double, amount long, size float, fee decimal);
+define table Last (symbol string, n long);
+define window Kept (symbol string, n long) length(2) output all events;
+from Kept select symbol, n, count() as there insert into FromKept;
+"""
+STREAMS = ("Out", "Next", "FromKept")
+FILTERS = (
+    "",
+    "[price > 2.0]",
+    "[not (symbol == 'A')]",
+    "[amount != 2 and price < 5.0]",
+    "[symbol is null][price > 1.0]",
+)
+WINDOWS = ("", "#window.length(1)", "#window.length(3)", "#window.time(9)", "#window.time(0)", "#window.timeBatch(7)",
+           "#window.length(2)[price > 1.0]", "#window.lengthBatch(2)", "#window.timeLength(9, 2)")  # fmt: skip
+AGGREGATES = ("count()", "sum(price)", "sum(amount)", "avg(price)", "avg(amount)", "avg(fee)", "sum(fee)", "min(price)",
+              "max(size)", "stdDev(price)", "distinctCount(symbol)", "sum(size)", "sum(price * 2.0)", "count(UUID())",
+              "sum(eventTimestamp())", "avg(currentTimeMillis())")  # fmt: skip
+PLAIN = ("symbol", "price + size", "amount * 3", "UUID()", "eventTimestamp()", "currentTimeMillis()",
+         "coalesce(price, 0.5)", "convert(amount, 'string')")  # fmt: skip
+ENDS = ("", "order by c0 limit 2", "offset 1", "output last every 2 events", "output first every 5 milliseconds",
+        "output snapshot every 6 milliseconds")  # fmt: skip
+
+
+@st.composite
+def queries(draw: st.DrawFn, source: str = "Trades", target: str = "Out") -> str:
+    named = draw(st.booleans())
+    columns = draw(st.lists(st.sampled_from(AGGREGATES + PLAIN), min_size=1, max_size=3))
+    selected = ", ".join(f"{text} as c{number}" for number, text in enumerate(columns))
+    group = draw(st.sampled_from(("", "group by symbol", "group by symbol, amount")))
+    having = draw(st.sampled_from(("", "having count() > 1", "having price > 1.5", "having not (c0 is null)")))
+    kind = draw(st.sampled_from(("", "", "", "all events", "expired events")))
+    read = f"{source}{draw(st.sampled_from(FILTERS))}{draw(st.sampled_from(WINDOWS))}"
+    end = draw(st.sampled_from(ENDS))
+    name = f"@info(name = '{target.strip('#')}') " if named else ""
+    return f"{name}from {read} select {selected} {group} {having} {end} insert {kind} into {target};\n"
+
+
+CHAIN = "from Trades#window.length(2) select symbol, price, amount, size, fee, count() as n insert into {to};\n"
+INTO = "from Trades#window.time(6) select symbol, count() as n group by symbol insert into {to};\n"
+PATTERN = (
+    "from every a = Trades[price > 2.0] -> b = Trades[{back}price < 4.0] within 12 milliseconds "
+    "select a.price as first, b.price as second, count() as n group by a.symbol {having} insert into {to};\n"
+)
+
+
+@st.composite
+def apps(draw: st.DrawFn) -> str:
+    match draw(st.integers(0, 5)):
+        case 0 | 1:
+            body = draw(queries()) + draw(queries(target="Next"))
+        case 2:
+            inner = CHAIN.format(to="#Means") + draw(queries("#Means", "Next"))
+            body = f"partition with (symbol of Trades) begin {draw(queries())} {inner} end;\n"
+        case 3:
+            having = draw(st.sampled_from(("", "having n > 1")))
+            body = (
+                PATTERN.format(to="Out", having=having, back=draw(st.sampled_from(("", "symbol == a.symbol and "))))
+                + "from Out select first, count() as n insert into Next;\n"
+            )
+        case 4:
+            body = CHAIN.format(to="Calmer") + draw(queries("Calmer", "Next"))
+        case _:
+            body = INTO.format(to="Kept") + INTO.format(to="Last")
+            body += "from Trades[Last.symbol == symbol in Last] select symbol, UUID() as id insert into Out;\n"
+    return DEFINITIONS + body
+
+
+PRICES = st.none() | st.sampled_from((0.1, 1.5, 2.5, 3.0, 4.75, 1e17))
+ROWS = st.tuples(
+    st.sampled_from(("A", "B", "C", None)),
+    PRICES,
+    st.none() | st.integers(0, 3) | st.just(2**63 - 1),
+    PRICES,
+    st.none() | st.decimals(0, 9, places=2),
+)
+
+
+@st.composite
+def events(draw: st.DrawFn) -> list[Event]:
+    """Times go on, stand still, and at times go back."""
+    at, out = 5, list[Event]()
+    for row, step in draw(st.lists(st.tuples(ROWS, st.integers(-2, 6)), min_size=1, max_size=30)):
+        at = max(0, at + step)
+        out.append((at, "Trades", row))
+    return out
+
+
+def _watched(app: str, reported: Reported, *, is_fused: bool) -> StreamEngine:
+    engine = StreamEngine(parse_app(app), is_fused=is_fused)
+
+    def of_stream(stream: str) -> Callable[[int, Values], None]:
+        return lambda at, row: reported.append((stream, at, row))
+
+    def of_query(name: str) -> Callable[[Chunk], None]:
+        return lambda chunk: reported.extend((name, at, (int(kind), row)) for kind, at, row in chunk)
+
+    for stream in STREAMS:
+        if f"into {stream};" in app:
+            engine.listen(stream, of_stream(stream))
+            engine.listen_to_query(stream, of_query(stream))
+    return engine
+
+
+def _rows(app: str, log: list[Event], cuts: dict[int, bool], *, is_fused: bool) -> Reported:
+    """`cuts`: before which rows the app goes on from its state, and whether fused from there on."""
+    reported: Reported = []
+    engine = _watched(app, reported, is_fused=is_fused)
+    for number, (at, stream, row) in enumerate(log):
+        if number in cuts:
+            state = engine.state()
+            engine = _watched(app, reported, is_fused=cuts[number])
+            engine.restore(state)
+        engine.send(stream, at, row)
+    return reported
+
+
+@settings(max_examples=200)
+@given(apps(), events(), st.dictionaries(st.integers(0, 30), st.booleans(), max_size=4))
+def test_a_query_gives_the_same_rows_either_way_and_cut_anywhere(
+    app: str, log: list[Event], cuts: dict[int, bool]
+) -> None:
+    by_parts = _rows(app, log, {}, is_fused=False)
+    # as text, since equal numbers may differ: 2 and 2.0, and their zeros
+    assert repr(_rows(app, log, {}, is_fused=True)) == repr(by_parts)
+    assert repr(_rows(app, log, cuts, is_fused=True)) == repr(by_parts)
+
+
+def _source(query: str) -> str | None:
+    """The Python of the shorter way."""
+    engine = StreamEngine(parse_app(f"define stream T (a string, b double, c long); {query}"))
+    return next((source for _, source in engine.generated()), None)
+
+
+def test_what_a_row_does_in_a_query_can_be_read() -> None:
+    query = "from T[b > 1.0]#window.length(9) select a, sum(b) as s group by a having s > 2.0 insert into Out;"
+    assert (_source(query) or "").splitlines() == [
+        "def bind(clock, window, selector, query_listeners, takers):",
+        "    kept = window.rows()",
+        "    groups, new_group = selector.by_group, selector.new_group",
+        "    def take(at, row):",
+        "        if not (not ((v1 := row[1]) is None) and v1 > 1.0): return",
+        "        kept.append((EXPIRED, at, row))",
+        "        if len(kept) > 9:",
+        "            came = row",
+        "            row = kept.popleft()[2]",
+        "            key = row[0]",
+        "            a0, = groups.get(key) or new_group(key)",
+        "            x0 = row[1]",
+        "            if x0 is not None: a0.count -= 1; a0.total -= x0",
+        "            row = came",
+        "        key = row[0]",
+        "        a0, = groups.get(key) or new_group(key)",
+        "        x0 = row[1]",
+        "        if x0 is not None: a0.count += 1; a0.total += x0",
+        "        aggregated0 = (a0.total if a0.count else None)",
+        "        out = (row[0], aggregated0, )",
+        "        if not (not ((v1 := out[1]) is None) and v1 > 2.0): return",
+        "        for taker in takers: taker(at, out)",
+        "    return take",
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from T#window.length(2) select a insert all events into Out;",
+        "from T#window.length(2) select a insert expired events into Out;",
+        "from T#window.length(0) select a insert into Out;",
+        "from T#window.lengthBatch(2) select a insert into Out;",
+        "from T#window.length(2)[b > 1.0] select a insert into Out;",
+        "from T#window.time(5) select sum(eventTimestamp()) as s insert into Out;",
+        "from T select a order by a limit 1 insert into Out;",
+        "from T select a output snapshot every 5 milliseconds insert into Out;",
+        "from T#window.length(1) as x join T#window.length(1) as y select x.a insert into Out;",
+    ],
+)
+def test_where_more_than_one_row_may_come_the_parts_do_it(query: str) -> None:
+    assert _source(query) is None
+
+
+def test_a_time_window_without_further_rows_is_empty_after_twice_its_length() -> None:
+    engine = StreamEngine(
+        parse_app(
+            "define stream T (a string, b double); partition with (a of T) begin "
+            "from T#window.time(10) select a, sum(b) as s insert into Out; end;"
+        )
+    )
+    for at, key in enumerate("ABAB"):
+        engine.send("T", at, (key, 1.0))
+    assert "1.0" in str(engine.state())
+    engine.advance(25)
+    assert "1.0" not in str(engine.state())
+    assert engine.due() is None
+
+
+def test_a_window_of_no_time_ends_where_a_row_is_ahead_of_the_clock() -> None:
+    app = """define stream Trades (ts long, b double);
+        from Trades#window.externalTime(ts, 5 milliseconds) select ts, b insert expired events into Ahead;
+        from Ahead#window.time(0) select b, count() as n insert into Out;"""
+    log: list[Event] = [(at, "Trades", (ts, 1.0)) for at, ts in ((1, 1000), (2, 2000), (3, 3000), (4, 3001))]
+    by_parts = _rows(app, log, {}, is_fused=False)
+    assert len(by_parts) == 2
+    assert _rows(app, log, {}, is_fused=True) == by_parts

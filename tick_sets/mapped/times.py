@@ -1,0 +1,215 @@
+"""Times of third-party files as microseconds UTC: numbers since 1970, in a known or a detected unit, or text."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from market.time_units import MICROSECONDS
+from tick_sets.rows.arrow_columns import plain_numbers, without_exponents
+from tick_sets.rows.csv_columns import whole_numbers
+from tick_sets.rows.quote_rows import reject, whole_number
+
+Unit = Literal["s", "ms", "us", "ns"]
+Fold = Literal["reject", "first", "second"]
+"""For an hour that occurs twice on the clock: its rows are rejected, or belong to the first or the second one."""
+NO_SUCH_TIME, REPEATED_TIME = "no_such_local_time", "repeated_local_time"
+Cells: TypeAlias = "pa.ChunkedArray[Any]"
+Lines: TypeAlias = npt.NDArray[np.int64]
+
+
+class TextTimes(NamedTuple):
+    """Microseconds UTC, and why a text that could be read is no one time."""
+
+    times: Cells
+    faults: "pa.StringArray"
+
+
+_MILLISECONDS, _MICROSECONDS = (10**12, 10**13), (10**15, 10**16)
+"""From 2001 to 2286: no number is a time in both units."""
+_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+_PER_SECOND: dict[Unit, int] = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_EARLIEST, _LATEST = 631_152_000, 4_102_444_800
+"""1990 and 2100, in seconds: a number outside is of another unit."""
+_DECIMALS = {"s": 6, "ms": 3, "us": 0}
+"""Digits behind the point of a number in this unit that are microseconds."""
+_NUMBER = r"^[0-9]{1,19}(\.[0-9]*)?$"
+_UTC = re.compile(r" ?(UTC|GMT)$")
+
+
+def times_by_size(path: Path, cells: Cells, lines: Lines) -> Cells:
+    """As `epoch_times`, each number in the unit that its size says: years from 1990 to 2100 are apart in all units."""
+    text = _decimal_texts(cells)
+    whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
+    found: Cells = pa.chunked_array([pa.nulls(len(cells), pa.int64())])
+    for unit, per_second in _PER_SECOND.items():
+        is_one = pc.and_(
+            pc.greater_equal(whole, pa.scalar(_EARLIEST * per_second, pa.int64())),
+            pc.less(whole, pa.scalar(_LATEST * per_second, pa.int64())),
+        )
+        found = pc.coalesce(
+            found, epoch_times(path, pc.if_else(is_one, text, pa.scalar(None, pa.string())), lines, unit)
+        )
+    is_none = np.flatnonzero(pc.and_(whole.is_valid(), found.is_null()).to_numpy())
+    if len(is_none):
+        place = int(is_none[0])
+        reject(path, int(lines[place]), f"its time {cells[place].as_py()} is in no unit since 1970 (s, ms, us, ns)")
+    return found
+
+
+def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
+    """Microseconds; what is less than one is cut off. Null where a cell is no number.
+
+    Raises ImportRejectedError for the first number of another unit.
+    """
+    text = _decimal_texts(cells)
+    whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
+    per_second = _PER_SECOND[unit]
+    _check(path, cells, whole, lines, (unit, _EARLIEST * per_second, _LATEST * per_second))
+    if unit == "ns":
+        return pc.divide(whole, pa.scalar(1_000, pa.int64()))
+    times = pc.multiply(whole, pa.scalar(MICROSECONDS // per_second, pa.int64()))
+    decimals = _DECIMALS[unit]
+    if not decimals or not pc.any(pc.match_substring(text, ".")).as_py():
+        return times
+    behind = pc.replace_substring_regex(text, r"^[0-9]+\.?", "")
+    return pc.add(times, pc.utf8_slice_codeunits(pc.utf8_rpad(behind, decimals, "0"), 0, decimals).cast(pa.int64()))
+
+
+@dataclass(slots=True)
+class Epochs:
+    """The unit of one file's times: detected from the first, the same for all."""
+
+    path: Path
+    factor: int = 0
+    """Microseconds in one unit; 0 before the first time."""
+
+    def microseconds(self, cells: Cells, lines: Lines) -> "pa.Int64Array":
+        """Null where a cell is no number. Raises ImportRejectedError."""
+        numbers = whole_numbers(cells)
+        known = numbers.fill_null(pa.scalar(0, pa.int64())).to_numpy()
+        is_known = numbers.is_valid().to_numpy()
+        for factor, (least, most) in ((1_000, _MILLISECONDS), (1, _MICROSECONDS)):
+            is_of_unit = (known >= least) & (known < most)
+            if self.factor == 0 and is_known.any() and is_of_unit[is_known][0]:
+                self.factor = factor
+            if self.factor == factor and not is_of_unit[is_known].all():
+                self._reject(int(np.flatnonzero(is_known & ~is_of_unit)[0]), known, lines)
+        if self.factor == 0 and is_known.any():
+            self._reject(int(np.flatnonzero(is_known)[0]), known, lines)
+        return pa.array(known * self.factor, pa.int64(), mask=~is_known)
+
+    def _reject(self, place: int, numbers: Lines, lines: Lines) -> None:
+        found, line = int(numbers[place]), int(lines[place])
+        unit = {1_000: "milliseconds", 1: "microseconds"}.get(self.factor)
+        if unit is None:
+            reject(self.path, line, f"its time {found} is neither in milliseconds nor in microseconds since 1970")
+        reject(
+            self.path, line, f"its time {found} is not in {unit}, in which the times before it are; cut the file there"
+        )
+
+
+@dataclass(slots=True)
+class Moments:
+    """One file's times, read one by one: their number of digits gives the unit, the same for all."""
+
+    path: Path
+    digits: int = 0
+
+    def microseconds(self, text: str, line: int) -> int | None:
+        """None for no number. Raises ImportRejectedError."""
+        number = whole_number(text)
+        if number is None:
+            return None
+        text = str(number)
+        self.digits = self.digits or len(text)
+        if len(text) not in (13, 16, 19):
+            reject(self.path, line, f"its time {text} is in no unit since 1970 that is known (ms, us or ns)")
+        if len(text) != self.digits:
+            reject(self.path, line, f"its time {text} is in another unit than those before it; cut the file there")
+        return int(text) * 10 ** (16 - len(text)) if len(text) < 19 else int(text) // 1_000
+
+
+def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: Fold = "reject") -> TextTimes:
+    """`form` as strptime has it, None: ISO 8601; `zone` of times that name none. Null where a cell is no time, or no
+    one time: where clocks are put forward local times are left out, and where they are put back each comes twice,
+    and `fold` says which of both it is."""
+    cells = pc.utf8_trim_whitespace(cells)
+    coded = cells.combine_chunks().dictionary_encode()
+    read: Callable[[str], datetime] = (
+        _of_iso if form is None else lambda text: datetime.strptime(text, form)  # noqa: DTZ007 - a zone follows
+    )
+    found = [_microseconds(str(text), read, zone, fold) for text in coded.dictionary.to_pylist()]
+    moments = pa.array([None if isinstance(one, str) else one for one in found], pa.int64())
+    faults = pa.array([one if isinstance(one, str) else None for one in found], pa.string())
+    return TextTimes(pa.chunked_array([moments.take(coded.indices)]), faults.take(coded.indices))
+
+
+def _of_iso(text: str) -> datetime:
+    """As people write it, too: `2024-05-06t07:08:09z`, `2024-05-06 07:08:09 UTC` (RFC 3339, 5.6: letters may be small).
+    Raises ValueError."""
+    return datetime.fromisoformat(_UTC.sub("Z", text.upper()))
+
+
+def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo, fold: Fold) -> int | str | None:
+    """Or the reason why it is no one time."""
+    try:
+        moment = read(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+            fault = _fault_of(moment, fold)
+            if fault is not None:
+                return fault
+            moment = moment.replace(fold=int(fold == "second"))
+        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
+
+
+def _fault_of(moment: datetime, fold: Fold) -> str | None:
+    """Python's rule (PEP 495): in a gap the offset before it is the smaller one, in a fold the larger one."""
+    before, after = (moment.replace(fold=number).utcoffset() for number in (0, 1))
+    if before is None or after is None or before == after:
+        return None
+    if before < after:
+        return NO_SUCH_TIME
+    return REPEATED_TIME if fold == "reject" else None
+
+
+def _decimal_texts(cells: Cells) -> Cells:
+    """Plain digits with or without decimals; null where a cell is none."""
+    text = without_exponents(plain_numbers(cells))
+    numbers: Cells = pc.if_else(pc.match_substring_regex(text, _NUMBER), text, pa.scalar(None, pa.string()))
+    return numbers
+
+
+def _check(
+    path: Path,
+    cells: Cells,
+    numbers: Cells,
+    lines: Lines,
+    bounds: tuple[Unit, int, int],
+) -> None:
+    unit, least, most = bounds
+    found = np.flatnonzero(_is_other(numbers, least, most))
+    if len(found):
+        place = int(found[0])
+        number = int(numbers[place].as_py())
+        others = (other for other, factor in _PER_SECOND.items() if _EARLIEST * factor <= number < _LATEST * factor)
+        hint = "".join(f"; it would be one in {_NAMES[other]}" for other in others)
+        shown = cells[place].as_py()
+        reject(path, int(lines[place]), f"its time {shown} is not in {_NAMES[unit]} since 1970{hint}")
+
+
+def _is_other(numbers: Cells, least: int, most: int) -> npt.NDArray[np.bool_]:
+    known = numbers.fill_null(pa.scalar(least, pa.int64())).to_numpy()
+    flags: npt.NDArray[np.bool_] = (known < least) | (known >= most)
+    return flags

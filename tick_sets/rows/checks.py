@@ -1,0 +1,325 @@
+"""Judges rows by whole columns as `market.prices.quotes.rejection_of` judges a quote, and as `QuoteRows` their order.
+
+Rejected rows are stored with their reason: nothing is dropped silently.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from io import StringIO
+from math import isnan
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from market.instruments.markets import Market
+from market.money import SHORT_TEXT, decimal_of
+from tick_sets.rows.arrow_columns import (
+    Flags,
+    Floats,
+    Integers,
+    MarketKey,
+    floats_of,
+    integers_of,
+    kept,
+    matching,
+    places_of_markets,
+    plain_numbers,
+    taken,
+    with_column,
+    without_exponents,
+    words_of,
+)
+from tick_sets.rows.contract_amounts import in_base
+from tick_sets.rows.csv_columns import UNREADABLE
+from tick_sets.rows.dated_rows import as_of_then
+from tick_sets.rows.import_format import OTHER_MARKET, Chunk, RejectedRow
+from tick_sets.rows.quote_rows import reject
+
+Reasons: TypeAlias = npt.NDArray[np.object_]
+
+NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
+_DOUBTFUL = f"[eE]|.{{{SHORT_TEXT + 1}}}"
+SIDES = ("bid", "bid_amount", "ask", "ask_amount")
+EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
+"""2009 and 2100: a time outside is a number in another unit, or damaged."""
+HARMLESS = ("", "backwards", "repeated", "outdated", OTHER_MARKET)
+"""Reasons that leave the quote before valid."""
+MOST_SHOWN, SHOWN = 3, 80
+"""Unreadable rows named in a message, and characters of each."""
+MAX_TEXT = 4_000
+"""Characters of a rejected row that are kept."""
+
+
+@dataclass(slots=True)
+class SeenMarket:
+    """What one file's rows of one market were so far; times in microseconds UTC."""
+
+    rows: int = 0
+    backwards: int = 0
+    first_backwards_line: int = 0
+    first_time: int = 0
+    last_time: int = 0
+    last_sequence: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+    other_rows: int = 0
+    """Rows of markets that were not requested: nothing is wrong with them."""
+    has_quote: bool = False
+    """Whether the last usable row is still valid."""
+
+    @property
+    def is_numbered(self) -> bool:
+        return self.last_sequence > 0
+
+
+class Lost(NamedTuple):
+    """A row that cannot be true, as a book that is crossed or lacks a message: the quote before it is doubtful too."""
+
+    place: int
+    """How many usable rows of its chunk and market stand before it."""
+    time: int
+
+
+class Judged(NamedTuple):
+    """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable.
+
+    `lost`: where quotes become invalid, each once.
+    """
+
+    market: MarketKey
+    rows: pa.Table
+    rejected: list[RejectedRow]
+    lost: list[Lost]
+
+
+@dataclass(slots=True)
+class UnreadableRows:
+    """How many rows of one file cannot be read, and the first of them in words."""
+
+    rows: int = 0
+    """All rows that were asked for, readable or not."""
+    other_rows: int = 0
+    """Those that were not. A line that became no row may be one of them, so it counts against the whole file."""
+    count: int = 0
+    """Of rows that were asked for."""
+    lines: int = 0
+    """That could not even become a row."""
+    first: list[str] = field(default_factory=list)
+
+    def note_lines(self, rejected: Iterable[RejectedRow]) -> None:
+        """Those that could not even become a row."""
+        for row in rejected:
+            self.lines += 1
+            self._name(row.line, f"has another form ({row.text[:SHOWN]})")
+
+    def note_rows(self, rows: pa.Table, prices: dict[str, Floats], reasons: Reasons) -> None:
+        """Those of one market with their reasons."""
+        asked_for = int((reasons != OTHER_MARKET).sum())
+        self.rows += asked_for
+        self.other_rows += len(reasons) - asked_for
+        places = np.flatnonzero(reasons == UNREADABLE).tolist()
+        for place in places[:MOST_SHOWN]:
+            cells = (
+                f"has a {name} that is no number, {str(rows[name][place])[:SHOWN]!r}"
+                for name in SIDES
+                if isnan(prices[name][place])
+            )
+            is_timed = rows["received_time"][place].is_valid
+            self._name(
+                rows["line"][place].as_py(),
+                next(cells, "has a cell that cannot be read") if is_timed else "has no time",
+            )
+        self.count += len(places)
+
+    def _name(self, line: int, why: str) -> None:
+        if len(self.first) < MOST_SHOWN:
+            self.first.append(f"line {line} {why}")
+
+    def check(self, path: Path) -> None:
+        """Raises ImportRejectedError where more than half of the rows cannot be read: the file is of another kind."""
+        of_file = self.count + self.lines, self.rows + self.lines + self.other_rows
+        for count, rows in (of_file, (self.count, self.rows)):
+            if 2 * count > rows:
+                counted = f"{count:,} of its {rows:,} rows cannot be read, so nothing of it is imported"
+                reject(path, None, f"{counted}: {'; '.join(self.first)}")
+
+
+class Judge:
+    """Checks the rows of one file, chunk by chunk."""
+
+    def __init__(self, market_of: Callable[[MarketKey], Market]) -> None:
+        """`market_of`: says what a market's amounts count, and whether it is an FX rate, whose amounts may be 0."""
+        self._market_of = market_of
+        self.seen: dict[MarketKey, SeenMarket] = {}
+        self.passed_over = 0
+        """Rows of markets that were not requested."""
+        self.unreadable = UnreadableRows()
+
+    def judged(self, chunk: Chunk) -> Iterator[Judged]:
+        """Per market that the chunk has rows of."""
+        rows, originals = as_of_then(chunk.rows.combine_chunks()).combine_chunks(), chunk.originals
+        self.passed_over += chunk.other_rows
+        self.unreadable.other_rows += chunk.other_rows
+        self.unreadable.note_lines(chunk.rejected)
+        for key, places in places_of_markets(rows):
+            market = self._market_of(key)
+            mine = in_base(rows if places is None else taken(rows, places), market)
+            seen = self.seen.setdefault(key, SeenMarket())
+            exact, prices, is_out = _numbers_of(mine)
+            reasons = _reasons(exact, prices, is_out, market.is_fx)
+            self.unreadable.note_rows(exact, prices, reasons)
+            last_time, stood = seen.last_time, seen.has_quote
+            usable = self._in_order(seen, exact, reasons)
+            lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
+            seen.has_quote = _has_quote(usable, lost, stood)
+            texts = originals if places is None else taken(originals, places)
+            is_other = reasons == OTHER_MARKET
+            seen.other_rows += int(is_other.sum())
+            rejected = list(_rejected(mine, np.where(is_other, "", reasons), texts))
+            for row in rejected:
+                seen.rejected[row.reason] = seen.rejected.get(row.reason, 0) + 1
+            for side in ("bid", "ask"):
+                exact = with_column(exact, f"{side}_price", pa.array(prices[side]))
+            yield Judged(key, kept(exact, usable), rejected, lost)
+
+    def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: Reasons) -> Flags:
+        """Marks what goes back in time or repeats a number; True for what remains."""
+        times, sequences = integers_of(rows, "received_time"), integers_of(rows, "sequence")
+        usable: Flags = reasons == ""
+        backwards = usable & (times < _max_before(times, usable, seen.last_time))
+        left = usable & ~backwards
+        repeated = left & (sequences > 0) & (sequences <= _max_before(sequences, left, seen.last_sequence))
+        if backwards.any() and repeated.any():
+            # a repeated row may lie ahead in time, and what follows it does not go back for that
+            backwards, repeated = _out_of_order(seen, times, sequences, usable)
+        reasons[backwards], reasons[repeated] = "backwards", "repeated"
+        if backwards.any() and not seen.backwards:
+            seen.first_backwards_line = int(integers_of(rows, "line")[backwards][0])
+        seen.backwards += int(backwards.sum())
+        usable &= ~backwards & ~repeated
+        _learn(seen, times[usable], sequences[usable])
+        return usable
+
+
+def _out_of_order(seen: SeenMarket, times: Integers, sequences: Integers, usable: Flags) -> tuple[Flags, Flags]:
+    """(goes back in time, repeats a number), one row after the other: each is held against those that remained."""
+    backwards, repeated = np.zeros_like(usable), np.zeros_like(usable)
+    last_time, last_sequence = seen.last_time, seen.last_sequence
+    for place in np.flatnonzero(usable).tolist():
+        time, sequence = int(times[place]), int(sequences[place])
+        if time < last_time:
+            backwards[place] = True
+        elif 0 < sequence <= last_sequence:
+            repeated[place] = True
+        else:
+            last_time, last_sequence = time, max(sequence, last_sequence)
+    return backwards, repeated
+
+
+def _lost(times: Integers, reasons: Reasons, last_time: int, has_quote: bool) -> list[Lost]:
+    """`has_quote`: does a quote stand before the first row?"""
+    usable = reasons == ""
+    is_known = (times >= _max_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
+    doubtful = np.flatnonzero(~np.isin(reasons.astype(str), HARMLESS) & is_known)
+    if not len(doubtful):
+        return []
+    before = np.cumsum(usable)
+    lost: list[Lost] = []
+    for row in doubtful.tolist():
+        place = int(before[row])
+        last_place = lost[-1].place if lost else (-1 if has_quote else 0)
+        # one is enough until there is a quote again
+        if place > last_place:
+            lost.append(Lost(place, int(times[row])))
+    return lost
+
+
+def _has_quote(usable: Flags, lost: list[Lost], stood: bool) -> bool:
+    """After the last row."""
+    count = int(usable.sum())
+    return lost[-1].place < count if lost else stood or count > 0
+
+
+def _learn(seen: SeenMarket, times: Integers, sequences: Integers) -> None:
+    if not len(times):
+        return
+    if not seen.rows:
+        seen.first_time = int(times[0])
+    seen.rows += len(times)
+    seen.last_time = int(times[-1])
+    seen.last_sequence = max(seen.last_sequence, int(sequences.max()))
+
+
+def _max_before(values: Integers, counts: Flags, start: int) -> Integers:
+    """Before each row the greatest value of those rows that count."""
+    maximum = np.maximum.accumulate(np.where(counts, values, start)) if len(values) else values
+    return np.maximum(np.concatenate(([start], maximum[:-1])), start)
+
+
+def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats], Flags]:
+    """The rows with plain digits in place of exponents, the doubles of their cells (NaN for no number), and which rows
+    have a number that money cannot be made of, since it has too many digits or is out of bounds."""
+    prices: dict[str, Floats] = {}
+    is_out = np.zeros(len(rows), dtype=np.bool_)
+    for name in SIDES:
+        cells = without_exponents(plain_numbers(words_of(rows, name)))
+        rows = with_column(rows, name, cells)
+        is_number = matching(cells, NUMBER)
+        prices[name] = floats_of(cells, is_number)
+        is_out |= is_number & _out_of_money(cells)
+    return rows, prices, is_out
+
+
+def _out_of_money(cells: "pa.StringArray") -> Flags:
+    """Which numbers `decimal_of` rejects: short ones never, those that kept their exponent always."""
+    doubtful = matching(cells, _DOUBTFUL)
+    for place in np.flatnonzero(doubtful).tolist():
+        try:
+            decimal_of(str(cells[place]))
+            doubtful[place] = False
+        except ValueError:
+            continue
+    return doubtful
+
+
+def _reasons(rows: pa.Table, prices: dict[str, Floats], is_out: Flags, is_fx: bool) -> Reasons:
+    """Per row why it must stay out, "" where nothing speaks against it; the order in time is not looked at here."""
+    times = integers_of(rows, "received_time")
+    reasons: Reasons = words_of(rows, "fault").to_numpy(zero_copy_only=False).astype(object)
+    is_empty = matching(words_of(rows, "bid"), "^$") | matching(words_of(rows, "ask"), "^$")
+    is_number = np.logical_and.reduce([~np.isnan(prices[name]) for name in SIDES])
+    is_out = is_out | (times < EARLIEST) | (times >= LATEST) | (prices["bid"] <= 0) | (prices["ask"] <= 0)
+    for name in ("bid_amount", "ask_amount"):
+        is_out |= (prices[name] < 0) if is_fx else (prices[name] <= 0)
+    for reason, fits in (
+        (UNREADABLE, rows["received_time"].is_null().to_numpy()),
+        ("empty", is_empty),
+        (UNREADABLE, ~is_number),
+        ("out_of_bounds", is_out),
+        ("crossed", prices["bid"] >= prices["ask"]),
+    ):
+        reasons[(reasons == "") & fits] = reason
+    return reasons
+
+
+def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator[RejectedRow]:
+    places = np.flatnonzero(reasons != "")
+    if not len(places):
+        return
+    lines = integers_of(rows, "line")[places]
+    texts = taken(originals, places).to_pylist()
+    for line, reason, cells in zip(lines.tolist(), reasons[places], texts, strict=True):
+        yield RejectedRow(line, str(reason), _as_written(cells)[:MAX_TEXT])
+
+
+def _as_written(cells: dict[str, object]) -> str:
+    """A row of a table, with quotes around cells that need them; the line of a format that is read line by line."""
+    words = ["" if cell is None else str(cell) for cell in cells.values()]
+    if len(words) == 1:
+        return words[0]
+    text = StringIO()
+    csv.writer(text, lineterminator="").writerow(words)
+    return text.getvalue()

@@ -1,0 +1,92 @@
+"""Rows of a tick set that is being built, put aside by day until all are there."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tick_sets.rows.arrow_columns import Integers, taken
+from tick_sets.sets.schema import SOURCE_SCHEMA
+
+FILE_BYTES = 8_000_000
+"""Tables are collected up to so many before they are written: thousands of small files are none of thousands here."""
+
+
+class DaySpool:
+    """Files of tables that were added, with a batch for each of their days; a file goes once its days were taken."""
+
+    def __init__(self, folder: Path, file_bytes: int = FILE_BYTES) -> None:
+        """`folder`: new, and gone after `tables`."""
+        self._file_bytes = file_bytes
+        self._folder = folder
+        folder.mkdir(parents=True)
+        self._places: dict[int, list[tuple[Path, int]]] = {}
+        """Day → file and number of the batch."""
+        self._rows: Counter[int] = Counter()
+        self._left: Counter[Path] = Counter()
+        """File → how many of its batches were not taken yet."""
+        self._waiting: list[tuple[pa.Table, Integers]] = []
+        self._waiting_bytes = 0
+
+    def add(self, rows: pa.Table, days: Integers) -> None:
+        """`rows` of SOURCE_SCHEMA in their source's order, `days` since 1970 of each."""
+        if not len(days):
+            return
+        table = rows.cast(SOURCE_SCHEMA)
+        self._waiting.append((table, days))
+        self._waiting_bytes += table.nbytes
+        if self._waiting_bytes >= self._file_bytes:
+            self._write()
+
+    def _write(self) -> None:
+        """What waits, as one file."""
+        if not self._waiting:
+            return
+        rows = pa.concat_tables([table for table, _ in self._waiting])
+        days = np.concatenate([some for _, some in self._waiting])
+        self._waiting, self._waiting_bytes = [], 0
+        if (np.diff(days) < 0).any():
+            order = np.argsort(days, kind="stable")
+            rows, days = taken(rows, order), days[order]
+        starts = np.flatnonzero(np.diff(days, prepend=days[:1] - 1)).tolist()
+        path = self._folder / f"{len(self._left):08}.arrow"
+        whole = rows.combine_chunks()
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SOURCE_SCHEMA) as writer:
+            for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(days)], strict=True)):
+                writer.write_table(whole.slice(start, end - start), max_chunksize=len(days))
+                day = int(days[start])
+                self._places.setdefault(day, []).append((path, number))
+                self._rows[day] += end - start
+                self._left[path] += 1
+
+    def tables(self, most_rows: int) -> Iterator[tuple[int, pa.Table]]:
+        """(first day, rows) in the order of days: days of few rows together, up to so many; one with more alone."""
+        self._write()
+        group: list[int] = []
+        rows = 0
+        for day in sorted(self._places):
+            if group and rows + self._rows[day] > most_rows:
+                yield group[0], self._taken(group)
+                group, rows = [], 0
+            group.append(day)
+            rows += self._rows[day]
+        if group:
+            yield group[0], self._taken(group)
+        self._folder.rmdir()
+
+    def _taken(self, days: list[int]) -> pa.Table:
+        """One file open at a time, however many there are; rows of one day in the order in which they were added."""
+        numbers: dict[Path, list[int]] = {}
+        for path, number in (place for day in days for place in self._places.pop(day)):
+            numbers.setdefault(path, []).append(number)
+        batches: list[pa.RecordBatch] = []
+        for path in sorted(numbers):
+            # what was mapped stays readable when its file is closed, and gone
+            with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
+                batches += [file.get_batch(number) for number in numbers[path]]
+            self._left[path] -= len(numbers[path])
+            if not self._left[path]:
+                path.unlink()
+        return pa.Table.from_batches(batches, SOURCE_SCHEMA)

@@ -1,0 +1,29 @@
+"""The page Bots & thresholds: kill switch, assets, bots, settings, history and preview."""
+
+import streamlit
+
+from ui.page_parts.asset_form import render_asset_form
+from ui.page_parts.kill_switch import render_kill_switch
+from ui.page_parts.page_frame import dashboard_or_reason
+from ui.page_parts.page_sign_in import render_signing_in
+from ui.panels.bot_actions import render_bot_actions
+from ui.panels.difference_actions import render_difference_actions
+from ui.panels.preview import render_preview
+from ui.panels.settings_form import render_settings
+from ui.panels.settings_history import render_history
+
+
+def render_bots() -> None:
+    """The kill switch is always first."""
+    streamlit.header("Bots & thresholds", anchor=False)
+    dashboard = dashboard_or_reason()
+    if dashboard is None:
+        return
+    render_kill_switch()
+    render_signing_in(dashboard)
+    render_asset_form()
+    render_bot_actions(dashboard)
+    render_difference_actions(dashboard)
+    render_settings(dashboard)
+    render_history(dashboard)
+    render_preview()

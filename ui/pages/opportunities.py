@@ -1,0 +1,26 @@
+"""The page Opportunities: statistics, and stored opportunities with their outcome."""
+
+import streamlit
+
+from ui.page_parts.market_choice import choose_market
+from ui.page_parts.page_frame import dashboard_or_reason
+from ui.panels.opportunities_figures import render_statistics
+from ui.panels.opportunities_list import render_list
+from ui.rows.opportunity import Span
+
+SPANS: dict[Span, str] = {"10m": "Last 10 min", "hour": "Last hour", "session": "Session"}
+
+
+def render_opportunities() -> None:
+    """The whole page; a reason where it cannot be drawn."""
+    streamlit.header("Opportunities", anchor=False)
+    dashboard = dashboard_or_reason()
+    if dashboard is None:
+        return
+    with streamlit.container(horizontal=True, vertical_alignment="top", gap="small"):
+        span = streamlit.segmented_control(
+            "Span", list(SPANS), default="10m", required=True, format_func=SPANS.__getitem__, key="opportunities.span"
+        )
+        market = choose_market(dashboard)
+    render_statistics(dashboard, span or "10m", market.base, market.exchange)
+    render_list(dashboard, market.base, market.exchange)

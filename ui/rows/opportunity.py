@@ -1,0 +1,125 @@
+"""The rows of opportunities: outcomes, counts, spreads and durations. Money as decimal strings."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from market.decide.settings import Settings
+from store.queries.opportunity_outcomes import OutcomeName
+from store.queries.opportunity_pages import StoredOpportunity
+from ui.rows.attribute import row_from
+from ui.rows.episode import EpisodeCountsRow
+from ui.rows.market import OpportunityRow, opportunity_row
+
+Span = Literal["10m", "hour", "session"]
+
+
+class StoredOpportunityRow(OpportunityRow):
+    """`outcome`: taken (both legs were reserved), rejected (`reason`: the first check that said no), expired
+    (nobody had decided in time). `arbitrage_state` where an arbitrage was begun;
+    `net_profit` once it has ended, settled."""
+
+    outcome: OutcomeName
+    reason: str | None
+    arbitrage_state: str | None
+    net_profit: str | None
+
+
+class BinRow(TypedDict):
+    """`from_bps` ≤ net bps < `to_bps`."""
+
+    from_bps: float
+    to_bps: float
+    seen: int
+    taken: int
+    rejected: int
+
+
+class LedgerRow(TypedDict):
+    """`count` sightings were rejected for it; `missed_profit`: the missed profit of the `episodes` whose best sighting
+    was, within what one trade may use. An episode counts once, and not at all where any of it was traded."""
+
+    reason: str
+    count: int
+    episodes: int
+    missed_profit: str
+
+
+class LifeBinRow(TypedDict):
+    """`from_ms` ≤ duration < `to_ms`; the last bin has no end."""
+
+    from_ms: float
+    to_ms: float | None
+    runs: int
+
+
+class LifeRow(TypedDict):
+    """Runs that have ended; `once`: runs of one sighting, with a duration of 0 ms."""
+
+    runs: int
+    once: int
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None
+    longest_ms: float | None
+
+
+class PairLifeRow(LifeRow):
+    """Of one directed pair of markets."""
+
+    base: str
+    buy_exchange: str
+    buy_symbol: str
+    sell_exchange: str
+    sell_symbol: str
+    best_bps: float
+
+
+class LifetimesRow(TypedDict):
+    """Durations of runs; `alive` runs have not ended."""
+
+    definition: str
+    alive: int
+    all: LifeRow
+    histogram: list[LifeBinRow]
+    pairs: list[PairLifeRow]
+
+
+class StatisticsRow(TypedDict):
+    """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `rejected` from
+    the store. `taken_expected`: of what was reserved, at the best levels; `rejected_expected`: the missed profit of
+    `missed_episodes`. `expired`: seen, but neither; they expired before a bot came to them. Rejections that the
+    store counted without their spread stand in the bin of the first of their pair, reason and second.
+
+    These count single opportunities; `episodes` counts each episode once, all from the store."""
+
+    span: Span
+    seen_since: int
+    until: int
+    min_net_bps: float | None
+    emit_net_bps: float | None
+    currency: str
+    seen: int
+    taken: int
+    rejected: int
+    expired: int
+    taken_expected: str
+    taken_net: str
+    rejected_expected: str
+    missed_episodes: int
+    episodes: EpisodeCountsRow
+    histogram: list[BinRow]
+    ledger: list[LedgerRow]
+    lifetimes: LifetimesRow
+
+
+def stored_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:
+    outcome, row = kept.outcome, opportunity_row(kept.opportunity, settings)
+    return row_from(
+        StoredOpportunityRow,
+        outcome,
+        **row,
+        outcome=outcome.name,
+        arbitrage_state=outcome.state,
+        net_profit=outcome.net,
+    )

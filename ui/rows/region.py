@@ -1,0 +1,143 @@
+"""The rows of `/api/regions`. Times in microseconds UTC by this machine's clock; lags and ages in seconds."""
+
+from collections.abc import Iterable, Mapping
+
+from typing_extensions import TypedDict
+
+from market.accounting.profit_groups import ProfitGroup
+from market.trade.arbitrages import Arbitrage
+from market.trade.grants import grants_in
+from session.link_states import LinkState
+from session.session import Session
+from ui.live.region_standing import RegionStanding
+from ui.rows.attribute import row_from
+
+PAIR = " → "
+
+
+class MemberRow(TypedDict):
+    """The member of MongoDB's replica set in one region. `role`: `primary`, `secondary`, `other` (it answers and has no
+    data to read), `unreachable` or `unheard`, `since` when this page has seen it so. `last_write`: its newest write, as
+    it last said, to the second. `behind`: seconds by which the primary has a newer one, to the second; null where one
+    of both does not answer."""
+
+    address: str
+    role: str
+    since: int
+    last_write: int | None
+    behind: float | None
+
+
+class RegionRow(TypedDict):
+    """`member` is null where none was heard of yet. `mirror_lag`: age of the newest price of this region that arrived
+    here; null for the own one, and where none arrived. `in_flight`: orders that its bots may send or have sent, and
+    that nothing was booked of yet; null where the store does not answer. `trades`: arbitrages of this session with an
+    order in the region that have ended with a profit or a loss. `clock_ahead_ms`: how far its clock was set ahead by
+    command, less than 0 behind; null where the carrier does not say."""
+
+    name: str
+    is_own: bool
+    is_leader: bool
+    exchanges: list[str]
+    member: MemberRow | None
+    mirror_lag: float | None
+    in_flight: int | None
+    trades: int
+    clock_ahead_ms: float | None
+
+
+class RegionLinkRow(TypedDict):
+    """One direction. `delay_ms` is one way."""
+
+    source: str
+    target: str
+    delay_ms: float
+    loss_percent: float
+    is_cut: bool
+
+
+class StandingRow(TypedDict):
+    """What a region's page knows without asking anybody. `leader`: the region of the newest primary that was reached,
+    since when this page knows it; null before. `primary_lost_since`: null while the primary is reached.
+    `store_age`: without it, age of the newest write that the member here has."""
+
+    now: int
+    region: str
+    leader: str | None
+    leader_since: int | None
+    primary_lost_since: int | None
+    store_age: float | None
+    mirror_lags: dict[str, float]
+
+
+class RegionsRow(StandingRow):
+    """All regions, as seen from `region`. `links_unknown`: why there are none; null where there are."""
+
+    regions: list[RegionRow]
+    links: list[RegionLinkRow]
+    links_unknown: str | None
+
+
+def standing_row(standing: RegionStanding, now: int, market_now: int) -> StandingRow:
+    return row_from(
+        StandingRow,
+        standing,
+        now=now,
+        store_age=standing.store_age(now),
+        mirror_lags=standing.mirror_lags(market_now),
+    )
+
+
+def region_rows(
+    session: Session,
+    standing: RegionStanding,
+    mirror_lags: Mapping[str, float],
+    open_arbitrages: Iterable[Arbitrage] | None,
+    groups: Iterable[ProfitGroup],
+    clocks_ms: Mapping[str, float] | None = None,
+) -> list[RegionRow]:
+    """In the session's order. `open_arbitrages`: None where the store did not answer; `clocks_ms`: as of
+    `CarrierState`, None where the carrier did not answer."""
+    places = exchange_regions(session)
+    granted = None if open_arbitrages is None else [places.get(one.leg.exchange) for one in grants_in(open_arbitrages)]
+    ended = tuple(groups)
+    return [
+        RegionRow(
+            name=name,
+            is_own=name == standing.region,
+            is_leader=name == standing.leader,
+            exchanges=[exchange for exchange, region in places.items() if region == name],
+            member=_member_row(standing, name),
+            mirror_lag=mirror_lags.get(name),
+            in_flight=None if granted is None else granted.count(name),
+            trades=trades_in(name, places, ended),
+            clock_ahead_ms=None if clocks_ms is None else clocks_ms.get(name, 0.0),
+        )
+        for name in session.regions
+    ]
+
+
+def exchange_regions(session: Session) -> dict[str, str]:
+    """Exchange → region, of those that are traded on."""
+    return {market.exchange: market.region for market in session.traded}
+
+
+def trades_in(region: str, places: Mapping[str, str], groups: Iterable[ProfitGroup]) -> int:
+    """Arbitrages with an order in the region that have ended; one with both orders there counts once."""
+    count = 0
+    for group in groups:
+        if places.get(group.exchange) == region:
+            is_within = all(places.get(exchange) == region for exchange in group.pair.split(PAIR))
+            count += group.arbitrages if is_within else group.involved
+    return count
+
+
+def link_rows(links: Iterable[LinkState], regions: Iterable[str]) -> list[RegionLinkRow]:
+    """Those between regions; the observer's are free."""
+    known = set(regions)
+    return [row_from(RegionLinkRow, link) for link in links if {link.source, link.target} <= known]
+
+
+def _member_row(standing: RegionStanding, region: str) -> MemberRow | None:
+    member = standing.members.get(region)
+    return None if member is None else row_from(MemberRow, member, behind=standing.behind(region))
