@@ -82,6 +82,11 @@ class Differences(Protocol):
         """
         ...
 
+    async def take_back(self, found: StoredDifference, row: BalanceRow, by: Actor) -> bool:
+        """Store that a settlement had late fills in it, and book what is unexplained in `row` to it and to the
+        session's opening balances, in one transaction; False if the row has changed since. Raises FencedOutError."""
+        ...
+
     async def open_at(self, exchange: str) -> list[StoredDifference]:
         """Those that keep an exchange reduce-only, in no order."""
         ...

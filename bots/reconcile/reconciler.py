@@ -11,7 +11,15 @@ from bots.execute.due_actions import has_leg_at
 from bots.execute.order_lookup import RecordFailure, ignore_failure, order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from market.accounting.differences import HANDLING, Difference, RowCorrection, StoredDifference, confirmed
+from market.accounting.differences import (
+    Difference,
+    Resumption,
+    RowCorrection,
+    StoredDifference,
+    TakenBack,
+    confirmed,
+    stored_difference,
+)
 from market.accounting.explained_differences import no_longer_found
 from market.accounting.reconciliation import (
     BookedLeg,
@@ -186,30 +194,21 @@ class Reconciliation:
     async def _handle(self, difference: Difference, found_at: int) -> bool:
         """Correct it, then store it: one stored first would look corrected after a crash. False where it no longer
         exists."""
-        if not await self._is_corrected(difference):
+        stored = stored_difference(difference, found_at)
+        if isinstance(difference.remedy, TakenBack):
+            # in one transaction: it is the entry of what is booked
+            is_new = await self.store.differences.take_back(stored, difference.remedy.row, self.by)
+            if not is_new:
+                return False
+        elif await self._is_corrected(difference):
+            is_new = await self.store.differences.store(stored)
+        else:
             return False
-        stored = StoredDifference(
-            difference_id=difference.difference_id,
-            kind=difference.kind,
-            exchange=difference.exchange,
-            subject=difference.subject,
-            ours=difference.ours,
-            theirs=difference.theirs,
-            handled=HANDLING[difference.kind].handled,
-            found_at=found_at,
-        )
-        if await self.store.differences.store(stored):
+        if is_new:
             level = logging.ERROR if stored.handled == "reported" else logging.WARNING
             fields = {"exchange": stored.exchange, "subject": stored.subject, "difference_id": stored.difference_id}
-            log.log(
-                level,
-                "%s, %s: ours %s, theirs %s",
-                stored.kind,
-                stored.handled,
-                stored.ours,
-                stored.theirs,
-                extra=fields,
-            )
+            words = (stored.kind, stored.handled, stored.ours, stored.theirs)
+            log.log(level, "%s, %s: ours %s, theirs %s", *words, extra=fields)
         return True
 
     async def _is_corrected(self, difference: Difference) -> bool:
@@ -220,7 +219,7 @@ class Reconciliation:
             self.on_report()
         elif isinstance(remedy, RowCorrection):
             return await self.store.differences.correct(remedy, by)
-        elif remedy is not None:
+        elif isinstance(remedy, Resumption):
             return await self.store.resume(remedy.arbitrage_id, self.advance, by)
         return True
 

@@ -24,6 +24,7 @@ DifferenceKind = Literal[
     "fill_foreign",
     "fill_not_listed",
     "fill_differs",
+    "settled_twice",
     "balance_unexplained",
     "balance_differs",
     "hold_left",
@@ -62,6 +63,7 @@ HANDLING: Mapping[DifferenceKind, Handling] = {
     "fill_foreign": Handling("when seen twice", "reported", is_unexplained=True),
     "fill_not_listed": Handling("when seen twice", "reported", is_unexplained=True),
     "fill_differs": Handling("when seen twice", "reported", is_unexplained=True),
+    "settled_twice": Handling("when seen twice", "healed"),
     # a balance that our orders do not explain is reported: healing it would hide it
     "balance_unexplained": Handling("when seen twice", "reported", is_unexplained=True),
     # at once: while we trade its content changes in every round, and would add up to more than rounding
@@ -86,7 +88,14 @@ class Resumption:
     arbitrage_id: str
 
 
-Remedy = OrderResult | RowCorrection | Resumption
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """Book what is unexplained in a balance row, as long as it is `row`: a settlement had it already."""
+
+    row: BalanceRow
+
+
+Remedy = OrderResult | RowCorrection | Resumption | TakenBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,20 @@ class StoredDifference:
         return HANDLING[self.kind].is_unexplained and self.settled is None
 
 
+def stored_difference(found: Difference, found_at: int) -> StoredDifference:
+    """As it is stored first, by the server's time."""
+    return StoredDifference(
+        difference_id=found.difference_id,
+        kind=found.kind,
+        exchange=found.exchange,
+        subject=found.subject,
+        ours=found.ours,
+        theirs=found.theirs,
+        handled=HANDLING[found.kind].handled,
+        found_at=found_at,
+    )
+
+
 class CannotSettleError(Exception):
     """A difference cannot be settled in that way; the text says why in a sentence."""
 
@@ -171,6 +194,12 @@ def settled_difference(known: StoredDifference, settlement: Settlement, unexplai
     return replace(
         known, settled=settlement.verdict, settled_by=settlement.who, settled_at=settlement.at, booked=booked
     )
+
+
+def taken_back(found: StoredDifference, row: BalanceRow, known: StoredDifference | None) -> StoredDifference:
+    """The entry of what is unexplained in `row`, with what the same entry has booked before."""
+    booked = row.unexplained + (ZERO if known is None else known.booked)
+    return replace(found, settled="explained", settled_at=found.found_at, booked=booked)
 
 
 def is_of_balance(one: StoredDifference, settled: StoredDifference) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from market.accounting.differences import HANDLING, Difference, Resumption, RowCorrection
+from market.accounting.differences import HANDLING, Difference, Resumption, RowCorrection, TakenBack
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side, changes_of
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
@@ -295,11 +295,23 @@ def balance_marks(ours: BookState, theirs: ExchangeState) -> list[RowCorrection]
     comparison on, orders are sized by the smaller of both."""
     marks = []
     for row, there in compared_balances(ours, theirs):
-        apart = there - row.free - row.held
-        unexplained = ZERO if _is_explained(row, there, ours) else apart
-        if unexplained != row.unexplained:
-            marks.append(RowCorrection(row, replace(row, unexplained=unexplained)))
+        marked = _marked(row, there, ours)
+        if marked != row:
+            marks.append(RowCorrection(row, marked))
     return marks
+
+
+def _marked(row: BalanceRow, there: Decimal, ours: BookState) -> BalanceRow:
+    """The row with what is unexplained in it; where nothing is, no late fill is in it twice."""
+    if _is_explained(row, there, ours):
+        return replace(row, unexplained=ZERO, doubted=ZERO)
+    return replace(row, unexplained=there - row.free - row.held)
+
+
+def _is_settled_twice(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
+    """Whether a settlement had the late fills in it that were booked since: both are apart by exactly those."""
+    apart = there - row.free - row.held
+    return row.doubted != 0 and abs(apart + row.doubted) <= rounding_of(row.currency, _fills(ours))
 
 
 def compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[BalanceRow, Decimal]]:
@@ -334,9 +346,13 @@ def _balances(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     found = []
     for row, there in compared_balances(ours, theirs):
         currency = row.currency
-        remedy = RowCorrection(row, BalanceRow(ours.exchange, currency, there, ZERO))
+        remedy = RowCorrection(row, replace(row, free=there, held=ZERO, unexplained=ZERO, doubted=ZERO))
         here = text_of(row.free + row.held)
-        if not _is_explained(row, there, ours):
+        if not _is_explained(row, there, ours) and _is_settled_twice(row, there, ours):
+            twice = f"{text_of(row.doubted)} by late fills, after a settlement at {row.settled_at}"
+            back = TakenBack(_marked(row, there, ours))
+            found.append(Difference("settled_twice", ours.exchange, currency, twice, "in the settlement already", back))
+        elif not _is_explained(row, there, ours):
             found.append(Difference("balance_unexplained", ours.exchange, currency, here, text_of(there)))
         elif row.free + row.held != there:
             found.append(Difference("balance_differs", ours.exchange, currency, here, text_of(there), remedy))

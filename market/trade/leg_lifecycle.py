@@ -205,7 +205,9 @@ def _with_fills(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> Re
     """The rows with the hold released and each fill booked to the free balances."""
     after = rows.with_hold(leg, -leg.held) if leg.held else rows
     changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
-    return replace(after.with_changes(leg.exchange, changes), booked=rows.booked + fills)
+    is_late = "done" in leg.times
+    moved = after.with_late_changes(leg, changes) if is_late else after.with_changes(leg.exchange, changes)
+    return replace(moved, booked=rows.booked + fills)
 
 
 def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, advance: Advance) -> ReservationState:

@@ -27,6 +27,11 @@ class BalanceRow:
 
     `unexplained`: how much more the exchange had than free and held together when both were last compared; negative
     where it had less. It stays true while our own orders move both.
+
+    `opened_at`: when the exchange's balance was taken for it, as a session starts. `settled_at`: when a person last
+    settled what was unexplained. Both by the server's time, 0: never. An order that was granted before, and whose fills
+    are listed later, may be in what was taken or settled already.
+    `doubted`: what such fills moved since the settlement; the next comparison finds whether they are in it twice.
     """
 
     exchange: str
@@ -34,15 +39,34 @@ class BalanceRow:
     free: BoundedDecimal
     held: BoundedDecimal
     unexplained: BoundedDecimal = ZERO
+    doubted: BoundedDecimal = ZERO
+    opened_at: int = 0
+    settled_at: int = 0
 
     @property
     def usable(self) -> Decimal:
         """What orders may count on: the smaller of what we and the exchange say is free."""
         return self.free + self.unexplained if self.unexplained < 0 else self.free
 
-    def explained(self) -> "BalanceRow":
-        """The row with what was unexplained booked to what is free."""
-        return replace(self, free=self.free + self.unexplained, unexplained=ZERO)
+    def explained(self, settled_at: int | None = None) -> "BalanceRow":
+        """The row with what was unexplained booked to what is free; `settled_at`: if a person settled it."""
+        since = self.settled_at if settled_at is None else settled_at
+        return replace(self, free=self.free + self.unexplained, unexplained=ZERO, doubted=ZERO, settled_at=since)
+
+    def with_late(self, change: Decimal, granted_at: int) -> "BalanceRow":
+        """The row after a late fill moved it by `change`: of an order granted then, whose leg had ended without it.
+
+        The opening balance has it already if the order is older. So may a settlement; until a comparison has found out,
+        the row counts on nothing twice. Otherwise it explains what was unexplained, as far as that goes.
+        """
+        if granted_at < self.opened_at:
+            return self
+        after = replace(self, free=self.free + change)
+        if granted_at < self.settled_at:
+            return replace(after, unexplained=self.unexplained - change, doubted=self.doubted + change)
+        is_same_way = (change > 0) == (self.unexplained > 0)
+        explained = min(abs(change), abs(self.unexplained)).copy_sign(change) if is_same_way else ZERO
+        return replace(after, unexplained=self.unexplained - explained)
 
     def holding(self, amount: Decimal) -> "BalanceRow":
         """The row with `amount` more held; negative releases."""
@@ -109,6 +133,14 @@ class ReservationState:
             row = balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
             balances[exchange, currency] = replace(row, free=row.free + amount)
         return replace(self, balances=balances)
+
+    def with_late_changes(self, leg: Leg, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
+        """The same for fills of a leg that had ended without them."""
+        after = self
+        for currency, change in changes:
+            row = after.balance(leg.exchange, currency)
+            after = after.with_balance(row.with_late(change, leg.times.get("granted", 0)))
+        return after
 
     def with_liquidity(self, leg: Leg, amount: Decimal) -> "ReservationState":
         """The rows with `amount` more of the quote behind `leg` used; negative releases."""
@@ -260,13 +292,21 @@ def _leases_of(leases: Mapping[str, Lease] | None, exchanges: Container[str]) ->
     return {name: replace(lease, used="") for name, lease in leases.items() if name in exchanges}
 
 
-def reported_rows(rows: Iterable[BalanceRow], exchange: str, balances: Mapping[str, Decimal]) -> list[BalanceRow]:
-    """The rows of `exchange`, by currency, after it reported `balances`; what open legs hold stays held."""
-    held = {row.currency: row.held for row in rows if row.exchange == exchange}
-    return [
-        BalanceRow(exchange, name, balances.get(name, ZERO) - held.get(name, ZERO), held.get(name, ZERO))
-        for name in sorted(held.keys() | balances.keys())
-    ]
+def reported_rows(
+    rows: Iterable[BalanceRow], exchange: str, balances: Mapping[str, Decimal], opened_at: int | None = None
+) -> list[BalanceRow]:
+    """The rows of `exchange`, by currency, after it reported `balances`; what open legs hold stays held.
+
+    `opened_at`: the server's time if they are a session's opening balances.
+    """
+    known = {row.currency: row for row in rows if row.exchange == exchange}
+    reported = []
+    for name in sorted(known.keys() | balances.keys()):
+        row = known.get(name) or BalanceRow(exchange, name, ZERO, ZERO)
+        since = row.opened_at if opened_at is None else opened_at
+        free = balances.get(name, ZERO) - row.held
+        reported.append(BalanceRow(exchange, name, free, row.held, opened_at=since, settled_at=row.settled_at))
+    return reported
 
 
 def _is_same_day(first: int, second: int) -> bool:

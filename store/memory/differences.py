@@ -12,6 +12,7 @@ from market.accounting.differences import (
     is_found_again,
     is_of_balance,
     settled_difference,
+    taken_back,
 )
 from market.decide.circuit_breaker import Health
 from market.money import ZERO
@@ -62,11 +63,20 @@ class MemoryDifferences:
             return known
         self._kept[difference_id] = settled
         if settled.booked:
-            self._balances.book(row)
+            self._balances.book(row, settlement.at)
         for one in [one for one in self._kept.values() if is_of_balance(one, settled)]:
             self._kept[one.difference_id] = settled_difference(one, replace(settlement, verdict="acknowledged"), ZERO)
         self._update_health(known.exchange, known.found_at)
         return settled
+
+    async def take_back(self, found: StoredDifference, row: BalanceRow, by: Actor) -> bool:
+        self._check(by)
+        if self._balances.kept.get((row.exchange, row.currency)) != row:
+            return False
+        known = self._kept.get(found.difference_id)
+        self._kept[found.difference_id] = taken_back(found, row, known)
+        self._balances.book(row)
+        return True
 
     async def open_at(self, exchange: str) -> list[StoredDifference]:
         return [one for one in self._kept.values() if one.exchange == exchange and one.is_open]

@@ -144,17 +144,17 @@ class MemoryBalances:
         moment: Literal["before", "now", "after"],
         by: Actor,
     ) -> None:
-        self._moment(by)
-        for row in reported_rows(self.kept.values(), exchange, balances):
+        now = self._moment(by).now
+        for row in reported_rows(self.kept.values(), exchange, balances, now if moment == "before" else None):
             self.kept[exchange, row.currency] = row
         if moment == "before":
             self._before.setdefault(exchange, dict(balances))
         elif moment == "after":
             self._after[exchange] = dict(balances)
 
-    def book(self, row: BalanceRow) -> None:
-        """What is unexplained in `row`, to it and to the opening balances."""
-        self.kept[row.exchange, row.currency] = row.explained()
+    def book(self, row: BalanceRow, settled_at: int | None = None) -> None:
+        """What is unexplained in `row`, to it and to the opening balances; `settled_at`: if a person settled it."""
+        self.kept[row.exchange, row.currency] = row.explained(settled_at)
         opening = self._before.get(row.exchange)
         if opening is not None:
             opening[row.currency] = opening.get(row.currency, ZERO) + row.unexplained

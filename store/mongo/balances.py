@@ -36,7 +36,9 @@ class MongoBalances:
         def step(transaction: Transaction) -> None:
             check_not_fenced_out(transaction, by)
             rows = [balance_of(document) for document in transaction.find(BALANCES, {"exchange": exchange})]
-            transaction.write(BALANCES, [balance_update(row) for row in reported_rows(rows, exchange, balances)])
+            opened_at = transaction.now() if moment == "before" else None
+            reported = reported_rows(rows, exchange, balances, opened_at)
+            transaction.write(BALANCES, [balance_update(row) for row in reported])
 
         await in_transaction(self._database, step)
         with translated_errors():
@@ -59,9 +61,9 @@ class MongoBalances:
         document = transaction.find_one(BALANCES, {"exchange": exchange, "currency": currency})
         return BalanceRow(exchange, currency, ZERO, ZERO) if document is None else balance_of(document)
 
-    def book_in(self, transaction: Transaction, row: BalanceRow) -> None:
-        """What is unexplained in `row`, to it and to the opening balances."""
-        transaction.write(BALANCES, [balance_update(row.explained())])
+    def book_in(self, transaction: Transaction, row: BalanceRow, settled_at: int | None = None) -> None:
+        """What is unexplained in `row`, to it and to the opening balances; `settled_at`: if a person settled it."""
+        transaction.write(BALANCES, [balance_update(row.explained(settled_at))])
         key = f"{self._session_id}|{row.exchange}"
         document = transaction.find_one(SESSION_BALANCES, {"_id": key, "before": {"$exists": True}})
         if document is not None:

@@ -17,14 +17,17 @@ from market.accounting.differences import (
     is_found_again,
     is_of_balance,
     settled_difference,
+    taken_back,
 )
 from market.decide.circuit_breaker import Health
 from market.money import ZERO
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor
+from market.trade.reservation_state import BalanceRow
 from store.errors import StoreError
 from store.mongo.arbitrages import OLDEST_FIRST, OPEN
 from store.mongo.balances import MongoBalances
+from store.mongo.leases import check_not_fenced_out
 from store.server.client import Database, Document, translated_errors
 from store.server.documents import (
     ARBITRAGES,
@@ -80,13 +83,26 @@ class MongoDifferences:
             if settled is known:
                 return known
             if settled.booked:
-                self._balances.book_in(transaction, row)
+                self._balances.book_in(transaction, row, settlement.at)
             _write(transaction, settled)
             for one in _open_at(transaction, known.exchange):
                 if is_of_balance(one, settled):
                     _write(transaction, settled_difference(one, replace(settlement, verdict="acknowledged"), ZERO))
             _update_health(transaction, known.exchange, settlement.at)
             return settled
+
+        return await in_transaction(self._database, step)
+
+    async def take_back(self, found: StoredDifference, row: BalanceRow, by: Actor) -> bool:
+        def step(transaction: Transaction) -> bool:
+            check_not_fenced_out(transaction, by)
+            if self._balances.row_in(transaction, row.exchange, row.currency) != row:
+                return False
+            document = transaction.find_one(DIFFERENCES, {"_id": found.difference_id})
+            known = None if document is None else difference_of(document)
+            _write(transaction, taken_back(found, row, known))
+            self._balances.book_in(transaction, row)
+            return True
 
         return await in_transaction(self._database, step)
 

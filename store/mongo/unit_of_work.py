@@ -208,9 +208,10 @@ def _row_reads(opportunity: Opportunity, fill_keys: Iterable[str]) -> list[Batch
 
 
 def balance_update(row: BalanceRow) -> UpdateOne:
-    amounts = {name: stored_amount(getattr(row, name)) for name in ("free", "held", "unexplained")}
+    amounts = {name: stored_amount(getattr(row, name)) for name in ("free", "held", "unexplained", "doubted")}
     names = {"exchange": row.exchange, "currency": row.currency}
-    return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names}, upsert=True)
+    times = {"opened_at": row.opened_at, "settled_at": row.settled_at}
+    return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names | times}, upsert=True)
 
 
 def _holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> dict[str, str | None]:

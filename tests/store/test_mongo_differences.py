@@ -18,13 +18,19 @@ from tests.store.reservation_requests import close, filled, granted, open_books,
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
 KEPT = StoredDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
-USD = BalanceRow("alpha", "USD", Decimal(1_000), Decimal(0))
-MORE = BalanceRow("alpha", "USD", Decimal("1000.00000001"), Decimal(0))
 
 
 async def row_of(store: TradeStore, exchange: str = "alpha", currency: str = "USD") -> BalanceRow | None:
     rows = await store.balances.rows()
     return next((row for row in rows if (row.exchange, row.currency) == (exchange, currency)), None)
+
+
+async def opened_usd(store: TradeStore) -> BalanceRow:
+    """1,000 USD on alpha, free, with the time at which they were taken."""
+    await open_books(store)
+    row = await row_of(store)
+    assert row is not None
+    return row
 
 
 async def test_a_difference_is_kept_once_as_it_was_first_found(store: TradeStore) -> None:
@@ -116,21 +122,22 @@ async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
 
 
 async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
-    await open_books(store)
-    assert await store.differences.correct(RowCorrection(USD, MORE), UNFENCED)
-    assert await row_of(store) == MORE
+    usd = await opened_usd(store)
+    more = replace(usd, free=Decimal("1000.00000001"))
+    assert await store.differences.correct(RowCorrection(usd, more), UNFENCED)
+    assert await row_of(store) == more
     # again: it is not what was compared any more
-    assert not await store.differences.correct(RowCorrection(USD, replace(USD, free=Decimal(5))), UNFENCED)
-    assert await row_of(store) == MORE
+    assert not await store.differences.correct(RowCorrection(usd, replace(usd, free=Decimal(5))), UNFENCED)
+    assert await row_of(store) == more
 
 
 async def test_a_row_that_moved_since_is_left_alone(store: TradeStore) -> None:
-    await open_books(store)
+    usd = await opened_usd(store)
     await reserved(store)
     held = await row_of(store)
     assert held is not None
     assert held.held > 0
-    assert not await store.differences.correct(RowCorrection(USD, MORE), UNFENCED)
+    assert not await store.differences.correct(RowCorrection(usd, replace(usd, free=Decimal(5))), UNFENCED)
     assert await row_of(store) == held
 
 
@@ -142,19 +149,18 @@ async def test_a_currency_without_a_row_counts_as_nothing(store: TradeStore) -> 
 
 
 async def test_who_was_replaced_corrects_nothing(store: TradeStore) -> None:
-    await open_books(store)
+    usd = await opened_usd(store)
     lease = await store.leases.acquire("alpha", "first")
     assert lease is not None
     await store.leases.release(lease)
     assert await store.leases.acquire("alpha", "second") is not None
     with pytest.raises(FencedOutError):
-        await store.differences.correct(RowCorrection(USD, MORE), lease.actor)
-    assert await row_of(store) == USD
+        await store.differences.correct(RowCorrection(usd, replace(usd, free=Decimal(5))), lease.actor)
+    assert await row_of(store) == usd
 
 
 SOLD = StoredDifference("sold", "balance_unexplained", "alpha", "USD", "1000", "900", "reported", 2_000_000)
 FOREIGN = StoredDifference("foreign", "fill_foreign", "alpha", "fill-1", "unknown", "sell 1", "reported", 2_000_000)
-UNEXPLAINED = replace(USD, unexplained=Decimal(-100))
 
 
 async def reduce_only(store: TradeStore) -> list[str]:
@@ -185,30 +191,32 @@ async def test_an_unexplained_difference_makes_its_exchange_reduce_only_until_it
 
 
 async def test_settling_books_what_is_unexplained_by_now_once(store: TradeStore) -> None:
-    await open_books(store)
+    usd = await opened_usd(store)
+    unexplained = replace(usd, unexplained=Decimal(-100))
     await store.differences.store(SOLD)
-    assert await store.differences.correct(RowCorrection(USD, UNEXPLAINED), UNFENCED)
-    assert await row_of(store) == UNEXPLAINED
+    assert await store.differences.correct(RowCorrection(usd, unexplained), UNFENCED)
+    assert await row_of(store) == unexplained
     for _ in range(2):
         settled = await store.differences.settle("sold", "withdrawal", "owner")
         assert settled is not None
         assert (settled.settled, settled.settled_by, settled.booked) == ("withdrawal", "owner", Decimal(-100))
-        assert await row_of(store) == replace(USD, free=Decimal(900))
+        assert await row_of(store) == replace(usd, free=Decimal(900), settled_at=settled.settled_at)
         assert await opening_of(store) == Decimal(900)
     assert (await store.differences.stored())[0] == settled
 
 
 async def test_what_a_person_says_must_fit(store: TradeStore) -> None:
-    await open_books(store)
+    usd = await opened_usd(store)
+    unexplained = replace(usd, unexplained=Decimal(-100))
     assert await store.differences.settle("unheard of", "acknowledged", "owner") is None
     await store.differences.store(KEPT)
     await store.differences.store(SOLD)
-    await store.differences.correct(RowCorrection(USD, UNEXPLAINED), UNFENCED)
+    await store.differences.correct(RowCorrection(usd, unexplained), UNFENCED)
     with pytest.raises(CannotSettleError, match="alpha has 100 USD less than our books: that is no deposit"):
         await store.differences.settle("sold", "deposit", "owner")
     with pytest.raises(CannotSettleError, match="needs no settlement: it was healed"):
         await store.differences.settle(KEPT.difference_id, "acknowledged", "owner")
-    assert await row_of(store) == UNEXPLAINED
+    assert await row_of(store) == unexplained
     assert await reduce_only(store) == ["alpha"]
 
 
@@ -255,3 +263,38 @@ async def test_the_same_difference_again_is_new_but_not_the_same_fill(store: Tra
         is_new = await store.differences.store(replace(one, found_at=settled.settled_at + 1))
         assert is_new == (one is SOLD)
     assert await reduce_only(store) == ["alpha"]
+
+
+TWICE = StoredDifference("twice", "settled_twice", "alpha", "USD", "doubted", "settled", "healed", 4_000_000)
+
+
+async def test_what_a_settlement_had_already_is_taken_back_with_its_entry(store: TradeStore) -> None:
+    opened = await opened_usd(store)
+    await store.differences.store(SOLD)
+    await store.differences.correct(RowCorrection(opened, replace(opened, unexplained=Decimal(-100))), UNFENCED)
+    settled = await store.differences.settle("sold", "acknowledged", "owner")
+    assert settled is not None
+    known = await row_of(store)
+    assert known == replace(opened, free=Decimal(900), settled_at=settled.settled_at)
+    doubted = replace(known, free=Decimal(800), unexplained=Decimal(100), doubted=Decimal(-100))
+    assert await store.differences.correct(RowCorrection(known, doubted), UNFENCED)
+    assert await row_of(store) == doubted
+    # it is not what was compared any more
+    assert not await store.differences.take_back(TWICE, replace(doubted, free=Decimal(1)), UNFENCED)
+    assert await store.differences.take_back(TWICE, doubted, UNFENCED)
+    assert await row_of(store) == known
+    assert await opening_of(store) == Decimal(1_000)
+    again = replace(doubted, unexplained=Decimal(1))
+    assert await store.differences.correct(RowCorrection(known, again), UNFENCED)
+    assert await store.differences.take_back(TWICE, again, UNFENCED)
+    [entry] = [one for one in await store.differences.stored() if one.kind == "settled_twice"]
+    assert (entry.booked, entry.settled) == (Decimal(101), "explained")
+    assert await reduce_only(store) == []
+
+
+async def test_when_a_row_was_opened_stays_with_it(store: TradeStore) -> None:
+    first = await opened_usd(store)
+    assert 0 < first.opened_at <= await store.server_now()
+    for moment in ("now", "after"):
+        await store.balances.replace("alpha", {"USD": Decimal(5)}, "now" if moment == "now" else "after", UNFENCED)
+        assert await row_of(store) == replace(first, free=Decimal(5))
