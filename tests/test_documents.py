@@ -107,6 +107,28 @@ def test_a_commit_is_checked_with_the_commands_of_make_lint() -> None:
     assert all(hook["pass_filenames"] is False for hook in hooks), "only what changed would be looked at"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_module_exists(page: Path) -> None:
+    named = re.findall(rf"(?:`|python -m )((?:{'|'.join((*ROOMS, 'tests', 'benchmarks'))})\.[\w.]+)", page.read_text())
+    assert [name for name in named if name not in NO_MODULES and not is_module(name)] == []
+
+
+NO_MODULES = {"exchanges.yaml", "exchanges.json", "session.logon"}
+"""Files, and a call of Binance's."""
+
+
+def is_module(name: str) -> bool:
+    """Whether it is a package, a module, or what one has in it."""
+    path = ROOT / name.replace(".", "/")
+    files = (
+        path / "__init__.py",
+        path.with_suffix(".py"),
+        path.parent.with_suffix(".py"),
+        path.parents[1].with_suffix(".py"),
+    )
+    return any(file.exists() for file in files)
+
+
 @cache
 def defined_in(path: str) -> frozenset[str]:
     """Functions, classes, and methods as `Class.method`."""

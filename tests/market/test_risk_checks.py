@@ -5,12 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from market.decide import risk_checks as risk
+from market.decide.circuit_breaker import FailureKind
 from market.decide.decision_context import DecisionContext, RiskState, notional_keys
 from market.decide.market_rules import rules_of
 from market.decide.risk_checks import CHECKS, REASONS, first_rejection, notional_left
@@ -318,6 +320,11 @@ def test_every_reason_stands_in_the_docs_in_its_order_and_in_the_words_of_a_reje
     assert Rejection.__doc__ is not None
     known = set(re.findall(r"\w+", Rejection.__doc__.partition("Reasons,")[2]))
     assert set(REASONS) <= known
+
+
+def test_every_failure_that_the_breaker_counts_stands_in_the_docs() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", DOCS.read_text(), re.MULTILINE)
+    assert set(get_args(FailureKind)) <= set(rows)
 
 
 def test_every_setting_named_exists() -> None:

@@ -1,11 +1,13 @@
-"""The drawings in docs/state-machine.md are the tables that both stores go by."""
+"""docs/state-machine.md draws the tables that both stores go by, and explains each reason that is resumed."""
 
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
+from market.trade.leg_lifecycle import RESUMED
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES, Stage
+from market.trade.unwinding import UNCONFIRMED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "state-machine.md").read_text()
 DRAWINGS = re.findall(r"```mermaid\n(.*?)```", PAGE, re.DOTALL)
@@ -30,3 +32,7 @@ def test_a_leg_is_drawn_as_it_is_checked() -> None:
 
 def test_every_stage_is_drawn() -> None:
     assert [stage for stage in get_args(Stage) if not re.search(rf"\b{stage}\b", DRAWINGS[0] + DRAWINGS[1])] == []
+
+
+def test_every_reason_that_is_resumed_is_explained() -> None:
+    assert [reason for reason in (*RESUMED, UNCONFIRMED) if f"| `{reason}` |" not in PAGE] == []
