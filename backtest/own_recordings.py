@@ -65,7 +65,7 @@ def load_own_recording(folder: Path) -> Recording:
 
 
 def own_profile(session_id: str, markets: tuple[Market, ...]) -> ReplayProfile:
-    """The settings that a new paper session begins with, on local paper accounts."""
+    """Return the settings that a new paper session begins with, on local paper accounts."""
     traded = [market for market in markets if not market.is_fx]
     fees = {market.exchange: taker_fees().get(market.exchange, FEE_RATE) for market in traded}
     balances: dict[str, dict[str, Decimal]] = {market.exchange: {} for market in traded}
@@ -90,7 +90,7 @@ def own_profile(session_id: str, markets: tuple[Market, ...]) -> ReplayProfile:
 
 
 def _exchange_rows(folder: Path, rejected: Rejections) -> _ExchangeRows:
-    """Raises ImportRejectedError."""
+    """Raise ImportRejectedError."""
     found: _ExchangeRows | None = None
     for entry in read_recording(folder):
         if isinstance(entry, RecordingHeader):
@@ -103,7 +103,7 @@ def _exchange_rows(folder: Path, rejected: Rejections) -> _ExchangeRows:
 
 
 def _logged(folder: Path, note: RecordedEvent, rejected: Rejections) -> Iterator[Quote | FeedMark]:
-    """The row, or nothing for a rejected quote, which was never in the log."""
+    """Return the row, or nothing for a rejected quote, which was never in the log."""
     data = note.data.encode() if isinstance(note.data, str) else note.data
     try:
         row = row_of(data)

@@ -37,7 +37,7 @@ class Parameters:
     balances: Balances
     """Opening ones."""
     latency: dict[str, Latency] = field(default_factory=dict)
-    """Exchange → its latency; `Latency()` where there is none."""
+    """Exchange → its latency; `Latency()` if there is none."""
     decision_ms: float = 5.0
     """From the row that made an opportunity to the bots' decision."""
     failed_share: float = 0.0

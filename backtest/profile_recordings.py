@@ -33,9 +33,9 @@ class Recording:
     """Where the source has more than quotes: all rows, as they stood in the log."""
 
     def rows(self) -> Iterator[Quote | FeedMark]:
-        """What the replayer writes. Where bars are recorded, those of one moment take the older ones' place together:
-        they are withdrawn first, so that a new close is never compared with the other market's close of a minute ago,
-        a gap that was never there."""
+        """Return what the replayer writes. Where bars are recorded, those of one moment take the older ones' place
+        together: they are withdrawn first, so that a new close is never compared with the other market's close of a
+        minute ago, a gap that was never there."""
         if self.log:
             return iter(self.log)
         return superseding(self.quotes) if self.profile.is_of_bars else iter(self.quotes)
@@ -72,7 +72,8 @@ def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording
 
 
 def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tuple[Path, RecordedMarket]]:
-    """The files in an order that does not depend on how they were named: FX markets first, then as in the profile.
+    """Return the files in an order that does not depend on how they were named: FX markets first, then as in the
+    profile.
 
     At one and the same time the rate so comes before the quotes that are converted with it.
     """
@@ -97,7 +98,7 @@ def _quotes_of(path: Path, recorded: RecordedMarket, rejections: Rejections) -> 
 
 
 def check_enough(profile: ReplayProfile, markets: tuple[Market, ...]) -> None:
-    """Raises ImportRejectedError where `markets`, which have quotes, do not make an arbitrage."""
+    """Raise ImportRejectedError if `markets`, which have quotes, do not make an arbitrage."""
     traded = [market for market in markets if not market.is_fx]
     if len(traded) < 2:
         names = ", ".join(market.exchange for market in profile.markets if not market.is_fx)
@@ -127,7 +128,7 @@ def _ranked(quotes: Iterable[Quote]) -> Iterator[Quote]:
 
 
 def superseding(quotes: Iterable[Quote]) -> Iterator[Quote | FeedMark]:
-    """The quotes, those of each moment behind the withdrawal of what they replace."""
+    """Return the quotes, those of each moment behind the withdrawal of what they replace."""
     seen: set[tuple[str, str]] = set()
     for _, moment in groupby(quotes, key=_received_time):
         bars = list(moment)

@@ -37,7 +37,7 @@ def _is_of(folder: Path, profile: ReplayProfile) -> bool:
 
 
 def set_of_recording(home: Path, recorded: Path) -> TickSet:
-    """A recorded session's folder of raw feeds. Raises ImportRejectedError."""
+    """Return a recorded session's folder of raw feeds. Raises ImportRejectedError."""
     recording = load_own_recording(recorded)
     checksums = {path: _checksum(path) for path in recording.files}
     folder = home / "ticks" / f"session-{_name_of(checksums.values())}"
@@ -68,7 +68,7 @@ def _build(folder: Path, recording: Recording, checksums: dict[Path, str]) -> No
 
 
 def _sources(recording: Recording, checksums: dict[Path, str]) -> tuple[ImportedSource, ...]:
-    """The rejected ones are counted over all files, and stand at the first."""
+    """Return the rejected ones are counted over all files, and stand at the first."""
     rejected = dict(recording.rejected)
     if recording.outside:
         rejected["fx_outside_traded_time"] = recording.outside

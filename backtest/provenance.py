@@ -15,7 +15,7 @@ GIT_SECONDS = 10.0
 
 
 def versions_of(tick_set: TickSet) -> dict[str, str]:
-    """By name; `commit` only where this project is a git checkout, `-dirty` at its end where files were changed."""
+    """By name; `commit` only if this project is a git checkout, `-dirty` at its end where files were changed."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for name in PACKAGES:
         try:

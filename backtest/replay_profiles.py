@@ -67,7 +67,8 @@ class ReplayProfile:
         return (*said, *self.assumptions, f"taker fees in bps a side: {fees}")
 
     def with_fee_bps(self, fee_bps: Decimal) -> "ReplayProfile":
-        """The same profile with one taker fee on every exchange. Raises ImportRejectedError outside 0 to 1,000 bps."""
+        """Return the same profile with one taker fee on every exchange. Raises ImportRejectedError outside 0 to 1,000
+        bps."""
         if not 0 <= fee_bps <= 1_000:
             raise ImportRejectedError(f"a fee of {fee_bps} bps is outside 0 to 1000")
         fees = dict.fromkeys(self.settings.taker_fees, fee_bps / BPS)
@@ -78,7 +79,8 @@ class ReplayProfile:
 
 
 def profile_for(paths: tuple[Path, ...]) -> ReplayProfile:
-    """The one profile that all the files belong to. Raises ImportRejectedError, naming the file that fits none."""
+    """Return the one profile that all the files belong to. Raises ImportRejectedError, naming the file that fits
+    none."""
     if not paths:
         raise ImportRejectedError("name at least one recorded file")
     for path in paths:
@@ -237,5 +239,5 @@ PROFILES = (BINANCE_BTC, LEAN_BTC)
 
 
 def profile_of(manifest: Manifest) -> ReplayProfile | None:
-    """The replay profile that a set was imported by; it brings settings and balances."""
+    """Return the replay profile that a set was imported by; it brings settings and balances."""
     return next((profile for profile in PROFILES if profile.title == manifest.title), None)

@@ -40,7 +40,7 @@ class RequestedBacktest:
     latency_samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Exchange → recorded milliseconds to draw from; `*` for all others. A constant goes before them."""
     latency_from_feed: bool = False
-    """An order takes as long as a quote of its exchange took to arrive, where nothing else is given for it."""
+    """An order takes as long as a quote of its exchange took to arrive, if nothing else is given for it."""
     fee_tiers: Mapping[str, tuple[FeeTier, ...]] = field(default_factory=dict)
     """Exchange → its fees by volume, in place of its taker fee."""
     failed_share: float = 0.0
@@ -50,7 +50,7 @@ class RequestedBacktest:
 
 
 def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
-    """Raises ImportRejectedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
+    """Raise ImportRejectedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
     manifest = tick_set.manifest
     profile = profile_of(manifest)
     exchanges = tuple(dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx))
@@ -103,7 +103,7 @@ def own_settings(manifest: Manifest) -> Settings:
 
 
 def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
-    """Raises ImportRejectedError naming what is wrong."""
+    """Raise ImportRejectedError naming what is wrong."""
     changes: dict[str, object] = {}
     for name, text in values.items():
         if name not in Settings.model_fields or name in ("version", "taker_fees"):
@@ -116,8 +116,8 @@ def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
 
 
 def latencies(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, Latency]:
-    """The latency of every exchange. Raises ImportRejectedError for an exchange that the set does not have, and for a
-    latency out of bounds."""
+    """Return the latency of every exchange. Raises ImportRejectedError for an exchange that the set does not have, and
+    for a latency out of bounds."""
     for given in (request.latency_ms, request.latency_samples):
         unknown = sorted(set(given) - {*exchanges, "*"})
         if unknown:
@@ -130,7 +130,7 @@ def latencies(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[st
 
 
 def _with_feed_latency(tick_set: TickSet, exchanges: tuple[str, ...], request: RequestedBacktest) -> RequestedBacktest:
-    """The same with recorded delays of quotes as samples. Raises ImportRejectedError where an exchange has none."""
+    """Return the same with recorded delays of quotes as samples. Raises ImportRejectedError if an exchange has none."""
     if not request.latency_from_feed:
         return request
     given = {**request.latency_ms, **request.latency_samples}
@@ -149,7 +149,7 @@ def _with_feed_latency(tick_set: TickSet, exchanges: tuple[str, ...], request: R
 
 
 def fee_tiers(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, tuple[FeeTier, ...]]:
-    """Raises ImportRejectedError for an exchange that the set does not have."""
+    """Raise ImportRejectedError for an exchange that the set does not have."""
     unknown = sorted(set(request.fee_tiers) - set(exchanges))
     if unknown:
         raise ImportRejectedError(f"fees by volume of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
@@ -157,14 +157,14 @@ def fee_tiers(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[st
 
 
 def failed_share(request: RequestedBacktest) -> float:
-    """Raises ImportRejectedError."""
+    """Raise ImportRejectedError."""
     if not 0 <= request.failed_share <= 1:
         raise ImportRejectedError(f"{request.failed_share * 100:g} percent of orders is outside 0 to 100")
     return request.failed_share
 
 
 def added_latency(parameters: Parameters, added_ms: float) -> Parameters:
-    """The same with every order so much later at its exchange."""
+    """Return the same with every order so much later at its exchange."""
     return replace(
         parameters,
         latency={

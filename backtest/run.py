@@ -46,7 +46,7 @@ REJECTED = f"{ImportRejectedError.__module__}.{ImportRejectedError.__qualname__}
 
 
 def _no_progress(_: str, __: float) -> None:
-    """Reports nothing."""
+    """Report nothing."""
 
 
 @dataclass(slots=True)
@@ -76,8 +76,8 @@ def run_backtest(
     """Find and trade. `added_ms`: trade again with orders so much later. `work`: where what was found is put aside
     meanwhile (the system's temporary folder). Memory does not grow with the rows, but with the arbitrages.
 
-    Raises ImportRejectedError where the tick set cannot be read, LookupError where a currency of it cannot be
-    converted, BacktestError where it cannot be traded, Spark stops, or the set is rebuilt meanwhile.
+    Raises ImportRejectedError if the tick set cannot be read, LookupError where a currency of it cannot be
+    converted, BacktestError if it cannot be traded, Spark stops, or the set is rebuilt meanwhile.
     """
     course, scratch = _Stages(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:
@@ -115,7 +115,7 @@ def _with_quality(
 
 
 def check_unchanged(tick_set: TickSet) -> None:
-    """Raises BacktestError where its folder holds another set by now: one part may have been read from each.
+    """Raise BacktestError if its folder holds another set by now: one part may have been read from each.
 
     The log of a session only grows, so what was read of it stays.
     """
@@ -137,7 +137,7 @@ def _found(
 
 
 def spark_words(text: str) -> str:
-    """The error of our own worker, or the first line of Spark's."""
+    """Return the error of our own worker, or the first line of Spark's."""
     own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REJECTED)]
     return own[-1] if own else first_line(text)
 
@@ -148,7 +148,7 @@ def latency_costs(
     spacing: tuple[MarketSpacing, ...],
     later: Callable[[int], TradingOutcome],
 ) -> tuple[LatencyCost, ...]:
-    """With what was traded without any added as the first; none where none is asked for. `later` trades again with the
+    """With what was traded without any added as the first; none if none is asked for. `later` trades again with the
     latency of that number in `added_ms`; it is not asked for what is below the spacing of bars, which would show the
     same figure for each."""
     if not added_ms:

@@ -147,7 +147,7 @@ def of_hand(query: BenchmarkedQuery, rows: list[Row]) -> tuple[float, int]:
 
 
 def compared(query: BenchmarkedQuery, rows: list[Row], rounds: int, siddhi: SiddhiResult | None) -> str:
-    """A line of the table. Raises SystemExit where they do not give as many rows."""
+    """Return a line of the table. Raises SystemExit if they do not give as many rows."""
     mine = [of_app(query.text, rows) for _ in range(rounds)]
     hand = [of_hand(query, rows) for _ in range(rounds)]
     counts = {"the app": mine[0][1], "the loop": hand[0][1]} | ({"Siddhi": siddhi.rows} if siddhi is not None else {})

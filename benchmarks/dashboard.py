@@ -102,7 +102,7 @@ async def watch_socket(dashboard: Served, measured: Measured, ready: asyncio.Eve
 
 @asynccontextmanager
 async def pages(dashboard: Served, count: int) -> AsyncIterator[Page]:
-    """The first of them, which notes when a trade is in its DOM."""
+    """Return the first of them, which notes when a trade is in its DOM."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         opened = [await browser.new_page() for _ in range(count)]

@@ -1,7 +1,7 @@
 """Fills a data folder with what earlier sessions would have left in MongoDB: copies of a real session's documents.
 
 Every copy is what the product wrote, byte by byte, but for its times, its ids and its session. The copied session ends
-where it ended; its copies lie before it, evenly over a month. Of what MongoDB deletes after a week they leave as much.
+if it ended; its copies lie before it, evenly over a month. Of what MongoDB deletes after a week they leave as much.
 """
 
 import hashlib
@@ -83,7 +83,7 @@ class Copy:
         return struct.pack("<q", struct.unpack("<q", old)[0] - self.back // 1_000)
 
     def numbered(self, old: bytes) -> bytes:
-        """An exchange's id: below those of the session where it is a number, as an exchange counts up."""
+        """Return an exchange's id: below those of the session where it is a number, as an exchange counts up."""
         if old.isdigit():
             return str((int(old) - self.number * 100_000) % 10 ** len(old)).zfill(len(old)).encode()
         signs = hashlib.blake2b(old, salt=struct.pack("<q", self.number)).hexdigest().upper().encode()
@@ -95,7 +95,7 @@ class Copy:
 
 @dataclass(slots=True)
 class Template:
-    """The documents of a session, cut where copies differ."""
+    """The documents of a session, cut if copies differ."""
 
     replaced: dict[bytes, Replaced] = field(default_factory=dict)
     documents: dict[str, list[list[bytes]]] = field(default_factory=dict)
@@ -183,7 +183,7 @@ async def _fill(database: Database, arbitrages: int) -> None:
 
 
 async def _session(database: Database) -> tuple[dict[str, list[Document]], list[Document]]:
-    """What a session left of the arbitrages that it finished, and its balances."""
+    """Return what a session left of the arbitrages that it finished, and its balances."""
     finished = await database[ARBITRAGES].find({"state": {"$in": list(FINISHED)}}).to_list(None)
     if not finished:
         raise SystemExit("the session to be copied finished no arbitrage; let it trade for longer")

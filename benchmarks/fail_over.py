@@ -81,7 +81,7 @@ async def _gap(home: Path, store: MongoTradeStore, session: Session, *, is_kille
 
 
 async def decider_now(store: TradeStore) -> str | None:
-    """The exchange whose bot has the right to decide on the first partition; None where nobody has it, or the store
+    """Return the exchange whose bot has the right to decide on the first partition; None if nobody has it, or the store
     does not say."""
     try:
         now = await store.server_now()

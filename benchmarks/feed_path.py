@@ -46,7 +46,7 @@ def _table(exchanges: Sequence[str], messages: int, rounds: int, pace: int) -> N
 
 @contextmanager
 def served(messages: int) -> Iterator[str]:
-    """The address of a server of prepared streams."""
+    """Return the address of a server of prepared streams."""
     command = (sys.executable, "-m", "benchmarks.message_server", str(messages))
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -63,7 +63,7 @@ def measured(reader: str, exchange: str, address: str, pace: int) -> Cost:
 
 
 def _costs(exchange: str, address: str, rounds: int, pace: int) -> dict[str, list[Cost]]:
-    """Rounds in turn, so that a busy moment of the machine falls on all."""
+    """Round in turn, so that a busy moment of the machine falls on all."""
     costs: dict[str, list[Cost]] = {reader: [] for reader in READERS}
     for _ in range(rounds):
         for reader in READERS:

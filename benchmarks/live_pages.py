@@ -103,7 +103,7 @@ async def measured(assets: tuple[str, ...], rate: int, pages: int, seconds: floa
 async def _run(
     hub: LiveHub, session: Session, clients: Sequence[LiveClient], batches: Sequence[Sequence[Record]]
 ) -> Costs:
-    """A batch is due at the time of its rows."""
+    """Return a batch is due at the time of its rows."""
     costs, clock = Costs(), SystemClock()
     next_pulse = next_ledger = batches[0][0].time
     for records in batches:

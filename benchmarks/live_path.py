@@ -120,7 +120,7 @@ def paper(
 async def until_ready(
     home: Path, process: subprocess.Popen[str], line: str = DETECTION_READY, most_seconds: float = READY_SECONDS
 ) -> float:
-    """Seconds until detection was ready, or the session said `line`. Raises SystemExit where the session ends or takes
+    """Seconds until detection was ready, or the session said `line`. Raises SystemExit if the session ends or takes
     too long."""
     began = steady_now()
     while line not in (home / "said.txt").read_text():

@@ -51,7 +51,7 @@ class ReturnMoments:
 
 @dataclass(frozen=True, slots=True)
 class DislocationMoments:
-    """Beyond `threshold` bps; seconds, None where there was none."""
+    """Beyond `threshold` bps; seconds, None if there was none."""
 
     threshold: float
     per_minute: float
@@ -108,7 +108,7 @@ def pair_moments(one: Track, other: Track, step: float) -> PairMoments:
 
 
 def half_life(basis: Numbers) -> float | None:
-    """Samples until the autocorrelation is below one half; None where that is not within a third of them, or where
+    """Sample until the autocorrelation is below one half; None if that is not within a third of them, or where
     nothing changes."""
     if not basis.std():
         return None
@@ -144,7 +144,7 @@ def _returns(track: Track, seconds: float) -> Numbers:
 
 
 def _sampled(track: Track, grid: Numbers) -> Numbers:
-    """The mid that was in force at each moment."""
+    """Return the mid that was in force at each moment."""
     mids: Numbers = track.mids[np.searchsorted(track.times, grid, side="right") - 1]
     return mids
 

@@ -72,7 +72,7 @@ class ModelBook:
         return self._applied(side, changes)
 
     def end(self) -> tuple[list[Change], list[Change]]:
-        """The last message of all."""
+        """Return the last message of all."""
         return self._applied(0, [(self.best(0)[0], LAST_AMOUNT)])
 
     def best(self, side: int, levels: int | None = None) -> list[int]:
@@ -181,7 +181,7 @@ def _binance(moment: Moment, is_snapshot: bool) -> str:
 
 
 def _rest_book(exchange: str, moment: Moment) -> str:
-    """What Bitstamp and Binance give by REST; the others' streams bring their own."""
+    """Return what Bitstamp and Binance give by REST; the others' streams bring their own."""
     if exchange == "bitstamp":
         return _json(_bitstamp_book(moment))
     return _json({"lastUpdateId": moment.number, "bids": _texts(moment.bids), "asks": _texts(moment.asks)})

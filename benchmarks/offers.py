@@ -34,7 +34,7 @@ class Offers:
         self._count = 0
 
     async def __aenter__(self) -> Self:
-        """Waits until both exchanges answer."""
+        """Wait until both exchanges answer."""
         while True:
             try:
                 await self.next()
@@ -95,7 +95,7 @@ class Offers:
         return book
 
     def _connected(self, exchange: str) -> Any:
-        """Raises AccountRejectedError as long as the exchange has made no accounts."""
+        """Raise AccountRejectedError as long as the exchange has made no accounts."""
         config = simulated_config(exchange, str(self._session.exchanges_url), self._session.home, is_limited=False)
         client = self._clients[exchange] = make_exchange(config)
         self._stack.push_async_callback(client.close)

@@ -15,5 +15,5 @@ def percentiles(figures: Sequence[float]) -> list[float]:
 
 
 def percentiles_text(figures: Sequence[float], digits: int) -> str:
-    """With so many digits after the point; a dash where there are none."""
+    """With so many digits after the point; a dash if there are none."""
     return " / ".join(f"{figure:.{digits}f}" for figure in percentiles(figures)) or "–"

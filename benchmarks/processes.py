@@ -10,7 +10,7 @@ import psutil
 
 @contextmanager
 def running(*command: str, log: Path | None = None) -> Iterator[psutil.Process]:
-    """Until the block ends; its standard error goes to `log` where that is given."""
+    """Until the block ends; its standard error goes to `log` if that is given."""
     with ExitStack() as stack:
         errors = None if log is None else stack.enter_context(log.open("wb"))
         process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors))

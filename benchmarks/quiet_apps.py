@@ -55,7 +55,7 @@ ROLE, HOME_VARIABLE = "apps", "ARBITRAGE_HOME"
 
 @contextmanager
 def made_up_session(rate: int) -> Iterator[None]:
-    """What apps see of a session: its log, and where its detection began."""
+    """Return what apps see of a session: its log, and where its detection began."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "jars").symlink_to((home_folder() / "jars").resolve())

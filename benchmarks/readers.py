@@ -60,7 +60,7 @@ class Meter:
 
 
 async def ours(exchange: str, address: str, recordings: Path | None) -> Cost:
-    """A feeder's connection, reader and feed, as they run in a session; rows are counted and go nowhere."""
+    """Return a feeder's connection, reader and feed, as they run in a session; rows are counted and go nowhere."""
     clock, market, wire = SystemClock(), market_of(exchange), wire_of(exchange)
     header = RecordingHeader("benchmark", exchange, (market,))
     recorder = NoRecorder() if recordings is None else FileRecorder(recordings, header, RecordingLimits())

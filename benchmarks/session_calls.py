@@ -44,7 +44,7 @@ class SessionCalls:
     client: httpx.Client
 
     async def answer(self, path: str) -> Any:
-        """Raises httpx.HTTPError."""
+        """Raise httpx.HTTPError."""
         response = await asyncio.to_thread(self.client.get, f"/api{path}")
         return response.raise_for_status().json()
 

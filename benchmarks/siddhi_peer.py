@@ -23,7 +23,7 @@ class SiddhiResult:
 
 
 def siddhi_results(jars: Path, texts: Sequence[str], rows: Iterable[tuple[str, float, int]]) -> list[SiddhiResult]:
-    """`jars`: a folder with siddhi-core 5.1 and all that it needs; `texts`: of apps. Raises SystemExit where it does
+    """`jars`: a folder with siddhi-core 5.1 and all that it needs; `texts`: of apps. Raises SystemExit if it does
     not run."""
     java = shutil.which("java")
     if java is None or not list(jars.glob("siddhi-core-*.jar")):

@@ -1,4 +1,4 @@
-"""A bot without a store: what trading costs, and how much of it fails, where nothing has to survive a crash.
+"""A bot without a store: what trading costs, and how much of it fails, if nothing has to survive a crash.
 
 One asyncio process for all exchanges of a running session. It reads the session's opportunities and spread windows from
 Kafka and chooses by the product's own code: checks, sizing, cool-down, liquidity used once, limits and rate limits are
@@ -96,7 +96,7 @@ class StorelessBot:
         )
 
     async def open(self) -> None:
-        """Raises ExchangeError."""
+        """Raise ExchangeError."""
         await self._rows.settings.create(self._settings)
         for name, account in self._accounts.items():
             await self._rows.balances.replace(name, await account.balances(), "before", UNFENCED)

@@ -41,7 +41,7 @@ class Outcomes:
 
     @property
     def failed_percent(self) -> float:
-        """NaN where nothing was begun."""
+        """NaN if nothing was begun."""
         return 100 * self.failed / self.begun if self.begun else float("nan")
 
 

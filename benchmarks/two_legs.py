@@ -77,7 +77,7 @@ class Side:
                 await closed.wait()
 
     async def listen(self, process: Process) -> None:
-        """Keeps every step that a process tells of."""
+        """Keep every step that a process tells of."""
         assert process.stdout is not None
         async for line in process.stdout:
             step = Step(**orjson.loads(line))

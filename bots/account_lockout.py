@@ -68,7 +68,7 @@ class AccountLockout:
         self._locked.set()
 
     async def run(self) -> None:
-        """Runs until cancelled: after each rejection, check the account at intervals until it is accepted."""
+        """Run until cancelled: after each rejection, check the account at intervals until it is accepted."""
         while True:
             await self._locked.wait()
             waits = backoff(FIRST_SECONDS, longest=MAX_SECONDS)

@@ -49,7 +49,7 @@ class ExchangeHealthWatch:
             self._failures.setdefault(failure.failure_id, failure)
 
     async def run(self) -> None:
-        """Runs until cancelled. Raises StoreUnavailableError; failures not written by then are written next time."""
+        """Run until cancelled. Raises StoreUnavailableError; failures not written by then are written next time."""
         while True:
             await self.write()
             await SystemClock().sleep(ROUND_SECONDS)

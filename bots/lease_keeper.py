@@ -26,7 +26,7 @@ class RateUsageTracker(Protocol):
     """Counts what an account uses of its exchange's rate limits."""
 
     def used(self) -> str | None:
-        """The usage as text; None for an exchange without limits."""
+        """Return the usage as text; None for an exchange without limits."""
         ...
 
     def take_over(self, used: str, ago: int) -> None:
@@ -37,7 +37,7 @@ class RateUsageTracker(Protocol):
 @dataclass(slots=True)
 class LeaseKeeper:
     """One process's claim to act for one exchange, or to decide; `acquire` first, then `keep_renewing` for as long as
-    it works. The right to decide is taken, and counts, only where the store lets this process decide.
+    it works. The right to decide is taken, and counts, only if the store lets this process decide.
 
     The exchange's rate limits span processes, so the usage is stored with the lease (`carry_usage`). What a killed
     holder used after its last renewal, at most `RENEW_SECONDS` ago while the store is reachable, is lost: a few
@@ -128,10 +128,10 @@ class LeaseKeeper:
 
 
 def holder_name(exchange: str) -> str:
-    """A unique name with machine and process id, which the history of arbitrages shows."""
+    """Return a unique name with machine and process id, which the history of arbitrages shows."""
     return f"{exchange}@{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
 
 
 def holder_process(holder: str) -> int:
-    """The process id in such a name."""
+    """Return the process id in such a name."""
     return int(holder.split(":")[-2])

@@ -72,7 +72,7 @@ DEFAULT_PACE = Pace()
 
 
 def report_rules(markets: Markets, clock: Clock, cache: StateCache) -> ReportRules:
-    """What an exchange's reports are checked by: in a replay, the times of fills are recorded ones."""
+    """Return what an exchange's reports are checked by: in a replay, the times of fills are recorded ones."""
     rules = ReportRules(markets, lambda: cache.settings, cache.held)
     return replace(rules, on_exchange=clock.at) if isinstance(clock, ReplayClock) else rules
 
@@ -176,7 +176,7 @@ class BotLoop:
         """Reserve nothing new, finish what is in flight and store the closing balances; then this process may exit.
 
         Waits without limit for its own orders, since no other process can look them up. Waits up to `DRAIN_SECONDS`
-        until they are booked and the other legs of their arbitrages ended, for which it books where no other process
+        until they are booked and the other legs of their arbitrages ended, for which it books if no other process
         does. Raises FencedOutError.
         """
         self.cache.is_draining = True

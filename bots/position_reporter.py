@@ -34,7 +34,7 @@ class PositionReporter:
         self._server_ahead = server_ahead
 
     async def run(self) -> None:
-        """Runs until cancelled; outages of the store are skipped."""
+        """Run until cancelled; outages of the store are skipped."""
         while True:
             await SystemClock().sleep(REPORT_SECONDS)
             try:

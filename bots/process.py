@@ -159,8 +159,8 @@ def _reconciliation(
 
 
 def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
-    """The task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack disarms
-    it."""
+    """Return the task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack
+    disarms it."""
     if not isinstance(account, CcxtAccount) or not account.has_dead_mans_switch:
         return ()
     switch = DeadMansSwitch(account)
@@ -169,7 +169,7 @@ def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tu
 
 
 def _account(session: Session, exchange: str, cache: StateCache, environment: Mapping[str, str]) -> TradingAccount:
-    """The account on the simulated or real exchange if the session has one, otherwise a local paper account."""
+    """Return the account on the simulated or real exchange if the session has one, otherwise a local paper account."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
         account.in_force = lambda market: market_in_force(market, cache.settings)
@@ -214,7 +214,7 @@ async def _release_lease(lease: LeaseKeeper) -> None:
 
 
 async def _settings(store: TradeStore) -> Settings:
-    """The settings in force. Another process creates the first ones of a session."""
+    """Return the settings in force. Another process creates the first ones of a session."""
     while True:
         settings = await retry_until_done(store.settings.current)
         if settings is not None:
@@ -223,7 +223,7 @@ async def _settings(store: TradeStore) -> Settings:
 
 
 def _first_failure(failures: BaseExceptionGroup[Exception]) -> Exception:
-    """The first failure, out of nested exception groups."""
+    """Return the first failure, out of nested exception groups."""
     failure: BaseException = failures
     while isinstance(failure, BaseExceptionGroup):
         failure = failure.exceptions[0]

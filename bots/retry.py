@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 async def retry_until_done(question: Callable[[], Awaitable[Result]]) -> Result:
-    """The result of `question`, retried after each outage."""
+    """Return the result of `question`, retried after each outage."""
     return await retry_on(question, OUTAGES, lambda error: log.warning("retrying: %s", error))
 
 

@@ -31,10 +31,10 @@ class ServerClock:
         self._within = least, most
 
     def latest(self) -> int | None:
-        """The latest that it may be now, by the store's clock, microseconds; None before the first reading."""
+        """Return the latest that it may be now, by the store's clock, microseconds; None before the first reading."""
         return None if self._ahead is None else self.steady_clock() + self._ahead
 
     def about(self) -> int | None:
-        """The estimate: an answer that was long on its way moves it no further than shorter ones allow (as Marzullo's
-        algorithm intersects intervals, https://en.wikipedia.org/wiki/Marzullo%27s_algorithm)."""
+        """Return the estimate: an answer that was long on its way moves it no further than shorter ones allow (as
+        Marzullo's algorithm intersects intervals, https://en.wikipedia.org/wiki/Marzullo%27s_algorithm)."""
         return None if self._within is None else self.steady_clock() + sum(self._within) // 2

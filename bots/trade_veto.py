@@ -23,7 +23,7 @@ class TradeVeto:
     """What the lease has; a new one has this."""
 
     async def run(self) -> None:
-        """Runs until cancelled. Raises StoreUnavailableError, FencedOutError."""
+        """Run until cancelled. Raises StoreUnavailableError, FencedOutError."""
         while True:
             await self.write()
             await SystemClock().sleep(ROUND_SECONDS)

@@ -56,7 +56,7 @@ def make_class_archive(session: Session, report: Callable[[str], None]) -> Path:
 
 
 async def _has_run(query: StreamingQuery) -> None:
-    """Returns after the query's first batch. Raises CepStoppedError where there is none in time."""
+    """Return after the query's first batch. Raises CepStoppedError if there is none in time."""
     try:
         async with asyncio.timeout(SPREADS_SECONDS):
             while query.lastProgress is None:

@@ -61,7 +61,7 @@ class PipeHandler(logging.Handler):
 
 @contextmanager
 def reported_to(pipe: Path | None, *, is_patient: bool = False) -> Iterator[None]:
-    """In a worker: what is logged while it lasts goes into the pipe of the run; nowhere else where there is none."""
+    """In a worker: what is logged while it lasts goes into the pipe of the run; nowhere else if there is none."""
     with ExitStack() as open_files:
         try:
             descriptor = None if pipe is None else os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)

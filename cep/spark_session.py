@@ -75,7 +75,7 @@ JVM_OPTIONS = (
 
 
 def connector_jars(folder: Path) -> tuple[Path, ...]:
-    """Spark's Kafka connector and what it needs. Raises CepCannotStartError where it is missing."""
+    """Spark's Kafka connector and what it needs. Raises CepCannotStartError if it is missing."""
     # resolved: an archive of classes fits one spelling of the class path only
     jars = tuple(sorted(folder.resolve().glob("*.jar")))
     if not any(jar.name.startswith("spark-sql-kafka") for jar in jars):
@@ -118,10 +118,10 @@ def spark_session(
     extra: Mapping[str, str] | None = None,
     markets: int = 1,
 ) -> SparkSession:
-    """Starts the JVM. `scratch` takes Spark's temporary files; `partitions` of the log set the number of threads,
+    """Start the JVM. `scratch` takes Spark's temporary files; `partitions` of the log set the number of threads,
     `markets` how thoroughly code is compiled.
 
-    Raises CepCannotStartError where no JVM comes up.
+    Raises CepCannotStartError if no JVM comes up.
     """
     options = (*compiler_options(markets), *JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")
     settings = {
@@ -150,9 +150,9 @@ def compiler_options(markets: int) -> tuple[str, ...]:
 
 
 def started_session(master: str, name: str, scratch: Path, settings: Mapping[str, str]) -> SparkSession:
-    """The session of this process, on the Spark that is installed with this project.
+    """Return the session of this process, on the Spark that is installed with this project.
 
-    Raises CepCannotStartError where no JVM comes up.
+    Raises CepCannotStartError if no JVM comes up.
     """
     # a stray SPARK_HOME or SPARK_CONF_DIR would start another Spark than the one installed with this project
     for variable in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
@@ -174,7 +174,7 @@ def listen_on_loopback(spark: SparkSession) -> None:
 
     The server of each exchange between tasks in real-time mode (one a partition, a new one with each batch) names no
     address, and no setting of Spark gives it one; so the JVM's own idea of "any address" is changed, which Spark opens
-    to reflection. Raises CepCannotStartError where this Java keeps it elsewhere.
+    to reflection. Raises CepCannotStartError if this Java keeps it elsewhere.
     """
     java = spark._jvm.java  # type: ignore[union-attr]
     try:
@@ -200,7 +200,7 @@ def _opened(of_class: Any, name: str) -> Any:
 
 
 def joined_options(options: tuple[str, ...]) -> str:
-    """The options as one line that Spark's launcher splits correctly, even with spaces in paths."""
+    """Return the options as one line that Spark's launcher splits correctly, even with spaces in paths."""
     escaped = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
     return " ".join(f'"{option}"' for option in escaped)
 

@@ -24,7 +24,7 @@ class TradingAccount(Protocol):
         ...
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
-        """The exchange's report of the order; None where it has no such order.
+        """Return the exchange's report of the order; None if it has no such order.
 
         `others`: exchange order ids of all other known orders. An exchange without client order ids could mistake one
         of them for this order, since the search goes far back to allow for clock differences. Fills carry fees and

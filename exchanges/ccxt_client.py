@@ -57,7 +57,7 @@ class ExchangeConfig:
 def simulated_config(
     exchange: str, exchanges_url: str, home: Path, *, is_limited: bool = True, entry: ExchangeEntry | None = None
 ) -> ExchangeConfig:
-    """One of the simulated exchanges below `exchanges_url`. Raises AccountRejectedError where API keys are missing."""
+    """One of the simulated exchanges below `exchanges_url`. Raises AccountRejectedError if API keys are missing."""
     base_url = f"{exchanges_url.rstrip('/')}/{exchange if entry is None else entry.ccxt}"
     return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange), is_limited, entry)
 
@@ -69,7 +69,7 @@ def live_config(
     base_url: str | None = None,
     entry: ExchangeEntry | None = None,
 ) -> ExchangeConfig:
-    """A real exchange or its sandbox. Raises AccountRejectedError unless `environment` arms live trading and has
+    """Return a real exchange or its sandbox. Raises AccountRejectedError unless `environment` arms live trading and has
     API keys."""
     _check_armed(exchange, environment)
     own = entry or ExchangeEntry(exchange)
@@ -81,7 +81,7 @@ def live_config(
 
 
 def session_config(session: Session, exchange: str, environment: Mapping[str, str]) -> ExchangeConfig:
-    """The session's account; API keys of real accounts come from `environment`. Raises AccountRejectedError."""
+    """Return the session's account; API keys of real accounts come from `environment`. Raises AccountRejectedError."""
     entry = session.entry_of(exchange)
     if session.mode in ("live", "sandbox"):
         place: Place = "live" if session.mode == "live" else "sandbox"
@@ -99,7 +99,7 @@ def public_config(session: Session, exchange: str) -> ExchangeConfig:
 
 
 def gateway_url(session: Session, exchange: str) -> str | None:
-    """Root of the exchange's addresses behind a gateway; None where there is no gateway."""
+    """Root of the exchange's addresses behind a gateway; None if there is no gateway."""
     root = session.gateways.get(exchange)
     return None if root is None else f"{root.rstrip('/')}/{session.entry_of(exchange).ccxt}"
 
@@ -111,11 +111,11 @@ def make_exchange(
     *,
     posts_only: bool = False,
 ) -> Any:
-    """A ccxt client within `budget`, or within the exchange's full rate limits. The caller closes it.
+    """Return a ccxt client within `budget`, or within the exchange's full rate limits. The caller closes it.
 
     `posts_only`: it posts permitted orders (`exchanges.requests.order_permits`) and sends nothing else.
 
-    Raises AccountRejectedError where live trading is not armed in `environment` or lacks API keys, or where an address
+    Raises AccountRejectedError if live trading is not armed in `environment` or lacks API keys, or where an address
     is neither on loopback or in a private network (simulated) nor remote and https (live, sandbox). The client is
     untyped: callers convert its answers to typed values at once.
     """
@@ -142,7 +142,7 @@ def make_exchange(
 
 
 def limit_rules(config: ExchangeConfig) -> LimitRules:
-    """The exchange's documented limits, or what ccxt knows of them. Raises AccountRejectedError where there is no
+    """Return the exchange's documented limits, or what ccxt knows of them. Raises AccountRejectedError if there is no
     such exchange."""
     rules = entry_rules(config.entry)
     if rules is not None:
@@ -154,7 +154,7 @@ def limit_rules(config: ExchangeConfig) -> LimitRules:
 
 
 def _key_fields(entry: ExchangeEntry) -> tuple[str, ...]:
-    """Fields of the credentials that the exchange needs. Raises AccountRejectedError where ours has no such field."""
+    """Fields of the credentials that the exchange needs. Raises AccountRejectedError if ours has no such field."""
     if not entry.is_generic:
         return own_key_fields(entry.ccxt)
     needed = [name for name, is_needed in client_class(entry.ccxt)().requiredCredentials.items() if is_needed]

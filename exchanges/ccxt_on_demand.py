@@ -23,7 +23,7 @@ SHARED = ("ccxt.base.errors", "ccxt.base.decimal_to_precision")
 
 
 def load_ccxt_on_demand() -> None:
-    """To be called before anything of ccxt is imported; does nothing where something was."""
+    """To be called before anything of ccxt is imported; does nothing if something was."""
     if "ccxt" in sys.modules:
         return
     spec = find_spec("ccxt")

@@ -13,7 +13,7 @@ _OLD_CODES = {"XBT": "BTC", "XXBT": "BTC", "XDG": "DOGE", "XXDG": "DOGE"}
 
 
 def common_code(exchange: str, code: str) -> str:
-    """BTC for Kraken's XXBT, LUNC for its LUNA; the exchange's own code where ccxt has no other."""
+    """BTC for Kraken's XXBT, LUNC for its LUNA; the exchange's own code if ccxt has no other."""
     return _common_codes(exchange).get(code, code)
 
 

@@ -83,7 +83,7 @@ SUCCESSORS: Mapping[str, str] = {"MATIC": "POL", "RNDR": "RENDER", "KLAY": "KAIA
 
 
 def dated_codes(exchange: str, code: str) -> tuple[DatedCode, ...]:
-    """What it stood for while that was another asset than today."""
+    """Return what it stood for while that was another asset than today."""
     return tuple(row for row in _rows(exchange, code) if (row.since, row.until) != (0, _NEVER))
 
 

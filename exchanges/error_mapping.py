@@ -1,4 +1,4 @@
-"""Maps ccxt's exceptions to our errors, also where ccxt's own classes are wrong.
+"""Maps ccxt's exceptions to our errors, also if ccxt's own classes are wrong.
 
 ccxt calls a plain HTTP 400, 403 or 404 "not available"; bitFlyer's every rejection and Kraken's bad signature are plain
 `ExchangeError`s; Bitstamp's "Order not found" is one without its full stop; so are a clock that is off
@@ -104,7 +104,7 @@ def fault_of(error: ccxt.BaseError) -> Fault:
 
 
 def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
-    """The error of posting an order; its text contains nothing of `keys`."""
+    """Return the error of posting an order; its text contains nothing of `keys`."""
     fault, text = fault_of(error), _error_text(error, keys)
     if fault == "account":
         return AccountRejectedError(f"{exchange} rejected the account: {text}")
@@ -117,7 +117,7 @@ def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = 
 
 
 def read_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
-    """The error of a read request; its text contains nothing of `keys`."""
+    """Return the error of a read request; its text contains nothing of `keys`."""
     if fault_of(error) == "account":
         return AccountRejectedError(f"{exchange} rejected the account: {_error_text(error, keys)}")
     return ExchangeUnavailableError(f"{exchange} did not answer: {_error_text(error, keys)}")
@@ -156,7 +156,7 @@ def _fault_by_text(text: str) -> Fault | None:
 
 
 def _transport_fault(error: ccxt.BaseError, text: str) -> Fault:
-    """The fault of a request without a readable answer."""
+    """Return the fault of a request without a readable answer."""
     code = _http_code(error, text)
     if code is not None:
         return "rejected" if code in _REJECTIONS and code != _TIMEOUT else "unknown"
@@ -166,7 +166,8 @@ def _transport_fault(error: ccxt.BaseError, text: str) -> Fault:
 
 
 def _rejection_fault(error: ccxt.BaseError, text: str) -> Fault:
-    """The fault of an answer without a ccxt class of its own: rejected, unless the server failed or gave no reason."""
+    """Return the fault of an answer without a ccxt class of its own: rejected, unless the server failed or gave no
+    reason."""
     code = _http_code(error, text)
     if code in _FAILURES or code == _TIMEOUT:
         return "unknown"

@@ -40,7 +40,7 @@ _BINANCE_STREAMS = ("spot", "margin", "linear", "inverse", "stock", "option", "o
 def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
     """All addresses that ccxt has for `exchange`, each below `base_url`: none is left of the real exchange.
 
-    For ccxt's `urls["api"]`. Raises AccountRejectedError where no such
+    For ccxt's `urls["api"]`. Raises AccountRejectedError if no such
     exchange is simulated.
     """
     base = base_url.rstrip("/")

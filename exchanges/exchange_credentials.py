@@ -42,7 +42,7 @@ def credentials_path(home: Path) -> Path:
 
 
 def load_credentials(home: Path, exchange: str) -> Credentials:
-    """API keys of a simulated exchange's test account. Raises AccountRejectedError where there are none."""
+    """API keys of a simulated exchange's test account. Raises AccountRejectedError if there are none."""
     path = credentials_path(home)
     try:
         keys = json.loads(path.read_text())[exchange]

@@ -59,7 +59,7 @@ def kraken_stream_symbol(market: Market) -> str:
 
 
 def kraken_market_id(market: Market) -> str:
-    """The id of a pair: XXBTZUSD, USDTZUSD, but SOLUSD and XDGUSD."""
+    """Return the id of a pair: XXBTZUSD, USDTZUSD, but SOLUSD and XDGUSD."""
     base, quote = codes_in(market.symbol)
     if base not in (*_OLD_COINS, *_OLD_CURRENCIES, "USDT") or base == "DOGE":
         return kraken_pair(market)

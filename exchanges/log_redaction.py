@@ -4,7 +4,7 @@ import logging
 
 
 def redacting_logger(name: str) -> logging.Logger:
-    """A logger that passes only warnings and errors, whatever level is set later."""
+    """Return a logger that passes only warnings and errors, whatever level is set later."""
     logger = logging.getLogger(name)
     if not any(isinstance(one, _OnlyWarnings) for one in logger.filters):
         logger.addFilter(_OnlyWarnings())

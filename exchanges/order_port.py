@@ -30,7 +30,7 @@ class AnswerNotUnderstoodError(ExchangeError):
 
 
 async def understood(answer: Awaitable[Result]) -> Result:
-    """Raises AnswerNotUnderstoodError without ccxt's own text, in which a signature may stand."""
+    """Raise AnswerNotUnderstoodError without ccxt's own text, in which a signature may stand."""
     try:
         return await answer
     except UNEXPECTED as error:
@@ -45,11 +45,11 @@ class OrderApi(Protocol):
         ...
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
-        """The order's state with all its fills; None where the exchange does not show it yet."""
+        """Return the order's state with all its fills; None if the exchange does not show it yet."""
         ...
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
-        """Find the order without its exchange order id; None where there is none. Raises OutcomeUnknownError."""
+        """Find the order without its exchange order id; None if there is none. Raises OutcomeUnknownError."""
         ...
 
     async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
@@ -66,21 +66,21 @@ class OrderApi(Protocol):
 
 
 def rows_of(answer: object) -> list[Mapping[str, Any]]:
-    """A list of objects. Raises AnswerNotUnderstoodError."""
+    """Return a list of objects. Raises AnswerNotUnderstoodError."""
     if not isinstance(answer, list) or not all(isinstance(row, Mapping) for row in answer):
         raise AnswerNotUnderstoodError(f"expected rows, got {str(answer)[:200]}")
     return answer
 
 
 def row_of(answer: object) -> Mapping[str, Any]:
-    """An object. Raises AnswerNotUnderstoodError."""
+    """Return an object. Raises AnswerNotUnderstoodError."""
     if not isinstance(answer, Mapping):
         raise AnswerNotUnderstoodError(f"expected an object, got {str(answer)[:200]}")
     return answer
 
 
 def text_in(row: Mapping[str, Any], name: str) -> str:
-    """A text, or a number as one. Raises AnswerNotUnderstoodError if it is missing or anything else."""
+    """Return a text, or a number as one. Raises AnswerNotUnderstoodError if it is missing or anything else."""
     value = row.get(name)
     if value is None or value == "":
         raise AnswerNotUnderstoodError(f"{name} is missing in {str(row)[:200]}")
@@ -88,7 +88,7 @@ def text_in(row: Mapping[str, Any], name: str) -> str:
 
 
 def text_from(value: object, name: str) -> str:
-    """Raises AnswerNotUnderstoodError for what is neither a text nor a number: an empty object is no id."""
+    """Raise AnswerNotUnderstoodError for what is neither a text nor a number: an empty object is no id."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise AnswerNotUnderstoodError(f"{name} is neither a text nor a number: {str(value)[:200]}")
     return str(value)
@@ -112,7 +112,7 @@ def symbol_in(row: Mapping[str, Any], name: str, market: Market, names: Collecti
 
 
 def number_in(row: Mapping[str, Any], name: str) -> Decimal:
-    """The exchange's own digits. Raises AnswerNotUnderstoodError."""
+    """Return the exchange's own digits. Raises AnswerNotUnderstoodError."""
     try:
         return decimal_of(text_in(row, name))
     except ValueError as error:
@@ -137,7 +137,7 @@ class Pages:
 
     def add_page(self, rows: Iterable[str]) -> None:
         """Record a page by its rows' ids, some of which may have moved here from the page before. Raises
-        AnswerNotUnderstoodError where none is new."""
+        AnswerNotUnderstoodError if none is new."""
         new = set(rows) - self._seen
         if not new:
             raise AnswerNotUnderstoodError("the exchange returned the same page again")
@@ -145,14 +145,14 @@ class Pages:
 
 
 def on_exchange_clock(client: Any, since: int, margin: int = FILLS_MARGIN) -> int:
-    """The earliest exchange time of an event at `since` (our clock, microseconds), minus `margin`; rounded down to a
-    second, since some exchanges have no finer times."""
+    """Return the earliest exchange time of an event at `since` (our clock, microseconds), minus `margin`; rounded down
+    to a second, since some exchanges have no finer times."""
     theirs = since + (int(client.exchange_ahead_ms) - int(client.exchange_uncertainty_ms)) * 1_000 - margin
     return theirs // MICROSECONDS * MICROSECONDS
 
 
 def iso_of(micros: int) -> str:
-    """An ISO time to the second, UTC."""
+    """Return an ISO time to the second, UTC."""
     return f"{(_EPOCH + timedelta(microseconds=micros)):%Y-%m-%dT%H:%M:%S}Z"
 
 

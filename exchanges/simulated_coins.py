@@ -38,7 +38,7 @@ def listed_coins() -> tuple[ListedCoin, ...]:
 
 
 def amount_worth(dollars: float, price: float) -> Decimal:
-    """A whole amount of about that worth, of two leading digits."""
+    """Return a whole amount of about that worth, of two leading digits."""
     return decimal_of(f"{dollars / price:.1e}").quantize(Decimal(1))
 
 

@@ -13,7 +13,7 @@ _BITCOIN = ("BTC",)
 
 
 def paper_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
-    """The markets traded where no exchange is named, then the FX markets that convert euro and yen to dollars."""
+    """Return the markets traded if no exchange is named, then the FX markets that convert euro and yen to dollars."""
     exchanges = tuple(taker_fees())
     traded = [market for name in exchanges for market in _traded_at(name, bases)]
     return (
@@ -24,7 +24,7 @@ def paper_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
 
 
 def simulated_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
-    """The paper markets, those in USDT (which is not the dollar), and the FX market between both."""
+    """Return the paper markets, those in USDT (which is not the dollar), and the FX market between both."""
     return (
         *paper_markets(bases),
         *_traded_at("binance", bases),
@@ -33,14 +33,14 @@ def simulated_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
 
 
 def further_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
-    """What the simulated exchanges list beside `simulated_markets`, for other people's clients: no session of ours
-    subscribes to it."""
+    """Return what the simulated exchanges list beside `simulated_markets`, for other people's clients: no session of
+    ours subscribes to it."""
     bitcoin = _market("bitstamp", "eu", "BTC/USD", "1", "0.00000001", "10", "quote")
     return (bitcoin,) if bitcoin.base in bases else ()
 
 
 def simulated_bases() -> tuple[str, ...]:
-    """The assets that every simulated exchange lists."""
+    """Return the assets that every simulated exchange lists."""
     return (*_BITCOIN, *(coin.base for coin in listed_coins()))
 
 

@@ -1,6 +1,6 @@
 """How exchanges write the symbols of their spot markets: which code comes first, and what they quote in.
 
-Facts alone, by exchange, in its own codes: from its list of symbols where no other source is named, as of 2026-11. An
+Facts alone, by exchange, in its own codes: from its list of symbols if no other source is named, as of 2026-11. An
 exchange that is not listed writes the base first.
 """
 

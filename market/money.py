@@ -30,7 +30,7 @@ _MIN_DOUBLE = float(f"1e{MIN_EXPONENT}")
 
 
 def decimal_of(value: str | float | Decimal) -> Decimal:
-    """The shortest decimal that reads back as `value`; a binary float never leaks its tail.
+    """Return the shortest decimal that reads back as `value`; a binary float never leaks its tail.
 
     Raises ValueError, one sentence, for what is not a finite number within the bounds above.
     """
@@ -46,7 +46,7 @@ def decimal_of(value: str | float | Decimal) -> Decimal:
 
 
 def _text(number: float | Decimal) -> str:
-    """A Decimal's own form has an exponent where its plain digits would be many."""
+    """Return a Decimal's own form has an exponent where its plain digits would be many."""
     if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
         raise ValueError(f"{_shown(str(number))} is not a number")
     if isinstance(number, int) and abs(number) >= _MAX_INTEGER:
@@ -87,7 +87,7 @@ def written_decimal(text: str) -> Decimal:
 def decimal_of_double(value: float) -> Decimal:
     """Of a double that we computed ourselves: what is smaller than any number of ours is nothing.
 
-    Raises ValueError where it is infinite, NaN, or too large.
+    Raises ValueError if it is infinite, NaN, or too large.
     """
     return ZERO if abs(value) < _MIN_DOUBLE else decimal_of(value)
 
@@ -98,7 +98,7 @@ def decimal_of_whole(number: int) -> Decimal:
 
 
 def _bounded(value: object) -> object:
-    """What is no number of any kind is left to pydantic to reject in its own words."""
+    """Return what is no number of any kind is left to pydantic to reject in its own words."""
     is_number = isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
     return decimal_of(value) if is_number else value  # type: ignore[arg-type] # just looked at
 
@@ -143,11 +143,11 @@ def ceil_to_step(number: Decimal, step: Decimal) -> Decimal:
 
 
 def steps_to_reach(number: Decimal, step: Decimal) -> int:
-    """The least whole number of steps that is not below `number`; exact."""
+    """Return the least whole number of steps that is not below `number`; exact."""
     whole, rest = EXACT.divmod(number, step)
     return int(whole) + (rest > 0)
 
 
 def total(numbers: Iterable[Decimal]) -> Decimal:
-    """The sum; `sum` starts from an int, which mypy cannot call a Decimal."""
+    """Return the sum; `sum` starts from an int, which mypy cannot call a Decimal."""
     return sum(numbers, ZERO)

@@ -65,12 +65,12 @@ def fault_text(fault: Mapping[str, Any]) -> str:
 
 
 def place_of(fault: Mapping[str, Any], whole: str) -> str:
-    """Dotted; `whole` where no field of it alone is wrong."""
+    """Dotted; `whole` if no field of it alone is wrong."""
     return ".".join(str(part) for part in fault["loc"]) or whole
 
 
 def error_text(error: ValidationError, whole: str) -> str:
-    """All that is wrong in one line: where, and what. `whole` names what is wrong where no field is."""
+    """All that is wrong in one line: where, and what. `whole` names what is wrong if no field is."""
     return sentence_of(error.errors(), whole)
 
 
@@ -79,7 +79,7 @@ def sentence_of(faults: Sequence[Mapping[str, Any]], whole: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A limit behind a validator of ours comes as Python writes it: `Decimal('0.1')`."""
+    """Return a limit behind a validator of ours comes as Python writes it: `Decimal('0.1')`."""
     text = str(value).removeprefix("Decimal('").removesuffix("')")
     if text == value or not isinstance(value, int | float | Decimal | str):
         return text

@@ -17,7 +17,7 @@ KEPT_FREE = 4
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """The notices to send next, not before `at` (microseconds). Empty where none are queued."""
+    """The notices to send next, not before `at` (microseconds). Empty if none are queued."""
 
     batch: tuple[QueuedNotice, ...] = ()
     at: int = 0
@@ -46,7 +46,7 @@ def next_batch(
 
 
 def batch_name(batch: Sequence[QueuedNotice]) -> str:
-    """The id of the message: of one notice its own, of several a digest of all."""
+    """Return the id of the message: of one notice its own, of several a digest of all."""
     begun = batch[0].batch
     if begun is not None:
         return begun
@@ -57,6 +57,6 @@ def batch_name(batch: Sequence[QueuedNotice]) -> str:
 
 
 def _free_at(sent_at: Sequence[int], most: int, now: int) -> int:
-    """The time from which fewer than `most` messages lie within the last minute."""
+    """Return the time from which fewer than `most` messages lie within the last minute."""
     recent = [at for at in sent_at if at > now - MINUTE]
     return now if len(recent) < most else recent[-most] + MINUTE

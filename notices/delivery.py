@@ -51,7 +51,7 @@ class Delivery:
         self._next_try_at = 0
 
     async def run(self) -> None:
-        """Runs until cancelled, through outages of the store and of the destination."""
+        """Run until cancelled, through outages of the store and of the destination."""
         states = await read_until_reachable(self._notices.states)
         own = next((state for state in states if state.name == self._name), None)
         if own is not None:

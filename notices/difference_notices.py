@@ -9,7 +9,8 @@ from store.server.documents import SettingsVersion
 
 
 def notices_of_difference(found: StoredDifference) -> list[Notice]:
-    """That it was found, and, once it is settled, how; none if it was healed. The same event always has the same id."""
+    """Return that it was found, and, once it is settled, how; none if it was healed. The same event always has the same
+    id."""
     if found.handled == "healed":
         return []
     facts = {
@@ -47,7 +48,7 @@ def notices_of_difference(found: StoredDifference) -> list[Notice]:
 
 
 def notice_of_reduce_only(health: Health) -> Notice | None:
-    """None where nothing is unexplained at the exchange."""
+    """None if nothing is unexplained at the exchange."""
     since = health.unexplained_since
     if not since:
         return None

@@ -15,7 +15,7 @@ class DestinationUnavailableError(NoticesError):
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
-        """Seconds that the destination asked for; None where it named none."""
+        """Seconds that the destination asked for; None if it named none."""
 
 
 class DestinationRejectedError(NoticesError):

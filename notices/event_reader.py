@@ -52,7 +52,7 @@ class EventReader:
         self._is_idle = False
 
     async def run(self) -> None:
-        """Runs until cancelled, through outages of MongoDB."""
+        """Run until cancelled, through outages of MongoDB."""
         name = self.destination.name
         self._place = await read_until_reachable(lambda: self._reader.notices.place(self.destination))
         self._read_at = self._place.read_at
@@ -143,7 +143,7 @@ class EventReader:
 
 
 def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
-    """The notices of one document. `min_single_leg`, microseconds: a shorter single leg is no alarm."""
+    """Return the notices of one document. `min_single_leg`, microseconds: a shorter single leg is no alarm."""
     if isinstance(event, Arbitrage):
         return notices_of_arbitrage(event, min_single_leg)
     if isinstance(event, StoredDifference):

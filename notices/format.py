@@ -26,7 +26,7 @@ _BADGES: dict[Mode, str] = {
 
 
 def badge(mode: Mode) -> str:
-    """The badge in front of every message."""
+    """Return the badge in front of every message."""
     return _BADGES[mode]
 
 

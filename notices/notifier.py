@@ -17,7 +17,7 @@ LOOK_SECONDS = 1.0
 
 
 async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: Callable[[], None]) -> None:
-    """Runs until cancelled. Ready once no event can be missed, whether or not a destination answers."""
+    """Run until cancelled. Ready once no event can be missed, whether or not a destination answers."""
     reader = NoticeEventReader(session)
     try:
         async with opened_senders(session.notices, secrets) as senders:

@@ -34,7 +34,7 @@ class Alert:
 
 def faults_now(present: CurrentState, session: Session, now: int, free: int | None = None) -> list[Alert]:
     """Alerts of the session's exchanges, and of its disk; `now` by this machine's clock, as for feeds. `free`: bytes;
-    None where it is not known."""
+    None if it is not known."""
     return [*_feed_faults(present, session, now), *_bot_faults(present, session), *_disk_fault(session, free)]
 
 
@@ -98,7 +98,7 @@ class AlertWatch:
     _seen_healthy: set[str] = field(default_factory=set)
 
     def update(self, faults: Iterable[Alert], exchanges: Iterable[str], now: int) -> list[Notice]:
-        """The notices at `now`; `exchanges`: those that `faults` covers."""
+        """Return the notices at `now`; `exchanges`: those that `faults` covers."""
         holding = {fault.key: fault for fault in faults}
         for exchange in exchanges:
             self._seen_healthy |= {f"feed:{exchange}", f"bot:{exchange}"} - set(holding)

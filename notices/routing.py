@@ -25,7 +25,7 @@ def _is_of(notice: Notice, destination: Destination) -> bool:
 
 
 def _is_large_enough(notice: Notice, destination: Destination) -> bool:
-    """A trade without a profit (moving average) is not filtered by profit."""
+    """Return a trade without a profit (moving average) is not filtered by profit."""
     if "net" not in notice.facts:
         return True
     net = decimal_of(notice.facts["net"])

@@ -24,7 +24,7 @@ _FAILURES = {
 
 
 def notice_of_version(version: SettingsVersion) -> Notice | None:
-    """None where the version did not change the trading state."""
+    """None if the version did not change the trading state."""
     state = version.after.trading_state
     if version.before is None or version.before.trading_state == state:
         return None
@@ -40,7 +40,7 @@ def notice_of_version(version: SettingsVersion) -> Notice | None:
 
 
 def notice_of_pause(health: Health) -> Notice | None:
-    """The notice of an exchange's newest pause; None if it never was paused."""
+    """Return the notice of an exchange's newest pause; None if it never was paused."""
     if health.pauses == 0:
         return None
     failures = health.failures
@@ -61,7 +61,7 @@ def notice_of_pause(health: Health) -> Notice | None:
 
 
 def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice | None:
-    """The notice that the newest pause is over; None while it lasts, or if there was none."""
+    """Return the notice that the newest pause is over; None while it lasts, or if there was none."""
     is_paused = settings.breaker_failures > 0 and health.is_paused(now)
     if health.pauses == 0 or is_paused:
         return None
@@ -76,7 +76,7 @@ def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice 
 
 
 def notice_of_loss(counters: RiskCounters, settings: Settings, currency: str) -> Notice | None:
-    """The notice that the daily loss limit is reached; once a day."""
+    """Return the notice that the daily loss limit is reached; once a day."""
     if -counters.day_net < settings.max_daily_loss:
         return None
     day = day_of(counters.now)

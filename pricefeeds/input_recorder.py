@@ -29,7 +29,7 @@ class InputRecorder:
     """Of one topic, from `first` on; what earlier files have is not read again."""
 
     def __init__(self, session: Session, topic: str, first: Mapping[Position, int], label: str) -> None:
-        """Raises ImportRejectedError where an earlier file cannot be read."""
+        """Raise ImportRejectedError if an earlier file cannot be read."""
         parts = LogParts(kept_folder(log_folder(session.home, session.session_id), label))
         last = parts.last_positions(topic)
         begin = {place: last[place][0] + 1 if place in last else offset for place, offset in first.items()}

@@ -38,7 +38,7 @@ def log_folder(home: Path, session_id: str) -> Path:
 async def run_log_recorder(session: Session, ready: Callable[[], None]) -> None:
     """Record until cancelled; nothing more once CEP has passed on the session's `end` markers.
 
-    Raises StreamError where Kafka is unavailable: the process ends with it and is restarted. A full disk, or the limit
+    Raises StreamError if Kafka is unavailable: the process ends with it and is restarted. A full disk, or the limit
     on all recordings, ends the recording with one log message.
     """
     parts = LogParts(log_folder(session.home, session.session_id) / "raw")
@@ -103,7 +103,7 @@ class LogRecorder:
                 self._write_document(ENDED, {topic: dict(sorted(ends.items())) for topic, ends in self._ends.items()})
 
     async def _start_time(self) -> int:
-        """The start time that the session's first process chose."""
+        """Return the start time that the session's first process chose."""
         path = self._parts.folder / STARTED
         if path.exists():
             return int(json.loads(path.read_text())["since"])

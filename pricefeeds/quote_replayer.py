@@ -20,7 +20,7 @@ ROWS_BETWEEN_FLUSHES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ReplayCounts:
-    """Quotes written, by exchange. `last_received` in microseconds UTC, 0 where nothing was sent."""
+    """Quotes written, by exchange. `last_received` in microseconds UTC, 0 if nothing was sent."""
 
     sent: dict[str, int]
     last_received: int

@@ -35,7 +35,7 @@ _STATUSES: dict[str, FeedStatus] = {status: status for status in get_args(FeedSt
 
 @dataclass(frozen=True, slots=True)
 class ReplayDifference:
-    """The first row that differs from the recording; a side is None where it has no row."""
+    """The first row that differs from the recording; a side is None if it has no row."""
 
     symbol: str
     row: int

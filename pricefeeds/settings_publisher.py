@@ -38,7 +38,7 @@ async def run_settings_publisher(session: Session, ready: Callable[[], None]) ->
     """Publish until cancelled; `ready` is called once the settings in force are in the log.
 
     During an outage of the store the settings in force are repeated and new versions wait. At the start both services
-    are waited for. Raises StreamError where Kafka is unavailable for longer than the writer can buffer: the process
+    are waited for. Raises StreamError if Kafka is unavailable for longer than the writer can buffer: the process
     ends with it and is restarted.
     """
     written = last_version(await retry_until_available(lambda: newest_settings_rows(session.kafka)))
@@ -90,7 +90,7 @@ class StoredSettings:
 class SettingsPublisher:
     """Skips no version. Repeats only the newest one, and those that some partition of the log lacks.
 
-    Resumes from the log itself: `written` is the last version in it, None where it has none.
+    Resumes from the log itself: `written` is the last version in it, None if it has none.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class SettingsPublisher:
                 self._write(self._newest)
 
     async def _take(self, settings: Settings) -> None:
-        """Write `settings` and the versions missed before it. The first one is always written, even where the log has
+        """Write `settings` and the versions missed before it. The first one is always written, even if the log has
         it or a later version of a lost store: it is the one in force."""
         if self._newest is not None and settings.version <= self._newest.version:
             return
@@ -140,7 +140,7 @@ class SettingsPublisher:
 
 
 def last_version(records: Iterable[Record]) -> int | None:
-    """The newest version that every partition has, from settings rows in partition order; None for no rows."""
+    """Return the newest version that every partition has, from settings rows in partition order; None for no rows."""
     newest = {record.partition: int(row_of(record.value)["settings_version"]) for record in records}
     # a killed process may have written to some partitions only
     return min(newest.values(), default=None)

@@ -35,7 +35,7 @@ async def retry_on(
     on_outage: Callable[[Exception], None],
     first: float = FIRST_SECONDS,
 ) -> Result:
-    """The result of `call`, retried after each of `outages`, which is passed to `on_outage`; other errors are
+    """Return the result of `call`, retried after each of `outages`, which is passed to `on_outage`; other errors are
     raised."""
     delays = backoff(first)
     while True:

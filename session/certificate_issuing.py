@@ -57,7 +57,7 @@ class IssuedCertificate:
 
 
 def issue_authority(name: str, now: datetime, days: int) -> IssuedCertificate:
-    """An authority that signs certificates of servers and no further authorities."""
+    """Return an authority that signs certificates of servers and no further authorities."""
     key, named = ec.generate_private_key(ec.SECP256R1()), _name(name)
     builder = _builder(named, named, key, now, now + timedelta(days=days), is_ca=True)
     return IssuedCertificate(builder.sign(key, hashes.SHA256()), key)
@@ -84,7 +84,7 @@ def issue_server(
 
 
 def moment_of(micros: int) -> datetime:
-    """A time of our clock (microseconds) as certificates have it."""
+    """Return a time of our clock (microseconds) as certificates have it."""
     return datetime.fromtimestamp(micros / MICROSECONDS, UTC)
 
 
@@ -129,7 +129,7 @@ def _builder(
     *,
     is_ca: bool,
 ) -> x509.CertificateBuilder:
-    """What a CA's certificate and a server's have alike; strict clients want each of the extensions."""
+    """Return what a CA's certificate and a server's have alike; strict clients want each of the extensions."""
     uses = dict.fromkeys(_KEY_USES, False) | dict.fromkeys(_OF_A_CA if is_ca else _OF_A_SERVER, True)
     return (
         x509.CertificateBuilder()

@@ -13,7 +13,7 @@ from session.clock_shift import mapped_shift, shift_in
 
 
 class Clock(Protocol):
-    """Market time. `now` goes back within one process only where somebody sets the clock back; `sleep` waits in market
+    """Market time. `now` goes back within one process only if somebody sets the clock back; `sleep` waits in market
     seconds."""
 
     def now(self) -> int: ...
@@ -47,7 +47,7 @@ class ReplayClock:
         return self.at(wall_now())
 
     def at(self, wall: int) -> int:
-        """The recorded time at that time of the wall clock, microseconds."""
+        """Return the recorded time at that time of the wall clock, microseconds."""
         return self.recording_start + int((wall - self.wall_start) * self.speed)
 
     async def sleep(self, seconds: float) -> None:
@@ -82,7 +82,7 @@ def region_clock(path: Path) -> Iterator[None]:
 
 
 def wall_now() -> int:
-    """Microseconds since the epoch by this machine's clock; in a region by the region's, where that is set off."""
+    """Microseconds since the epoch by this machine's clock; in a region by the region's, if that is set off."""
     # read once: at the end of the process other threads may still ask
     now, mapped = time.time_ns() // 1_000, _shift.mapped
     return now if mapped is None else now + shift_in(mapped)

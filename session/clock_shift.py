@@ -24,7 +24,7 @@ def keep_shift(path: Path, microseconds: int) -> None:
 
 
 def shift_at(path: Path) -> int:
-    """Microseconds; 0 where there is no such file."""
+    """Microseconds; 0 if there is no such file."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -38,6 +38,6 @@ def shift_in(content: bytes | mmap.mmap) -> int:
 
 @contextmanager
 def mapped_shift(path: Path) -> Iterator[mmap.mmap]:
-    """Raises OSError, ValueError where there is no such file."""
+    """Raise OSError, ValueError if there is no such file."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), _SHIFT.size, access=mmap.ACCESS_READ) as mapped:
         yield mapped

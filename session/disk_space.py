@@ -31,12 +31,12 @@ class DiskBounds:
 
 
 def free_bytes(folder: Path) -> int:
-    """What this user may still write there. Raises OSError where there is no such folder."""
+    """Return what this user may still write there. Raises OSError if there is no such folder."""
     return shutil.disk_usage(folder).free
 
 
 def known_free_bytes(folder: Path) -> int | None:
-    """None where that is not known: reports of all else must not end with the folder."""
+    """None if that is not known: reports of all else must not end with the folder."""
     try:
         return free_bytes(folder)
     except OSError:

@@ -152,7 +152,7 @@ BACKTEST_FIELDS: Mapping[str, str] = {
 
 
 def exchange_name(exchange: str) -> str:
-    """The id itself, where there is no name."""
+    """Return the id itself, if there is no name."""
     return EXCHANGES.get(exchange, exchange)
 
 
@@ -171,7 +171,7 @@ def state_name(state: str) -> str:
 
 
 def reason_name(reason: str) -> str:
-    """A short phrase without a full stop."""
+    """Return a short phrase without a full stop."""
     return REASONS.get(reason, plain(reason).capitalize())
 
 

@@ -33,12 +33,12 @@ class QueryProgress:
     input_rows_per_second: float | None = None
     processed_rows_per_second: float | None = None
     state_rows: int | None = None
-    """None where the query keeps no state of Spark's."""
+    """None if the query keeps no state of Spark's."""
     state_bytes: int | None = None
     offsets: dict[str, int] = field(default_factory=dict)
     """Partition of `ticks` → the next row to read, when that batch ended."""
     checkpoint_at: int | None = None
-    """When the newest of its offsets was written; None where it keeps none."""
+    """When the newest of its offsets was written; None if it keeps none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class CarrierState:
 
 
 def state_of_json(content: bytes) -> CarrierState:
-    """Raises ValueError, KeyError or TypeError for anything else than what `to_json` wrote."""
+    """Raise ValueError, KeyError or TypeError for anything else than what `to_json` wrote."""
     found = json.loads(content)
     links = tuple(LinkState(**link) for link in found["links"])
     return CarrierState(found["addresses"], links, found["refused"], found["cpu_seconds"], found["clocks_ms"])

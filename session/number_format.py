@@ -26,7 +26,8 @@ Number = Decimal | float | str
 
 
 def rounded(value: Number, step: Decimal, *, is_cut: bool = False) -> Decimal:
-    """The nearest whole number of steps, of two equally near the even one; cut: the nearest that is not larger in size.
+    """Return the nearest whole number of steps, of two equally near the even one; cut: the nearest that is not larger
+    in size.
 
     Raises ValueError for what is no finite number.
     """

@@ -51,7 +51,7 @@ class ProcessReport:
     restarts: int = 0
     """Unrequested restarts in this session."""
     last_end: str | None = None
-    """Why it ended last; None where it never did."""
+    """Why it ended last; None if it never did."""
 
 
 @dataclass(frozen=True, slots=True)

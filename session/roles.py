@@ -26,7 +26,7 @@ class Caller:
     until: int | None = field(default=None, compare=False)
     """When the sign-in or the token ends, microseconds UTC; None for what has no end."""
     sign_in: str = field(default="", repr=False, compare=False)
-    """Which sign-in of a browser it is, so that its end ends what it opened; empty where it is none."""
+    """Which sign-in of a browser it is, so that its end ends what it opened; empty if it is none."""
 
     @property
     def may_change(self) -> bool:

@@ -14,7 +14,7 @@ class PrivateFileError(Exception):
 
 
 def private_toml(path: Path) -> dict[str, Any]:
-    """What the file has. Raises PrivateFileError."""
+    """Return what the file has. Raises PrivateFileError."""
     try:
         path = path.expanduser()
         resolved = path.resolve(strict=True)

@@ -50,11 +50,11 @@ class Session:
     regions: tuple[str, ...] = ()
     """Regions with a Kafka each, `kafka` being that of `region`; empty: there is one for all."""
     exchanges_url: str | None = None
-    """Root of the simulated exchanges; None where there are none."""
+    """Root of the simulated exchanges; None if there are none."""
     rate_limits: bool = True
     """Whether the simulated exchanges keep the real ones' rate limits, and we within them; lifted to load them."""
     gateways: dict[str, str] = field(default_factory=dict)
-    """At real exchanges: exchange → root of a gateway that stands before it, where not its own addresses are used."""
+    """At real exchanges: exchange → root of a gateway that stands before it, if not its own addresses are used."""
     entries: dict[str, ExchangeEntry] = field(default_factory=dict)
     """Exchanges that are reached otherwise than by ccxt's exchange of their name, with our own reader and orders."""
     web_host: str = "127.0.0.1"
@@ -63,7 +63,7 @@ class Session:
     """Where this machine reaches the page, if not at `web_host`."""
     seed: int = 1
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
-    """Of the simulated exchanges, where there are any."""
+    """Of the simulated exchanges, if there are any."""
     replay: ReplayTime | None = None
     paper_balances: dict[str, dict[str, BoundedDecimal]] = field(default_factory=dict)
     """Opening balances of local paper accounts: exchange → currency → amount."""
@@ -74,7 +74,7 @@ class Session:
     stale_after_ms: int = 3_000
     """How long a quote stays valid without confirmation before its feed withdraws it."""
     recordings_mb: int | None = None
-    """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
+    """The feeds are recorded until all recordings take so many megabytes; None if they are not."""
     transfers: tuple[TransferTerms, ...] = KNOWN_TERMS
     """What sending a currency from one exchange to another costs."""
     notices: tuple[Destination, ...] = ()
@@ -82,7 +82,7 @@ class Session:
     access: AccessTerms = field(default_factory=AccessTerms)
     """Who may read and change over REST and the pages."""
     region: str | None = None
-    """Which of `regions` this process runs in, where there are any; an exchange's own stands with its markets."""
+    """Which of `regions` this process runs in, if there are any; an exchange's own stands with its markets."""
     carrier_home: Path | None = None
     """Where the carrier of links between regions takes commands; None: links are as they are."""
     keep_trades_days: int = 0
@@ -157,7 +157,7 @@ class Session:
 
     @classmethod
     def from_json(cls, text: bytes | str) -> "Session":
-        """Raises pydantic.ValidationError where the text is no session."""
+        """Raise pydantic.ValidationError where the text is no session."""
         return _ADAPTER.validate_json(text)
 
 

@@ -23,5 +23,5 @@ class SimulatedMarket:
 
 
 def calibrated_on(market: MarketName) -> str | None:
-    """The recorded sets behind its moments; None for a market that was invented."""
+    """Return the recorded sets behind its moments; None for a market that was invented."""
     return None if market == "storm" else _SETS

@@ -71,7 +71,7 @@ ACCOUNTS = "exchanges"
 
 @dataclass(frozen=True, slots=True)
 class ExchangesOptions:
-    """The exchanges to run, all where none is named; `faults` is the schedule."""
+    """The exchanges to run, all if none is named; `faults` is the schedule."""
 
     port: int
     seed: int = 1
@@ -124,7 +124,7 @@ class _Turn:
         return self._ladders[symbol]
 
     def heard(self) -> set[str]:
-        """The markets that somebody listens to."""
+        """Return the markets that somebody listens to."""
         return {name for row in self.gateways for name in row.subscribers.symbols(self.symbol_of)}
 
     def may_put_off(self, listing: Listing) -> bool:
@@ -162,7 +162,7 @@ class SimulatedExchanges:
     def open(cls, home: Path, clock: Clock, options: ExchangesOptions) -> "SimulatedExchanges":
         """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys.
 
-        Raises KeyError where there is no such exchange, AccountRejectedError where the file of the keys is damaged.
+        Raises KeyError if there is no such exchange, AccountRejectedError where the file of the keys is damaged.
         """
         names, market, seed = options.only or EXCHANGES, options.market, options.seed
         credentials = ensure_credentials(home, {own: name for name in EXCHANGES for own in options.account_names(name)})
@@ -249,7 +249,7 @@ class SimulatedExchanges:
         turn.publisher.publish(symbol, venue.books[symbol].drain_changes(), trades)
 
     def accounts_of(self, name: str) -> list[Gateway]:
-        """The gateways of all accounts of an exchange."""
+        """Return the gateways of all accounts of an exchange."""
         return self._turns[name].gateways
 
     def application(self) -> web.Application:
@@ -304,12 +304,12 @@ class SimulatedExchanges:
 
 def next_due(due: int, now: int, period: int) -> int:
     """When to step next, in `now`'s microseconds: a period after the last, at most four behind, and never more than
-    one ahead, where the clock was set back."""
+    one ahead, if the clock was set back."""
     return min(max(due + period, now - 4 * period), now + period)
 
 
 def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
-    """Maps a channel to its market: the channel's name contains the symbol or the exchange's name of it."""
+    """Map a channel to its market: the channel's name contains the symbol or the exchange's name of it."""
     names = [(listing.market.symbol, name.lower()) for listing in listings for name in _names_of(listing)]
     # a name may be the end of a longer one
     names.sort(key=lambda row: len(row[1]), reverse=True)
@@ -322,7 +322,7 @@ def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
 
 
 def listed_symbols(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Raises KeyError where there is no such exchange."""
+    """Raise KeyError if there is no such exchange."""
     return {name: tuple(listing.market.symbol for listing in listings_of(name)) for name in names}
 
 

@@ -47,7 +47,7 @@ class Averages(Protocol):
         self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
     ) -> AverageTrade | None:
         """Take the close into its market's average, once a period, and write the signal that `rule` gives, if any, in
-        the same transaction, which may ask it again. None where there is no signal, or its period was recorded before.
+        the same transaction, which may ask it again. None if there is no signal, or its period was recorded before.
         `with_order`: the signal's order is `wanted`.
         """
         ...
@@ -74,7 +74,7 @@ class Differences(Protocol):
         ...
 
     async def settle(self, difference_id: str, verdict: PersonsVerdict, who: str) -> StoredDifference | None:
-        """What a person says of a difference; None where there is none of that id. Idempotent.
+        """Return what a person says of a difference; None if there is none of that id. Idempotent.
 
         In one transaction: what is unexplained in the row of its currency is booked to what is free, and to the
         session's opening balances, from which exposure is measured; every other open difference of that balance is
@@ -101,7 +101,7 @@ class Differences(Protocol):
         ...
 
     async def compared_until(self, exchange: str) -> int | None:
-        """The server's time of the last complete comparison; None if there was none."""
+        """Return the server's time of the last complete comparison; None if there was none."""
         ...
 
     async def record_compared(self, exchange: str, until: int) -> None:
@@ -154,12 +154,12 @@ class Backtests(Protocol):
     async def finish(
         self, job_id: str, runner: str, figures: BacktestFigures, report: str, trades: Sequence[BacktestTrade] = ()
     ) -> bool:
-        """`done`, with its report as HTML of at most 15 MB and all its trades by their numbers; False where it is not
+        """`done`, with its report as HTML of at most 15 MB and all its trades by their numbers; False if it is not
         this runner's any more."""
         ...
 
     async def abort(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
-        """`failed` or `cancelled`; False where it is not this runner's any more."""
+        """`failed` or `cancelled`; False if it is not this runner's any more."""
         ...
 
     async def requeue(self, job_id: str, runner: str) -> bool:
@@ -171,7 +171,7 @@ class Backtests(Protocol):
         ...
 
     async def remove(self, job_id: str) -> bool:
-        """With its report and trades; False where there is none, or it has not ended."""
+        """With its report and trades; False if there is none, or it has not ended."""
         ...
 
     async def report(self, job_id: str) -> str | None:
@@ -196,7 +196,7 @@ class LeaseStore(Protocol):
 
     def may_decide(self) -> bool:
         """Whether this process may hold the right to decide. In a session of several regions only in the region of the
-        store's primary, since a decision is several commands to it; always where there are no regions."""
+        store's primary, since a decision is several commands to it; always if there are no regions."""
         ...
 
     async def acquire(self, exchange: str, holder: str) -> Lease | None:
@@ -238,7 +238,7 @@ class SettingsStore(Protocol):
         ...
 
     async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
-        """Change whatever version is in force, in one transaction that may ask `amendment` again; None where there are
+        """Change whatever version is in force, in one transaction that may ask `amendment` again; None if there are
         none. An amendment that changes nothing stores nothing."""
         ...
 
@@ -247,13 +247,13 @@ class SettingsStore(Protocol):
         the audit log, at the store's time: both in one transaction, once for the entry's id. `age`: how long ago that
         was wanted, microseconds.
 
-        The new version. None where nothing is changed, and no entry kept: the exchange is off already, it was switched
+        The new version. None if nothing is changed, and no entry kept: the exchange is off already, it was switched
         on after that was wanted, or the entry's id is there already.
         """
         ...
 
     def watch(self) -> AsyncIterator[Settings]:
-        """The settings in force, then each later version, in version order."""
+        """Return the settings in force, then each later version, in version order."""
         ...
 
 
@@ -276,7 +276,7 @@ class BalanceStore(Protocol):
         ...
 
     async def of_session(self) -> tuple[Balances, Balances]:
-        """What was recorded `before` and `after` this session."""
+        """Return what was recorded `before` and `after` this session."""
         ...
 
 
@@ -284,7 +284,8 @@ class HealthStore(Protocol):
     """Failures of exchanges, and their pauses."""
 
     async def record(self, exchange: str, failure: Failure) -> Health:
-        """The exchange failed once more, counted once by its id; too many within the settings' window pause it."""
+        """Return the exchange failed once more, counted once by its id; too many within the settings' window pause
+        it."""
         ...
 
     async def all(self) -> list[Health]:
@@ -337,7 +338,7 @@ class TradeStore(Protocol):
     def backtests(self) -> Backtests: ...
 
     async def server_now(self) -> int:
-        """The store's own clock, microseconds; the only one for leases, holds and deadlines."""
+        """Return the store's own clock, microseconds; the only one for leases, holds and deadlines."""
         ...
 
     async def overview(self) -> Overview:
@@ -370,8 +371,9 @@ class TradeStore(Protocol):
         ...
 
     async def grant(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
-        """The step reserved → granted, for a leg that was not granted when it was reserved. None where it was before,
-        cannot be yet, is too late (`send_by`) or trading is halted: then the leg is `not_sent` and `book` follows."""
+        """Return the step reserved → granted, for a leg that was not granted when it was reserved. None if it was
+        before, cannot be yet, is too late (`send_by`) or trading is halted: then the leg is `not_sent` and `book`
+        follows."""
         ...
 
     async def report_order(self, result: OrderResult, by: Actor) -> None:
@@ -388,7 +390,7 @@ class TradeStore(Protocol):
 
     async def book(self, arbitrage_id: str, advance: Advance, by: Actor) -> Arbitrage:
         """Book in one transaction whatever was reported of its orders: fills (by fill id, once), balances and ledger;
-        where no leg is open any more, `advance`. Legs that were too late to be granted end as well. A fill that is new
+        if no leg is open any more, `advance`. Legs that were too late to be granted end as well. A fill that is new
         to the books after the end opens the arbitrage again. Idempotent."""
         ...
 
@@ -426,7 +428,7 @@ class TradeStore(Protocol):
     async def reservations_open(self) -> bool: ...
 
     async def fills(self) -> list[Fill]:
-        """The ledger of this session."""
+        """Return the ledger of this session."""
         ...
 
     async def save_feed_state(self, state: FeedState) -> None: ...

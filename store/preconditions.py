@@ -6,13 +6,13 @@ from store.errors import FencedOutError, StoreError
 
 
 def in_force(settings: Settings | None) -> Settings:
-    """Raises StoreError where there are none yet."""
+    """Raise StoreError if there are none yet."""
     if settings is None:
         raise StoreError("there are no settings yet")
     return settings
 
 
 def check_lease(current: Lease | None, by: Actor) -> None:
-    """`current` is the lease of the actor's exchange. Raises FencedOutError where it is a later process's."""
+    """`current` is the lease of the actor's exchange. Raises FencedOutError if it is a later process's."""
     if is_fenced_out(current, by):
         raise FencedOutError(f"{by.name} no longer acts for {by.exchange}: another process has taken over")

@@ -11,7 +11,7 @@ from store.errors import VersionConflictError
 FIRST_AUTHOR = "start"
 
 Following = Callable[[Settings | None], Settings | None]
-"""The settings in force → those in force afterwards: the same where nothing changes."""
+"""The settings in force → those in force afterwards: the same if nothing changes."""
 
 
 class SettingsVersions(ABC):
@@ -36,7 +36,7 @@ class SettingsVersions(ABC):
         return await self.put(expected, who) or following
 
     async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
-        """From whatever version is in force; None where there are none. An amendment that changes nothing stores
+        """From whatever version is in force; None if there are none. An amendment that changes nothing stores
         nothing."""
 
         def amended(current: Settings | None) -> Settings | None:
@@ -49,7 +49,7 @@ class SettingsVersions(ABC):
 
 
 def halted(current: Settings | None, exchange: str) -> Settings | None:
-    """The next version, without the exchange; None where it is off already, or where there are no settings."""
+    """Return the next version, without the exchange; None if it is off already, or if there are no settings."""
     if current is None or exchange not in current.enabled_exchanges:
         return None
     others = tuple(name for name in current.enabled_exchanges if name != exchange)

@@ -25,12 +25,12 @@ class UnitOfWork(Protocol):
     """The rows of one transaction: at most one `write`, last."""
 
     def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
-        """The arbitrage and the settings, without any other row; None where there is no arbitrage. Raises
+        """Return the arbitrage and the settings, without any other row; None if there is no arbitrage. Raises
         FencedOutError where a later process acts for the actor's exchange."""
         ...
 
     def results(self, arbitrage_id: str) -> list[OrderResult]:
-        """What became of its orders and is not booked yet, as it was reported."""
+        """Return what became of its orders and is not booked yet, as it was reported."""
         ...
 
     def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
@@ -39,7 +39,7 @@ class UnitOfWork(Protocol):
         ...
 
     def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
-        """What changed, what was granted, and the step in the record of decisions; nothing where `after` is `before`.
+        """What changed, what was granted, and the step in the record of decisions; nothing if `after` is `before`.
         The results in `request` are booked."""
         ...
 
@@ -52,7 +52,7 @@ class TradeSteps(ABC):
 
     @abstractmethod
     async def in_unit_of_work(self, work: Work[Result]) -> Result:
-        """What `work` returns, once all that it wrote is stored; it may run more than once."""
+        """Return what `work` returns, once all that it wrote is stored; it may run more than once."""
 
     @abstractmethod
     async def report_order(self, result: OrderResult, by: Actor) -> None:
@@ -103,7 +103,7 @@ class TradeSteps(ABC):
 
 
 def _known(rows: ReservationState | None, arbitrage_id: str) -> tuple[ReservationState, Arbitrage]:
-    """Raises StoreError where there is no such arbitrage."""
+    """Raise StoreError if there is no such arbitrage."""
     if rows is None or rows.arbitrage is None:
         raise StoreError(f"there is no arbitrage {arbitrage_id}")
     return rows, rows.arbitrage

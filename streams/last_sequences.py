@@ -32,7 +32,7 @@ async def last_sequences(address: str, exchange: str) -> dict[str, int]:
 
 
 async def newest_settings_rows(address: str) -> list[Record]:
-    """The newest settings rows of `ticks`, in the order of each partition.
+    """Return the newest settings rows of `ticks`, in the order of each partition.
 
     At least one per partition that has any among its newest million rows. Raises
     StreamUnavailableError, StreamRejectedError.

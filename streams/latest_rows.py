@@ -26,7 +26,7 @@ class LatestRows:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-latest")
 
     async def open(self) -> None:
-        """Raises StreamUnavailableError within seconds, StreamRejectedError where the topic is missing. Opens once."""
+        """Raise StreamUnavailableError within seconds, StreamRejectedError if the topic is missing. Opens once."""
         if self._consumer is None:
             await check_reachable(self._address)
             self._consumer = await self._in_thread(self._paused_consumer)
@@ -42,7 +42,7 @@ class LatestRows:
         return await self._in_thread(lambda: consumer.newest(rows))
 
     async def ends(self) -> dict[Position, int]:
-        """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
+        """Return the offset that the next row of each partition will get. Raises StreamUnavailableError."""
         if self._consumer is None:
             raise StreamRejectedError("this reader is closed.")
         return await self._in_thread(self._consumer.ends)

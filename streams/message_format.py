@@ -109,7 +109,7 @@ def reject_row(quote: Quote, reason: str) -> bytes:
 
 
 def row_of(message: bytes) -> dict[str, Any]:
-    """A row of any topic, as a mapping. Raises WireError."""
+    """Return a row of any topic, as a mapping. Raises WireError."""
     try:
         row = orjson.loads(message)
     except orjson.JSONDecodeError as error:
@@ -120,7 +120,7 @@ def row_of(message: bytes) -> dict[str, Any]:
 
 
 def quote_of(row: Mapping[str, Any]) -> Quote:
-    """A `quote` or `fx` row. Raises WireError."""
+    """Return a `quote` or `fx` row. Raises WireError."""
     try:
         return Quote(
             kind=row["kind"],
@@ -140,7 +140,7 @@ def quote_of(row: Mapping[str, Any]) -> Quote:
 
 
 def mark_of(row: Mapping[str, Any]) -> FeedMark:
-    """An `alive`, `withdrawn`, `fx_alive` or `fx_withdrawn` row. Raises WireError."""
+    """Return an `alive`, `withdrawn`, `fx_alive` or `fx_withdrawn` row. Raises WireError."""
     try:
         if row["kind"] not in MARK_KINDS:
             raise ValueError(f"no kind of mark: {row['kind']!r}")
@@ -159,7 +159,7 @@ def mark_of(row: Mapping[str, Any]) -> FeedMark:
 
 
 def opportunity_of(row: Mapping[str, Any], detected_time: int, *, with_levels: bool = True) -> Opportunity | LogMarker:
-    """A message of CEP: an opportunity, or a marker that passed through it. Raises WireError.
+    """Return a message of CEP: an opportunity, or a marker that passed through it. Raises WireError.
 
     `detected_time` is when CEP produced the message (the record's own timestamp, microseconds). `with_levels` False:
     the levels of both books stay empty and unread, which is most of the work; what shows opportunities needs none.
@@ -189,12 +189,12 @@ def opportunity_of(row: Mapping[str, Any], detected_time: int, *, with_levels: b
 
 
 def spread_window_message(window: SpreadWindow) -> bytes:
-    """A row of `spreads`."""
+    """Return a row of `spreads`."""
     return orjson.dumps(window)
 
 
 def spread_window_of(row: Mapping[str, Any]) -> SpreadWindow:
-    """A row of `spreads`. Raises WireError."""
+    """Return a row of `spreads`. Raises WireError."""
     try:
         return SpreadWindow(
             base=row["base"],

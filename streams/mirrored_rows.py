@@ -48,5 +48,5 @@ def market_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def unrepeated_rows(region: str | None) -> UnrepeatedRows | None:
-    """`region`: the session's. None where it has none, so that nothing comes again and nothing need be looked at."""
+    """`region`: the session's. None if it has none, so that nothing comes again and nothing need be looked at."""
     return None if region is None else UnrepeatedRows()

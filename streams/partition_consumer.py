@@ -31,7 +31,7 @@ WITHOUT_LEADER = (
 class PartitionConsumer:
     """The partitions of `topics` that `start` names, or all. Every method may raise StreamUnavailableError.
 
-    Raises StreamRejectedError where a topic is missing.
+    Raises StreamRejectedError if a topic is missing.
     """
 
     def __init__(self, address: str, topics: tuple[str, ...], start: Start, max_wait: float = 0.0) -> None:
@@ -94,11 +94,11 @@ class PartitionConsumer:
         return successor
 
     def ends(self) -> dict[Position, int]:
-        """The offset that the next row of each partition will get."""
+        """Return the offset that the next row of each partition will get."""
         return {position: end for position, (_, end) in self._marks().items()}
 
     def oldest(self) -> dict[Position, int]:
-        """The offset of the oldest row that each partition still has; of an empty one that of its next row."""
+        """Return the offset of the oldest row that each partition still has; of an empty one that of its next row."""
         return {position: oldest for position, (oldest, _) in self._marks().items()}
 
     def newest(self, rows: int) -> list[Record]:

@@ -99,7 +99,8 @@ def _why_unanswered(address: str, seconds: float, reason: str, faults: Iterable[
 
 
 def _is_refusal(fault: KafkaError) -> bool:
-    """The library has the same code for a broker that closed the connection before it had looked at the login."""
+    """Return the library has the same code for a broker that closed the connection before it had looked at the
+    login."""
     return fault.code() == KafkaError._AUTHENTICATION and "handshake failed: Local:" not in fault.str()
 
 
@@ -107,7 +108,7 @@ async def is_answering(address: str, seconds: float, answer_seconds: float) -> b
     """Whether a host at `address` accepts a connection within `seconds`, which even a busy one does, and
     answers within `answer_seconds`, which a frozen one does not.
 
-    Raises StreamRejectedError where the address is invalid.
+    Raises StreamRejectedError if the address is invalid.
     """
     try:
         await _connect(address, seconds, API_VERSIONS_REQUEST, answer_seconds)
@@ -120,13 +121,13 @@ async def ensure_topics(address: str, partitions: int, topics: tuple[str, ...] =
     """Create those of our topics that do not exist. `ticks` gets `partitions`, and so do the topics keyed like it.
 
     `topics`: `REGION_TOPICS` where the session has regions, each of which has the same `partitions`.
-    Raises StreamUnavailableError, or StreamRejectedError where a topic exists with another number of partitions.
+    Raises StreamUnavailableError, or StreamRejectedError if a topic exists with another number of partitions.
     """
     await _ensure(address, {topic: partitions_of(topic, partitions) for topic in topics})
 
 
 async def ensure_input_log(address: str, topic: str, partitions: int) -> None:
-    """Create an app's input log where it does not exist; a broker lists it afterwards. Raises as `ensure_topics`."""
+    """Create an app's input log if it does not exist; a broker lists it afterwards. Raises as `ensure_topics`."""
     await _ensure(address, {topic: partitions})
     client, deadline = _client(address), steady_now() + int(CREATE_SECONDS * MICROSECONDS)
     while topic not in await _partition_counts(client, address):
@@ -136,7 +137,7 @@ async def ensure_input_log(address: str, topic: str, partitions: int) -> None:
 
 
 async def ensure_app_topic(address: str, topic: str, partitions: int) -> None:
-    """Create a topic of an app's where it does not exist; one that does may have any number of partitions.
+    """Create a topic of an app's if it does not exist; one that does may have any number of partitions.
 
     Raises StreamUnavailableError, StreamRejectedError.
     """
@@ -146,7 +147,7 @@ async def ensure_app_topic(address: str, topic: str, partitions: int) -> None:
 
 
 async def check_topic(address: str, topic: str) -> None:
-    """Raises StreamRejectedError where there is no such topic, StreamUnavailableError where nobody answers."""
+    """Raise StreamRejectedError if there is no such topic, StreamUnavailableError if nobody answers."""
     await check_reachable(address)
     if topic not in await _partition_counts(_client(address), address):
         raise StreamRejectedError(f"topic {topic} does not exist at {address}; create it first.")
@@ -198,7 +199,7 @@ def client_settings(address: str) -> dict[str, str | int | float | bool]:
 
 
 def reason_of(error: KafkaException) -> str:
-    """The library's error text, without its codes."""
+    """Return the library's error text, without its codes."""
     cause = error.args[0] if error.args else error
     return cause.str() if isinstance(cause, KafkaError) else str(cause)
 
@@ -247,7 +248,7 @@ def _fault_of(error: OSError) -> tuple[str, str]:
 
 
 def _tls_context_for(address: str) -> SSLContext | None:
-    """None where it is asked without TLS. Raises StreamRejectedError, StreamUnavailableError."""
+    """None if it is asked without TLS. Raises StreamRejectedError, StreamUnavailableError."""
     login = login_of(address)
     if login is None or not _asks_for_tls(address):
         return None
@@ -275,14 +276,14 @@ def _tls_context(ca: str) -> SSLContext:
 async def _gets_answer(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, answer_seconds: float
 ) -> bool:
-    """Raises TimeoutError, OSError."""
+    """Raise TimeoutError, OSError."""
     writer.write(request)
     async with asyncio.timeout(answer_seconds):
         return await reader.read(1) != b""
 
 
 def _client(address: str, on_error: Callable[[KafkaError], None] | None = None) -> AdminClient:
-    """Raises StreamRejectedError where the library takes no such settings, such as certificates that are none."""
+    """Raise StreamRejectedError if the library takes no such settings, such as certificates that are none."""
     settings: dict[str, Any] = dict(client_settings(address))
     if on_error is not None:
         settings["error_cb"] = on_error
@@ -326,6 +327,6 @@ def _create(client: AdminClient, topics: list[NewTopic], address: str) -> None:
 
 
 def creation_error(topic: str, address: str, cause: KafkaError) -> StreamError:
-    """Maps a failed creation of a topic to our errors."""
+    """Map a failed creation of a topic to our errors."""
     kind = StreamUnavailableError if cause.code() in TRANSIENT_ERRORS else StreamRejectedError
     return kind(f"topic {topic} could not be created at {address} ({cause.str()}).")

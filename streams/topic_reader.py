@@ -48,7 +48,7 @@ class TopicReader:
     async def open(self) -> None:
         """Fix the start offsets: with "latest", everything written after this returns will be read.
 
-        Raises StreamUnavailableError within seconds, StreamRejectedError where a topic is missing. Opens once.
+        Raises StreamUnavailableError within seconds, StreamRejectedError if a topic is missing. Opens once.
         """
         if self._consumer is None:
             await check_reachable(self._address)
@@ -120,12 +120,12 @@ class TopicReader:
             yield batch
 
     async def end_offsets(self) -> dict[Position, int]:
-        """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
+        """Return the offset that the next row of each partition will get. Raises StreamUnavailableError."""
         await self.open()
         return await self._in_thread(self._opened().ends)
 
     async def oldest_offsets(self) -> dict[Position, int]:
-        """The offset of the oldest row that each partition still has. Raises StreamUnavailableError."""
+        """Return the offset of the oldest row that each partition still has. Raises StreamUnavailableError."""
         await self.open()
         return await self._in_thread(self._opened().oldest)
 

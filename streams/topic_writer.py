@@ -62,7 +62,7 @@ class TopicWriter:
     ) -> None:
         """Queue one row; returns at once. Without a partition it goes to the key's (`topics.partition_of`).
 
-        Raises StreamUnavailableError where an earlier row was lost or the buffer is full; StreamRejectedError where
+        Raises StreamUnavailableError if an earlier row was lost or the buffer is full; StreamRejectedError where
         Kafka rejected a row."""
         self._producer.poll(0)  # process delivery reports of earlier rows
         self._raise_failure()
@@ -85,7 +85,7 @@ class TopicWriter:
     async def flush(self, seconds: float = DELIVERY_SECONDS) -> None:
         """Return once all rows written so far are acknowledged.
 
-        Raises StreamUnavailableError where some are not within `seconds`; they may still arrive.
+        Raises StreamUnavailableError if some are not within `seconds`; they may still arrive.
         """
         deadline = steady_now() + int(seconds * MICROSECONDS)
         # in slices: a thread cannot be cancelled, and the process must be able to end within 2 s

@@ -47,12 +47,12 @@ UNORDERED_TOPICS = (REJECTS, HEALTH)
 
 
 def partition_of(base: str, partitions: int) -> int:
-    """The partition of all rows of a base; stable across processes and versions."""
+    """Return the partition of all rows of a base; stable across processes and versions."""
     return zlib.crc32(base.encode()) % partitions
 
 
 def bases_by_partition(bases: tuple[str, ...], partitions: int) -> dict[int, tuple[str, ...]]:
-    """The bases of each partition; partitions without any are left out."""
+    """Return the bases of each partition; partitions without any are left out."""
     grouped: dict[int, tuple[str, ...]] = {}
     for base in bases:
         partition = partition_of(base, partitions)

@@ -81,6 +81,6 @@ def kafka_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real replica set of one node, shared by the whole session: use a database of your own."""
+    """Return a real replica set of one node, shared by the whole session: use a database of your own."""
     with embedded_mongodb(tmp_path_factory.mktemp("mongodb")) as process:
         yield process.address

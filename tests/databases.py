@@ -14,7 +14,7 @@ _FREE: dict[str, list[str]] = {}
 
 @asynccontextmanager
 async def lent_database(uri: str) -> AsyncIterator[str]:
-    """The name of a database that is nobody else's meanwhile, empty but perhaps laid out; emptied afterwards."""
+    """Return the name of a database that is nobody else's meanwhile, empty but perhaps laid out; emptied afterwards."""
     free = _FREE.setdefault(str(uri), [])
     name = free.pop() if free else f"test_{uuid4().hex}"
     yield name

@@ -132,7 +132,7 @@ def twice_named(all_modules: list[Module]) -> Iterator[Found]:
 
 
 def names(module: Module) -> Iterator[tuple[str, int]]:
-    """What nobody else may be called, each with its line."""
+    """Return what nobody else may be called, each with its line."""
     folder = module.path.parent.name
     if module.path.stem not in FAMILIES and folder not in EXCHANGES:
         yield f"module {folder}/{module.path.stem}", 1

@@ -48,7 +48,7 @@ class SecuredKafka:
         return f"127.0.0.{2 if listener == 'ELSEWHERE' else 1}:{self.ports[listener]}"
 
     def configured(self, listener: str = "CLIENT", ca: Path | None = None, login: Login = LOGIN) -> Address:
-        """The address with the login, as a session's processes get it."""
+        """Return the address with the login, as a session's processes get it."""
         config = Configuration(kafka=self.place(listener), kafka_ca=str(ca or self.files.ca))
         variables = {"USER": login.user, "PASSWORD": login.password, "MECHANISM": login.mechanism}
         environment = {f"ARBITRAGE_KAFKA_{name}": value for name, value in variables.items()}
@@ -61,7 +61,7 @@ class SecuredMongod:
     port: int
 
     def configured(self, ca: Path | None = None, host: str = "127.0.0.1", option: str = "replicaSet=rs0") -> Address:
-        """The address with the login, as a session's processes get it."""
+        """Return the address with the login, as a session's processes get it."""
         config = Configuration(
             mongodb=f"mongodb://{host}:{self.port}/?{option}", mongodb_ca=None if ca is None else str(ca)
         )
@@ -70,7 +70,8 @@ class SecuredMongod:
 
 @contextmanager
 def secured_kafka(home: Path, owner: Login = LOGIN) -> Iterator[SecuredKafka]:
-    """A started and ready broker with its data below `home`, stopped at the end. Its users log in by either SCRAM."""
+    """Return a started and ready broker with its data below `home`, stopped at the end. Its users log in by either
+    SCRAM."""
     try:
         jars, java = broker_classpath(home_folder()), checked_java()
     except CannotStartError as reason:
@@ -120,8 +121,8 @@ def tls_properties(kafka: SecuredKafka, controller_port: int, expired: Path, own
 
 @contextmanager
 def secured_mongod(home: Path) -> Iterator[SecuredMongod]:
-    """A started mongod, primary and without plain text, with its data below `home`, stopped at the end. `LOGIN` is its
-    owner's."""
+    """Return a started mongod, primary and without plain text, with its data below `home`, stopped at the end. `LOGIN`
+    is its owner's."""
     files = made_certificates(home / "certificates", "db.example")
     (port,) = free_ports(1)
     # at first it takes plain text too, for the set-up of the embedded one
@@ -145,8 +146,8 @@ def members_address(regions: Sequence[str]) -> str:
 
 @contextmanager
 def secured_members(home: Path, files: AuthorityFiles, made_in: Path) -> Iterator[None]:
-    """A started mongod for each region that `arbitrage apart make` has written into `made_in`, without plain text and
-    not yet a set, with its data below `home`."""
+    """Return a started mongod for each region that `arbitrage apart make` has written into `made_in`, without plain
+    text and not yet a set, with its data below `home`."""
     wanted = store_of(read_session(next(made_in.glob("*/run.json")).parent))
     with ExitStack() as stack:
         for member in wanted.members:

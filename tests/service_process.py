@@ -33,7 +33,7 @@ class ServiceProcess:
             self._process = None
 
     def stop(self) -> None:
-        """Ask it to stop; kill it where it does not within ten seconds."""
+        """Ask it to stop; kill it if it does not within ten seconds."""
         if self._process is None:
             return
         self._process.terminate()

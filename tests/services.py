@@ -39,7 +39,7 @@ def note_session(session: Session) -> None:
 
 @contextmanager
 def kafka_process(home: Path, region_address: str | None = None) -> Iterator[ServiceProcess]:
-    """A started broker with its data below `home`, stopped at the end; the caller awaits `wait_ready`."""
+    """Return a started broker with its data below `home`, stopped at the end; the caller awaits `wait_ready`."""
     port, controller_port = free_ports(2)
     try:
         jars = broker_classpath(home_folder())
@@ -66,7 +66,7 @@ def embedded_kafka(home: Path) -> Iterator[ServiceProcess]:
 
 @contextmanager
 def mongod_process(home: Path, options: tuple[str, ...] = OPTIONS) -> Iterator[ServiceProcess]:
-    """A started mongod with its data below `home`, stopped at the end; the caller awaits `wait_primary`.
+    """Return a started mongod with its data below `home`, stopped at the end; the caller awaits `wait_primary`.
 
     Its address is the replica set's URI.
     """

@@ -21,7 +21,7 @@ HUGE = ("1e-999999999", "1e50000000", "9" * 100_000)
 
 
 def schemas() -> Iterator[tuple[str, Any]]:
-    """What reads requests, files and documents: by the module and name that hold it."""
+    """Return what reads requests, files and documents: by the module and name that hold it."""
     names = [one.name for room in ROOMS for one in pkgutil.walk_packages([room], f"{room}.")]
     for name in (name for name in names if not name.startswith(LEFT_OUT)):
         for held, value in vars(importlib.import_module(name)).items():

@@ -20,7 +20,7 @@ def test_of(name):
 
 
 def _passing(root: Path, numbers: object) -> Path:
-    """A folder of tests that pass in these runs."""
+    """Return a folder of tests that pass in these runs."""
     (root / "pytest.ini").write_text("[pytest]\n")
     (root / "test_some.py").write_text(FAILS_FIRST.replace("PASSING", repr(numbers)))
     return root

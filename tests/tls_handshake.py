@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def shake_hands(ca: Path, server_file: Path, host: str) -> None:
-    """Raises ssl.SSLCertVerificationError as a client would."""
+    """Raise ssl.SSLCertVerificationError as a client would."""
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(server_file)
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()

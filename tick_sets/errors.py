@@ -5,7 +5,7 @@ LONGEST_SENTENCE = 1_000
 
 
 class ImportRejectedError(Exception):
-    """A recording cannot be used: one sentence that names the file, and the line where there is one.
+    """A recording cannot be used: one sentence that names the file, and the line if there is one.
 
     Quoted parts of a file are shortened to one line and contain no terminal control characters.
     """

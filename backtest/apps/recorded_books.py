@@ -24,7 +24,7 @@ class RecordedBooks:
     session: RecordedSession
 
     def rows(self, streams: Iterable[ProductStream]) -> Iterator[SourceRow]:
-        """All of the wanted ones are in memory at once. Raises CannotVerifyError where the files are damaged."""
+        """All of the wanted ones are in memory at once. Raises CannotVerifyError if the files are damaged."""
         wanted = {stream.name: stream for stream in streams if stream.topic == STORE}
         found = [one for name in ("trades", "fills", "rejections") if name in wanted for one in self._found(name)]
         mine = [one for one in found if self._is_mine(str(one[1]["base"]))]

@@ -30,7 +30,7 @@ RecordedSource = RecordedTicks | RecordedOpportunities | RecordedBooks
 
 
 def recorded_log(source: AppSource, session: RecordedSession) -> list[RecordedPartition]:
-    """By partition; the app reads nothing else than RECORDED. Raises CannotVerifyError, ImportRejectedError where the
+    """By partition; the app reads nothing else than RECORDED. Raises CannotVerifyError, ImportRejectedError if the
     session's files are damaged."""
     found = [(topic, one) for topic in source.sources for one in _recorded(topic, session)]
     if not source.is_merged:
@@ -85,8 +85,8 @@ class KeptInput:
 
 
 def kept_log(source: AppSource, log_of_session: Path) -> list[RecordedPartition]:
-    """The input log of this version of the app, where it was run on the session while that was recorded; else nothing.
-    Raises ImportRejectedError where it cannot be read."""
+    """Return the input log of this version of the app, where it was run on the session while that was recorded; else
+    nothing. Raises ImportRejectedError if it cannot be read."""
     if not source.is_merged:
         return []
     folder = kept_folder(log_of_session, source.label).resolve()

@@ -46,7 +46,7 @@ class RecordedTicks:
     """Exchange and symbol → base and quote currency."""
 
     def messages(self) -> Iterator[Message]:
-        """Raises ImportRejectedError where a file cannot be read."""
+        """Raise ImportRejectedError if a file cannot be read."""
         logs = [self._of_base(one) for one in self.bases]
         before = -1
         for message in merge(*logs, key=lambda message: message[0]):
@@ -79,7 +79,7 @@ class RecordedOpportunities:
     path: Path
 
     def messages(self) -> Iterator[Message]:
-        """Raises OSError, ArrowInvalid where the file cannot be read."""
+        """Raise OSError, ArrowInvalid if the file cannot be read."""
         with pq.ParquetFile(self.path) as file:
             for number in range(file.num_row_groups):
                 table = file.read_row_group(number, use_threads=False)
@@ -100,7 +100,7 @@ class RecordedPartition(Protocol):
 
 
 def recorded_ticks(tick_set: TickSet, session: RecordedSession | None) -> list[RecordedTicks]:
-    """`session`: the one that the set is the log of; None where it was imported."""
+    """`session`: the one that the set is the log of; None if it was imported."""
     manifest = tick_set.manifest
     markets = {(one.exchange, one.symbol): (one.base, one.quote_currency) for one in manifest.markets}
     files = {
@@ -122,6 +122,6 @@ def recorded_ticks(tick_set: TickSet, session: RecordedSession | None) -> list[R
 
 
 def recorded_opportunities(session: RecordedSession) -> list[RecordedOpportunities]:
-    """Raises CannotVerifyError where the session's files are damaged."""
+    """Raise CannotVerifyError if the session's files are damaged."""
     path = (session.folder / OPPORTUNITIES).resolve()
     return [RecordedOpportunities(partition, path) for partition in sorted(session.head.span.first)]

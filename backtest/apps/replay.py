@@ -44,7 +44,7 @@ class ReplayTask:
 
 
 def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]:
-    """Raises AppFailedError; and where the recording cannot be read ImportRejectedError, CannotVerifyError, WireError,
+    """Raise AppFailedError; and if the recording cannot be read ImportRejectedError, CannotVerifyError, WireError,
     OSError, ArrowInvalid."""
     app = HostedApp(source, partition.partition)
     with watched(EventWatch(lambda: app)):

@@ -52,13 +52,13 @@ def detected(spark: SparkSession, tick_set: TickSet, settings: Settings | None, 
 
     By base, `offset` and `pair` (place in the layout) they are in live order; markers are left out. `settings` hold
     from end to end; None: those of the log. `pieces`: how many tasks, by default a few per core. An id may come again.
-    Raises LookupError where a market's currency cannot be converted.
+    Raises LookupError if a market's currency cannot be converted.
     """
     return hits(spark, tick_set, settings, pieces).transform(_as_messages, layout_of_set(tick_set))
 
 
 def hits(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None) -> DataFrame:
-    """What `detected` writes its messages from, as `cep.detection.kernel.hits.HIT_TYPE`."""
+    """Return what `detected` writes its messages from, as `cep.detection.kernel.hits.HIT_TYPE`."""
     task = _task(spark, tick_set, settings, pieces)
     count = len(task.pieces)
     return spark.range(0, count, 1, max(count, 1)).mapInArrow(task.hits, HIT_TYPE)
@@ -67,7 +67,7 @@ def hits(spark: SparkSession, tick_set: TickSet, settings: Settings | None, piec
 def detection_summary(
     spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None
 ) -> DetectionSummary:
-    """What `detected` would come to, counted in the tasks: text is not read and no message is written."""
+    """Return what `detected` would come to, counted in the tasks: text is not read and no message is written."""
     task = _task(spark, tick_set, settings, pieces)
     count = len(task.pieces)
     numbers = spark.sparkContext.parallelize(range(count), max(count, 1))
@@ -81,7 +81,7 @@ def detection_summary(
 
 
 def layout_of_set(tick_set: TickSet) -> Layout:
-    """Raises LookupError where a market's currency cannot be converted."""
+    """Raise LookupError if a market's currency cannot be converted."""
     return layout(tick_set.manifest.markets, tick_set.manifest.settlement_currency)
 
 

@@ -51,7 +51,7 @@ SETTINGS = {
 def backtest_session(
     home: Path, master: str = MASTER, address: str = LOOPBACK, extra: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """The one Spark session of this process while the context lasts; its JVM is gone afterwards.
+    """Return the one Spark session of this process while the context lasts; its JVM is gone afterwards.
 
     `home`: the data folder; below it lie Spark's temporary files, removed at the end. `master`: any that Spark knows;
     the workers of a cluster need this project installed and see tick sets under the same paths. `address`: where they
@@ -76,7 +76,7 @@ def backtest_session(
 
 @contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """A folder of this process, gone at the end; those of killed ones go at the beginning of the next."""
+    """Return a folder of this process, gone at the end; those of killed ones go at the beginning of the next."""
     parent.mkdir(parents=True, exist_ok=True)
     with _held(parent, fcntl.LOCK_EX):
         for leftover in parent.glob("tmp*"):
@@ -102,7 +102,7 @@ def _remove_unused(scratch: Path) -> None:
 
 @contextmanager
 def _held(folder: Path, how: int) -> Iterator[None]:
-    """Its lock. Raises BlockingIOError where another process has it and `how` says not to wait."""
+    """Its lock. Raises BlockingIOError if another process has it and `how` says not to wait."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, how)
@@ -127,7 +127,7 @@ def _settings(home: Path, scratch: Path, address: str) -> dict[str, str]:
 
 
 def _class_path(home: Path) -> dict[str, str]:
-    """The real-time job's, though nothing of it is needed: the archive of classes fits that class path only."""
+    """Return the real-time job's, though nothing of it is needed: the archive of classes fits that class path only."""
     try:
         jars = connector_jars(home / "jars" / "spark")
     except CepCannotStartError:

@@ -77,9 +77,10 @@ def _piece(tick_set: TickSet, units: list[tuple[Partition, int]]) -> Piece:
 def searched_groups(
     piece: Piece, layout: Layout, settings: SettingsInForce | None, trusted: frozenset[MarketKey] = frozenset()
 ) -> Iterator[SearchedGroup]:
-    """The piece's row groups in their order; `trusted`: markets whose quotes' age counts from the exchange's time.
+    """Return the piece's row groups in their order; `trusted`: markets whose quotes' age counts from the exchange's
+    time.
 
-    Raises ImportRejectedError where a file cannot be read.
+    Raises ImportRejectedError if a file cannot be read.
     """
     columns = [*COLUMNS, "exchange_time"] if trusted else COLUMNS
     log, first = KernelLog(layout, "", settings), 0

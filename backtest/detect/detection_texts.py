@@ -1,4 +1,4 @@
-"""The whole rows behind what the kernel found: text is read only where something was found, and once."""
+"""The whole rows behind what the kernel found: text is read only if something was found, and once."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,5 +9,5 @@ LOST = (Py4JError, PySparkException, ConnectionError, EOFError, pa.ArrowExceptio
 
 
 def first_line(text: str) -> str:
-    """The first line of an error message; some are empty."""
+    """Return the first line of an error message; some are empty."""
     return next(iter(text.splitlines()), "") or "no message"

@@ -62,7 +62,7 @@ def equity_chart(equity: Sequence[Point], currency: str) -> str | None:
 
 
 def drawdown_chart(equity: Sequence[Point], currency: str) -> str | None:
-    """The equity below its previous high; None with fewer than two points."""
+    """Return the equity below its previous high; None with fewer than two points."""
     return _over_time("drawdown", drawdowns(equity), currency, BAD)
 
 
@@ -73,7 +73,7 @@ def drawdowns(equity: Sequence[Point]) -> list[Point]:
 
 
 def marked_chart(performance: Performance | None, currency: str) -> str | None:
-    """The marked gain at each sampled moment; None with fewer than three."""
+    """Return the marked gain at each sampled moment; None with fewer than three."""
     if performance is None or len(performance.marked.points) < 3:
         return None
     return _over_time("marked", performance.marked.points, currency, LINE)
@@ -113,7 +113,7 @@ def net_bps_chart(counts: Mapping[int, int]) -> str | None:
 
 
 def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
-    """The share with a longer duration; None if each was seen at a single row only."""
+    """Return the share with a longer duration; None if each was seen at a single row only."""
     durations = sorted((one.end - one.start) / 1_000 for one in lifetimes)
     if not any(durations):
         return None

@@ -28,7 +28,7 @@ def ratio_words(ratio: Ratio) -> str:
 
 
 def name_words(name: str) -> str:
-    """The name of a part, a reason or a state, for people."""
+    """Return the name of a part, a reason or a state, for people."""
     return name.replace("_", " ")
 
 
@@ -43,7 +43,7 @@ def money(amount: Decimal) -> str:
 
 
 def amount(number: Decimal) -> str:
-    """An amount of an asset or currency: at most 8 decimal places, with a true minus sign."""
+    """Return an amount of an asset or currency: at most 8 decimal places, with a true minus sign."""
     return with_minus(f"{number:z,.{places(number)}f}")
 
 

@@ -41,7 +41,7 @@ def report_page(result: BacktestResult) -> str:
 
 
 def _figures(result: BacktestResult) -> tuple[str, ...]:
-    """The figures."""
+    """Return the figures."""
     inventory = inventory_table(result.performance, result.trading.profit.currency)
     return (
         _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),

@@ -26,7 +26,7 @@ class ReplayOutcome:
 
 
 def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
-    """The lines that `arbitrage replay` prints."""
+    """Return the lines that `arbitrage replay` prints."""
     profile = recording.profile
     recorded_seconds = (recording.end_time - recording.start_time) / 1_000_000
     lines = [
@@ -47,7 +47,7 @@ def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
 
 
 def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, object]:
-    """The document of `--json`; money as decimal strings, times in microseconds UTC."""
+    """Return the document of `--json`; money as decimal strings, times in microseconds UTC."""
     profile = recording.profile
     profit = profit_of(outcome.arbitrages, profile.settlement_currency)
     return {

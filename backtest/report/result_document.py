@@ -18,7 +18,7 @@ from tick_sets.sets.exchange_times import FeedDelay
 
 
 def result_document(result: BacktestResult) -> dict[str, object]:
-    """The same for the same command, all but `seconds`."""
+    """Return the same for the same command, all but `seconds`."""
     return {
         **_data_rows(result),
         **_trading_rows(result.trading),
@@ -164,7 +164,7 @@ def profit_row(profit: ProfitAndLoss) -> dict[str, str]:
 
 
 def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:
-    """The count, and percentiles in milliseconds by nearest rank; None without any."""
+    """Return the count, and percentiles in milliseconds by nearest rank; None without any."""
     if not lifetimes:
         return None
     ordered = sorted((one.end - one.start) / 1_000 for one in lifetimes)

@@ -31,7 +31,7 @@ def result_lines(result: BacktestResult) -> list[str]:
 
 
 def _parts(figures: BacktestFigures) -> dict[str, int]:
-    """The outcomes of the opportunities; they sum to all of them."""
+    """Return the outcomes of the opportunities; they sum to all of them."""
     parts = {"traded": figures.trades, "rejected": figures.rejections}
     neither = figures.opportunities - figures.trades - figures.rejections
     # over before a bot decided, or reserved and not filled

@@ -52,7 +52,7 @@ def performance_table(result: BacktestResult) -> ReportTable:
 
 
 def inventory_table(performance: Performance | None, currency: str) -> ReportTable:
-    """The inventory on all exchanges, marked to the market."""
+    """Return the inventory on all exchanges, marked to the market."""
     if performance is None:
         return ReportTable((), ())
     marked = performance.marked
@@ -77,7 +77,7 @@ def day_table(result: BacktestResult) -> ReportTable:
 
 
 def trade_tables(arbitrages: Iterable[Arbitrage]) -> list[ReportTable]:
-    """The trades, PAGE_TRADES in each table; no more than fit into a page."""
+    """Return the trades, PAGE_TRADES in each table; no more than fit into a page."""
     found = trade_rows(arbitrages)[:MAX_TRADES]
     head = ("no.", "time, UTC", "asset", "bought on", "sold on", "amount", "net bps", "end state", "net")
     digits = max((places(one.amount) for one in found), default=0)

@@ -16,7 +16,7 @@ TRADES = TypeAdapter(tuple[BacktestTrade, ...])
 
 
 def trade_rows(arbitrages: Iterable[Arbitrage]) -> tuple[BacktestTrade, ...]:
-    """The arbitrages with at least one fill, in the order in which they began."""
+    """Return the arbitrages with at least one fill, in the order in which they began."""
     traded = (one for one in arbitrages if one.is_filled)
     return tuple(_row(number, one) for number, one in enumerate(traded, 1))
 
@@ -53,7 +53,7 @@ def _csv(rows: Sequence[BacktestTrade]) -> bytes:
 
 
 def _cell(value: object) -> str:
-    """Empty where there is none; text that a spreadsheet would take for a formula is guarded."""
+    """Empty if there is none; text that a spreadsheet would take for a formula is guarded."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

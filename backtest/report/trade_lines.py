@@ -12,7 +12,7 @@ def ends_of(arbitrages: Iterable[Arbitrage]) -> dict[str, int]:
 
 
 def trade_lines(arbitrages: Sequence[Arbitrage]) -> list[str]:
-    """The counts in brackets sum to the number before them, so arbitrages without a fill have their own line."""
+    """Return the counts in brackets sum to the number before them, so arbitrages without a fill have their own line."""
     traded = [arbitrage for arbitrage in arbitrages if arbitrage.is_filled]
     empty = [arbitrage for arbitrage in arbitrages if not arbitrage.is_filled]
     lines = [f"trades          {len(traded)}{bracketed(ends_of(traded))}"]

@@ -39,7 +39,7 @@ class Marks:
     """`worth`: asset or currency → settlement value of one unit at each of `times`; None before its first quote.
 
     `times`, microseconds UTC: the set's beginning, then one each `interval`, then the last row. `interval` is the
-    longest of a day, an hour and a minute of which the recording holds 30 or more; None where it holds fewer minutes.
+    longest of a day, an hour and a minute of which the recording holds 30 or more; None if it holds fewer minutes.
     """
 
     interval: int | None
@@ -50,7 +50,7 @@ class Marks:
 
 
 def marks_of(tick_set: TickSet) -> Marks:
-    """Reads only the row groups of the sampled moments. Raises ImportRejectedError."""
+    """Read only the row groups of the sampled moments. Raises ImportRejectedError."""
     manifest = tick_set.manifest
     start, end = manifest.start_time, manifest.end_time
     interval = next((one for one in INTERVALS if (end - start) // one >= MIN_INTERVALS), None)
@@ -67,7 +67,7 @@ def marks_of(tick_set: TickSet) -> Marks:
 
 
 def worth_of(manifest: Manifest, mids: Mapping[tuple[str, str], Decimal]) -> dict[str, Decimal]:
-    """The value of each asset and currency that these mids price."""
+    """Return the value of each asset and currency that these mids price."""
     settlement = manifest.settlement_currency
     worth = {settlement: Decimal(1)}
     for market in manifest.markets:
@@ -86,7 +86,7 @@ def worth_of(manifest: Manifest, mids: Mapping[tuple[str, str], Decimal]) -> dic
 
 
 def _first_mids(tick_set: TickSet) -> Mids:
-    """The mid of each market's first quote; rows are read until each market has one."""
+    """Return the mid of each market's first quote; rows are read until each market has one."""
     found: Mids = {}
     for base in tick_set.manifest.bases:
         wanted = [one for one in tick_set.manifest.markets if one.is_fx or one.base == base]
@@ -100,7 +100,7 @@ def _first_mids(tick_set: TickSet) -> Mids:
 
 
 def _see_mids(tick_set: TickSet, base: str, times: Sequence[int], mids: Sequence[Mids]) -> None:
-    """Adds to each of `mids` the mids that the log of one base last showed at its time; `times` ascend."""
+    """Add to each of `mids` the mids that the log of one base last showed at its time; `times` ascend."""
     markets = [one for one in tick_set.manifest.markets if one.is_fx or one.base == base]
     groups = list(row_groups(tick_set, base))
     since = list(accumulate((group.since for group in groups), max))
@@ -118,14 +118,14 @@ def _see_mids(tick_set: TickSet, base: str, times: Sequence[int], mids: Sequence
 
 
 def _known_rows(tick_set: TickSet, group: RowGroup) -> pa.Table:
-    """What was known at the start of a row group, then its own rows."""
+    """Return what was known at the start of a row group, then its own rows."""
     opening = read_opening(tick_set.opening_path(group.partition), group.number).select(COLUMNS)
     own = read_ticks(tick_set.path(group.partition), [group.number], COLUMNS)
     return pa.concat_tables([opening, own]).unify_dictionaries()
 
 
 def _shown(rows: pa.Table, market: Market) -> pa.Table:
-    """The quotes of one market."""
+    """Return the quotes of one market."""
     own = rows.filter(is_of_market(rows, market))
     return own.filter(pc.is_in(own["kind"], pa.array(QUOTED)))
 

@@ -68,7 +68,7 @@ class MarkedInventory:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """`capital`: the opening balances at the opening marks. Shares are fractions of it; None where there is none."""
+    """`capital`: the opening balances at the opening marks. Shares are fractions of it; None if there is none."""
 
     capital: Decimal
     return_on_capital: Decimal | None
@@ -98,7 +98,7 @@ class Performance:
 
 
 def performance_of(outcome: TradingOutcome, marks: Marks, markets: Markets) -> Performance:
-    """The performance over the whole recording that `marks` were read from."""
+    """Return the performance over the whole recording that `marks` were read from."""
     marked = marked_inventory(outcome, marks, markets)
     capital, turned = marked.opening, rounded(turnover(outcome.arbitrages))
     returns = returns_of(marked.points, capital) if marks.interval is not None else []

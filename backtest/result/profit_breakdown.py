@@ -29,7 +29,7 @@ def by_pair(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
 
 
 def by_day(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
-    """The UTC day of the end, in recorded time; oldest first. A day without an end has no line."""
+    """Return the UTC day of the end, in recorded time; oldest first. A day without an end has no line."""
     return tuple(sorted(_lines(arbitrages, _day), key=lambda line: line.names))
 
 

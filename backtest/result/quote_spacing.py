@@ -27,7 +27,7 @@ Microseconds = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class MarketSpacing:
-    """Time between two quotes of one market that differ, microseconds; None where there are fewer than two."""
+    """Time between two quotes of one market that differ, microseconds; None if there are fewer than two."""
 
     exchange: str
     symbol: str
@@ -55,7 +55,8 @@ def is_of_bars(manifest: Manifest) -> bool:
 
 
 def spacing_of(tick_set: TickSet) -> tuple[MarketSpacing, ...]:
-    """The spacing of every market, in the manifest's order. Raises ImportRejectedError if the set cannot be read."""
+    """Return the spacing of every market, in the manifest's order. Raises ImportRejectedError if the set cannot be
+    read."""
     manifest = tick_set.manifest
     of_bars = markets_of_bars(manifest)
     gaps: dict[tuple[str, str], list[Microseconds]] = {(one.exchange, one.symbol): [] for one in manifest.markets}
@@ -72,9 +73,9 @@ def spacing_of(tick_set: TickSet) -> tuple[MarketSpacing, ...]:
 
 
 def default_quote_age_ms(spacings: Sequence[MarketSpacing], usual_ms: int) -> int:
-    """The default maximum quote age: `usual_ms`, or twice the median spacing of the slowest traded market if that is
-    more, so that one late or missing row does not end a quote. FX rates do not count: daily ones would let quotes of an
-    exchange grow a day old."""
+    """Return the default maximum quote age: `usual_ms`, or twice the median spacing of the slowest traded market if
+    that is more, so that one late or missing row does not end a quote. FX rates do not count: daily ones would let
+    quotes of an exchange grow a day old."""
     medians = [
         one.median
         for one in spacings
@@ -90,12 +91,12 @@ def answers(spacings: Sequence[MarketSpacing], microseconds: int) -> bool:
 
 
 def coarsest_bar(spacings: Sequence[MarketSpacing]) -> int | None:
-    """The widest median spacing of a traded market of bars, microseconds; None without one."""
+    """Return the widest median spacing of a traded market of bars, microseconds; None without one."""
     return max((one.median or 0 for one in spacings if one.is_of_bars and not one.is_fx), default=None)
 
 
 def bars_words(spacings: Sequence[MarketSpacing]) -> str | None:
-    """The caveat of a result from bars; None if it is from quotes."""
+    """Return the caveat of a result from bars; None if it is from quotes."""
     coarsest = coarsest_bar(spacings)
     if coarsest is None:
         return None
@@ -106,7 +107,7 @@ def bars_words(spacings: Sequence[MarketSpacing]) -> str | None:
 
 
 def age_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> str:
-    """The maximum quote age, and the spacing of the slowest market."""
+    """Return the maximum quote age, and the spacing of the slowest market."""
     medians = [one.median for one in spacings if not one.is_fx and one.median is not None]
     beside = f"; the slowest market quotes each {seconds_words(max(medians))} (median)" if medians else ""
     return f"a quote holds for {seconds_words(age_ms * 1_000)} unless a newer one comes{beside}"
@@ -166,5 +167,5 @@ def _spacing(market: Market, of_bars: bool, found: Sequence[Microseconds]) -> Ma
 
 
 def _rank(ordered: Microseconds, share: int) -> int | None:
-    """The least value that is not exceeded by `share` percent of them (nearest rank)."""
+    """Return the least value that is not exceeded by `share` percent of them (nearest rank)."""
     return int(ordered[-(-share * len(ordered) // 100) - 1]) if len(ordered) else None

@@ -64,7 +64,7 @@ class EventQueue:
 
 
 def run_to_end(work: Coroutine[object, None, Answer]) -> Answer:
-    """The result of a coroutine that never waits. Raises RuntimeError if it does."""
+    """Return the result of a coroutine that never waits. Raises RuntimeError if it does."""
     try:
         work.send(None)
     except StopIteration as ended:

@@ -69,7 +69,7 @@ class HistoryPiece:
         self._quotes: dict[int, Quote] = {}
 
     def at(self, market: Market, time: int) -> KnownQuote | None:
-        """The newest quote of `time` or before; None where there is none here, or it was withdrawn."""
+        """Return the newest quote of `time` or before; None if there is none here, or it was withdrawn."""
         rows = self._rows_of(market)
         index = int(rows.times.searchsorted(time, side="right")) - 1
         stated = int(rows.stated[index]) if index >= 0 else -1
@@ -105,7 +105,8 @@ class HistoryPiece:
         return known
 
     def text(self, side: Side, row: int) -> str:
-        """The levels that an order on `side` meets, as they stand in the log; empty where there is the best alone."""
+        """Return the levels that an order on `side` meets, as they stand in the log; empty if there is the best
+        alone."""
         text: str | None = self._table["asks" if side == "buy" else "bids"][row].as_py()
         return text or ""
 

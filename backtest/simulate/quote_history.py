@@ -65,13 +65,15 @@ class QuoteHistory:
         return tuple(change for change in self._changes() if self._within(change.time) == change.time)
 
     def until(self, end: int) -> "QuoteHistory":
-        """The same, as if nothing had been recorded at `end`, microseconds, or later; both share what was read."""
+        """Return the same, as if nothing had been recorded at `end`, microseconds, or later; both share what was
+        read."""
         earlier = copy(self)
         earlier._last = end - 1
         return earlier
 
     def at(self, exchange: str, symbol: str, time: int) -> KnownQuote | None:
-        """The newest quote that had arrived by `time`, microseconds; None where there was none, or it was withdrawn."""
+        """Return the newest quote that had arrived by `time`, microseconds; None if there was none, or it was
+        withdrawn."""
         market, time = self._markets.get((exchange, symbol)), self._within(time)
         number = -1 if market is None else self._number(market.base, time)
         if market is None or number < 0:
@@ -94,7 +96,7 @@ class QuoteHistory:
         return time if self._last is None else min(time, self._last)
 
     def _number(self, base: str, time: int) -> int:
-        """The number of the last row group with a row of `time` or before; -1 if there is none."""
+        """Return the number of the last row group with a row of `time` or before; -1 if there is none."""
         return bisect_right(self._since.get(base, []), time) - 1
 
     def _piece(self, base: str, number: int) -> HistoryPiece:
@@ -117,7 +119,7 @@ def _from_here_on(positions: Sequence[HistoryPosition]) -> list[int]:
 
 
 def quote_history_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHistory:
-    """The history of a tick set; `kept` None keeps all that was read, for many runs over one set. Raises
+    """Return the history of a tick set; `kept` None keeps all that was read, for many runs over one set. Raises
     ImportRejectedError."""
     positions = {base: _positions(tick_set, base) for base in tick_set.manifest.bases}
     trusted = trusted_markets(feed_delays(tick_set))

@@ -44,7 +44,7 @@ def _windows_of(tick_set: TickSet, base: str, own: Layout, settings: Settings | 
 
 
 def _log_rows(table: pa.Table, base: str, own: Layout, *, follows: bool) -> Iterable[LogRow]:
-    """Settings rows only where the log's are followed."""
+    """Settings rows only if the log's are followed."""
     slots = own.slot_numbers(base)
     routes = {route.symbol: number for number, route in enumerate(own.routes)}
     columns = (table[name].to_pylist() for name in _COLUMNS)

@@ -16,13 +16,13 @@ class SpreadStatistics:
     def __init__(self) -> None:
         self.opportunities = 0
         self.currency = ""
-        """In which they settle; empty where there was none."""
+        """In which they settle; empty if there was none."""
         self.best_net_bps = -inf
         self._counts: Counter[int] = Counter()
         self._episodes = Episodes()
 
     def see(self, opportunity: Opportunity, reason: str | None, bounds: Callable[[Opportunity], TradeBounds]) -> None:
-        """`reason`: why it was not traded; None where an arbitrage was begun. `bounds`: of one trade at that moment."""
+        """`reason`: why it was not traded; None if an arbitrage was begun. `bounds`: of one trade at that moment."""
         self.opportunities += 1
         self.currency = opportunity.currency
         self.best_net_bps = max(self.best_net_bps, opportunity.net_bps)

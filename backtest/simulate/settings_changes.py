@@ -19,7 +19,7 @@ class SettingsChange:
     changed: dict[str, object]
 
     def applied(self, settings: Settings) -> Settings:
-        """Raises ValidationError where the two do not go together."""
+        """Raise ValidationError if the two do not go together."""
         return Settings.model_validate(settings.model_dump() | self.changed)
 
 
@@ -37,7 +37,7 @@ def _changes(tick_set: TickSet, base: str) -> Iterator[SettingsChange]:
 
 
 def _fields(document: str) -> dict[str, object]:
-    """A row as `streams.message_format.settings_row` wrote it; ages and lifetimes there are microseconds."""
+    """Return a row as `streams.message_format.settings_row` wrote it; ages and lifetimes there are microseconds."""
     row = orjson.loads(document)
     return {
         "emit_net_bps": row["emit_net_bps"],

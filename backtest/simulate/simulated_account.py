@@ -52,7 +52,7 @@ class SimulatedAccount:
         return self._exchange
 
     async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
-        """Raises OrderRejectedError, NotPostedError."""
+        """Raise OrderRejectedError, NotPostedError."""
         conditions = self._conditions
         permit.check()
         if is_rejected(conditions.failed_share, conditions.seed, order.client_order_id):
@@ -89,7 +89,7 @@ class SimulatedAccount:
         self._ledger.apply(JournalRow(accepted=self._ledger.accepted(order, market, fee_rate, now, now)))
 
     def _match(self, order: LimitOrder) -> OrderReport:
-        """Against what is known now, less what was taken of it; against nothing where that is withdrawn or too old."""
+        """Against what is known now, less what was taken of it; against nothing if that is withdrawn or too old."""
         now = self._conditions.clock.now()
         accepted = self._ledger.open_order(order.client_order_id)
         if accepted is None:

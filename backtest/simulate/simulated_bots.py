@@ -86,7 +86,7 @@ class SimulatedBots:
         self._update_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
-        """The decision now: why they do not trade it, or None if an arbitrage was begun."""
+        """Return the decision now: why they do not trade it, or None if an arbitrage was begun."""
         if self._fees.see_day(self._agenda.now()):
             self.change(self.cache.settings)
         if is_expired(opportunity, self._agenda.now()):
@@ -102,7 +102,7 @@ class SimulatedBots:
         return rejected if is_begun or rejected is not None else EXPIRED
 
     def bounds(self, opportunity: Opportunity) -> TradeBounds:
-        """What one trade could use now."""
+        """Return what one trade could use now."""
         buy, sell, free = opportunity.buy, opportunity.sell, self.cache.free
         return TradeBounds(
             notional=self._limits.most(opportunity, self.cache.settings),
@@ -112,7 +112,7 @@ class SimulatedBots:
         )
 
     def _least(self, leg: OpportunityLeg) -> Decimal:
-        """The smallest order, lots left aside: asked for each rejection, so cheaply."""
+        """Return the smallest order, lots left aside: asked for each rejection, so cheaply."""
         market = self._markets.get((leg.exchange, leg.symbol))
         return ZERO if market is None else max(market.minimum_amount, market.minimum_notional / leg.price)
 
@@ -157,7 +157,7 @@ class SimulatedBots:
         )
 
     def _follow(self, identity: str) -> bool:
-        """Does what a bot does when it is notified of a change of this arbitrage; False if there is nothing to do."""
+        """Do what a bot does when it is notified of a change of this arbitrage; False if there is nothing to do."""
         arbitrage = run_to_end(self._store.arbitrage(identity))
         if arbitrage is None:
             return False
@@ -175,7 +175,8 @@ class SimulatedBots:
                 self._agenda.schedule(self._agenda.now() + self._wait(key), partial(self._execute, key, leg))
 
     def _wait(self, key: LegKey) -> int:
-        """The first two legs follow from the decision; one more leg takes another, one that had to wait a round."""
+        """Return the first two legs follow from the decision; one more leg takes another, one that had to wait a
+        round."""
         if key in self._begun:
             return RETRY
         return 0 if key[1] in ("buy", "sell") else self._decision

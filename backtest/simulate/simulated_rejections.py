@@ -34,7 +34,7 @@ class RejectionCounts:
             self._newest = (opportunity.opportunity_id, reason)
 
     def newest_reason(self, identity: str) -> str | None:
-        """Why the opportunity was rejected that was decided upon last; None where it was not."""
+        """Why the opportunity was rejected that was decided upon last; None if it was not."""
         return self._newest[1] if self._newest is not None and self._newest[0] == identity else None
 
     def sums(self, episodes: Iterable[Episode]) -> dict[str, RejectedSum]:

@@ -47,7 +47,7 @@ class TieredFees:
         return True
 
     def _rate(self, exchange: str, day: int, first: int) -> Decimal:
-        """The rate of the highest tier reached, or of the lowest if none is."""
+        """Return the rate of the highest tier reached, or of the lowest if none is."""
         volume = total(value for on, value in self._by_day[exchange].items() if on > day - DAYS)
         if day - first < DAYS:
             volume += self._before.get(exchange, ZERO)

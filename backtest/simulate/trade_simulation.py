@@ -43,7 +43,7 @@ class BacktestError(ValueError):
 
 
 def trading_order(opportunity: Opportunity) -> tuple[int, str, int, str, str]:
-    """What `trade` wants opportunities sorted by."""
+    """Return what `trade` wants opportunities sorted by."""
     legs = opportunity.buy.exchange, opportunity.sell.exchange
     return opportunity.event_time, opportunity.base, opportunity.offset, *legs
 
@@ -147,7 +147,7 @@ class _Simulation:
 
 
 def _opening(markets: tuple[Market, ...], parameters: Parameters) -> Balances:
-    """The opening balances of each exchange of `markets`; 0 where none is given. Raises BacktestError."""
+    """Return the opening balances of each exchange of `markets`; 0 if none is given. Raises BacktestError."""
     exchanges = list(dict.fromkeys(market.exchange for market in markets))
     strangers = parameters.balances.keys() - set(exchanges)
     if strangers:

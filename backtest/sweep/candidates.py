@@ -25,7 +25,7 @@ Doubles = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 NEVER = -1
-"""Age of an FX rate where a leg needs none."""
+"""Age of an FX rate if a leg needs none."""
 
 
 def widest(sets: Iterable[Parameters]) -> Settings:
@@ -73,7 +73,7 @@ class Candidates:
         self._last: tuple[object, tuple[Opportunity, ...]] | None = None
 
     def under(self, settings: Settings) -> tuple[Opportunity, ...]:
-        """What detection with `settings` alone would emit; LookupError where an exchange has no fee in them."""
+        """Return what detection with `settings` alone would emit; LookupError if an exchange has no fee in them."""
         asked = (
             tuple(settings.taker_fees.items()),
             settings.emit_net_bps,

@@ -34,7 +34,7 @@ def run_sweep(
 ) -> None:
     """Compute the missing chunks of the sweep in `store`.
 
-    Raises SweepRejectedError where no set is left, there is too much to trade or the ticks are others by now,
+    Raises SweepRejectedError if no set is left, there is too much to trade or the ticks are others by now,
     SweepStoppedError where Spark gave up, ImportRejectedError where the tick set cannot be read.
     """
     missing = store.missing(definition)
@@ -69,7 +69,7 @@ def check_unchanged(tick_set: TickSet, store: SweepStore, chunks: list[int]) -> 
 
 
 def sets_of(definition: SweepDefinition) -> list[Parameters]:
-    """The sets with consistent settings. Raises SweepRejectedError if there is none."""
+    """Return the sets with consistent settings. Raises SweepRejectedError if there is none."""
     known = variables_of(definition.parameters)
     made = (with_values(definition.parameters, point, known) for point in definition.grid.points())
     found = [parameters for parameters in made if parameters is not None]

@@ -59,7 +59,7 @@ class Grid:
         return prod(len(axis.values) for axis in self.axes) if self.draws is None else self.draws
 
     def points(self) -> Iterator[Point]:
-        """The sets in their order; in a grid the last axis varies fastest."""
+        """Return the sets in their order; in a grid the last axis varies fastest."""
         if self.draws is None:
             for values in product(*(axis.values for axis in self.axes)):
                 yield tuple(zip(self.names, values, strict=True))
@@ -73,7 +73,7 @@ class Grid:
 
 
 def checked_grid(grid: Grid) -> Grid:
-    """The grid, where it makes a sweep. Raises SweepRejectedError in one sentence."""
+    """Return the grid, where it makes a sweep. Raises SweepRejectedError in one sentence."""
     if not grid.names:
         raise SweepRejectedError("nothing is varied: name at least one parameter with --grid or --range")
     twice = sorted({name for name in grid.names if grid.names.count(name) > 1})

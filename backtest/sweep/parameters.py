@@ -40,7 +40,7 @@ class Variable:
     is_integer: bool
 
     def checked(self, value: Decimal) -> Decimal:
-        """Raises SweepRejectedError outside the setting's own bounds."""
+        """Raise SweepRejectedError outside the setting's own bounds."""
         try:
             self.adapter.validate_python(text_of(value))
         except ValidationError as error:
@@ -65,7 +65,7 @@ def variables_of(parameters: Parameters) -> dict[str, Variable]:
 
 
 def checked_against(grid: Grid, parameters: Parameters) -> Grid:
-    """The grid with its ranges of whole numbers marked. Raises SweepRejectedError: unknown name, value out of
+    """Return the grid with its ranges of whole numbers marked. Raises SweepRejectedError: unknown name, value out of
     bounds."""
     known = variables_of(parameters)
     for name in grid.names:
@@ -82,7 +82,7 @@ def checked_against(grid: Grid, parameters: Parameters) -> Grid:
 
 
 def with_values(parameters: Parameters, point: Point, known: Mapping[str, Variable]) -> Parameters | None:
-    """`parameters` with a set's values; None where the settings do not go together, as a threshold below another."""
+    """`parameters` with a set's values; None if the settings do not go together, as a threshold below another."""
     values = dict(point)
     for name, variable in known.items():
         if name in values:

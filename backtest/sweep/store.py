@@ -76,7 +76,7 @@ class SweepStore:
         return self.folder / CANDIDATES
 
     def begin(self, definition: SweepDefinition) -> None:
-        """Store the definition, or find the same one there. Raises SweepRejectedError where it is another."""
+        """Store the definition, or find the same one there. Raises SweepRejectedError if it is another."""
         path = self.folder / DEFINITION
         if path.exists():
             self._compare(self.definition(), definition)
@@ -88,7 +88,7 @@ class SweepStore:
         _put(path, _DEFINITION.dump_json(definition, indent=2))
 
     def definition(self) -> SweepDefinition:
-        """Raises SweepRejectedError where there is no sweep, or one that this version cannot read."""
+        """Raise SweepRejectedError if there is no sweep, or one that this version cannot read."""
         path = self.folder / DEFINITION
         try:
             found = _DEFINITION.validate_json(path.read_bytes())
@@ -132,7 +132,8 @@ class SweepStore:
         return [age for age in ages if age is not None]
 
     def results(self) -> list[SetResult]:
-        """The results of all finished chunks, by set and span. Raises SweepRejectedError where a part is damaged."""
+        """Return the results of all finished chunks, by set and span. Raises SweepRejectedError if a part is
+        damaged."""
         found: list[SetResult] = []
         for path in sorted((self.folder / RESULTS).glob("part-*.parquet")):
             try:
@@ -145,7 +146,7 @@ class SweepStore:
         return self.folder / RESULTS / f"part-{chunk:05}.parquet"
 
     def _compare(self, stored: SweepDefinition, asked: SweepDefinition) -> None:
-        """Compares the content of the tick set, not its folder."""
+        """Compare the content of the tick set, not its folder."""
         differing = {
             "the tick set": stored.fingerprint != asked.fingerprint,
             "the parameter sets": stored.grid != asked.grid,
@@ -163,7 +164,7 @@ class SweepStore:
 
 
 def sweep_store(home: Path, name: str) -> SweepStore:
-    """Raises SweepRejectedError for a name that is not a valid folder name."""
+    """Raise SweepRejectedError for a name that is not a valid folder name."""
     if not NAME.fullmatch(name):
         _reject(f"{name!r} is not a valid sweep name: use letters, digits, dots, dashes and underscores")
     return SweepStore(home / "sweeps" / name)

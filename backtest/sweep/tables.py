@@ -68,7 +68,7 @@ def table_of_sweep(
 
 
 def sweep_lines(table: SweepTable) -> list[str]:
-    """The lines that `arbitrage sweep` prints."""
+    """Return the lines that `arbitrage sweep` prints."""
     lines = _head_lines(table)
     if not table.results:
         return lines
@@ -98,7 +98,8 @@ def _head_lines(table: SweepTable) -> list[str]:
 
 
 def sweep_json(table: SweepTable) -> dict[str, object]:
-    """The document of `--json`; money as decimal strings, times in microseconds UTC. Depends only on the results."""
+    """Return the document of `--json`; money as decimal strings, times in microseconds UTC. Depends only on the
+    results."""
     definition = table.definition
     document: dict[str, object] = {
         "name": definition.name,

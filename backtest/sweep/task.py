@@ -45,7 +45,7 @@ class SweepTask:
     marks: Marks
 
     def results_of(self, number: int, point: Point) -> list[SetResult]:
-        """The results on the whole tick set, then on each span; none if the settings are inconsistent."""
+        """Return the results on the whole tick set, then on each span; none if the settings are inconsistent."""
         parameters = with_values(self.definition.parameters, point, self.variables)
         if parameters is None:
             return []
@@ -61,7 +61,7 @@ class SweepTask:
         return results
 
     def _windows(self, parameters: Parameters) -> Iterator[SpreadWindow]:
-        """Read only where a rule asks for them."""
+        """Read only if a rule asks for them."""
         return recorded_windows(self.tick_set, None if parameters.follow_logged_settings else parameters.settings)
 
 
@@ -78,7 +78,7 @@ def run_chunk(folder: Path, chunk: int) -> int:
 
 @lru_cache(maxsize=1)
 def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
-    """The same for every chunk that one worker does. `fingerprint` and `written` only distinguish sweeps."""
+    """Return the same for every chunk that one worker does. `fingerprint` and `written` only distinguish sweeps."""
     store = SweepStore(folder)
     definition = store.definition()
     tick_set = open_tick_set(definition.tick_set)

@@ -57,7 +57,7 @@ class Decisions:
         self.by_symbol = markets_by_symbol(tuple(market for market in self.markets if not market.is_fx))
 
     def arbitrage_difference(self, kept: ExportedArbitrage) -> FirstDifference | None:
-        """Compares an arbitrage with the result of its stored steps."""
+        """Compare an arbitrage with the result of its stored steps."""
         known: Arbitrage | None = None
         recorded = kept.arbitrage
         for number, text in enumerate(kept.steps, start=1):
@@ -74,7 +74,7 @@ class Decisions:
         return None if found is None else FirstDifference(f"arbitrage {recorded.arbitrage_id}", *found)
 
     def rejection_difference(self, rejection: Rejection) -> FirstDifference | None:
-        """Compares a rejection with its recomputed reason."""
+        """Compare a rejection with its recomputed reason."""
         where = f"rejection {rejection.rejection_id}"
         try:
             record = rejection_record_of(rejection.record or "")
@@ -119,7 +119,7 @@ class Decisions:
         return result.arbitrage
 
     def _reservation(self, request: StepRequest, recorded: Arbitrage) -> Reservation:
-        """The bot's request, decided again; a single-exchange strategy's request is taken as recorded."""
+        """Return the bot's request, decided again; a single-exchange strategy's request is taken as recorded."""
         if request.reservation is not None:
             return request.reservation
         if request.context is None:

@@ -20,7 +20,8 @@ PRICES = {"bid_price": "bid", "ask_price": "ask"}
 
 
 def feed_difference(folder: Path, tick_set: TickSet) -> tuple[int, FirstDifference | None]:
-    """The number of compared ticks, and the first difference. `folder`: the session's, with one folder per exchange."""
+    """Return the number of compared ticks, and the first difference. `folder`: the session's, with one folder per
+    exchange."""
     compared = 0
     for exchange in sorted(path for path in folder.iterdir() if path.is_dir() and parts_of(path)):
         published = _published(exchange)
@@ -56,7 +57,7 @@ def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest:
 
 
 def _published(exchange: Path) -> dict[Place, bytes]:
-    """The feed's published rows, without those that it published twice with different content."""
+    """Return the feed's published rows, without those that it published twice with different content."""
     published: dict[Place, bytes] = {}
     ambiguous: set[Place] = set()
     for row in _rows(exchange):

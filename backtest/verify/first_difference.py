@@ -19,11 +19,11 @@ class FirstDifference:
 
 
 NOTHING = "nothing"
-"""The value of the side where something is missing."""
+"""The value of the side if something is missing."""
 
 
 def first_unlike(recorded: object, derived: object, path: str = "") -> tuple[str, object, object] | None:
-    """(path, recorded, derived) of the first part that differs; None where all is equal. Doubles must be equal to the
+    """(path, recorded, derived) of the first part that differs; None if all is equal. Doubles must be equal to the
     last bit, decimals in value."""
     if is_dataclass(recorded) and type(recorded) is type(derived):
         names = [field.name for field in fields(recorded)]

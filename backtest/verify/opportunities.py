@@ -45,7 +45,7 @@ class Recorded:
             self.unlike = row
 
     def difference(self, read_again: Callable[[Key], bytes]) -> FirstDifference | None:
-        """The difference of an unequal repeat; `read_again` returns the original of a key."""
+        """Return the difference of an unequal repeat; `read_again` returns the original of a key."""
         if self.unlike is None:
             return None
         found = first_unlike(self.unlike, row_of(read_again(key_of(self.unlike))))
@@ -91,7 +91,7 @@ class Derived:
         return FirstDifference(_where(row, _tick_of(found[0], other, row)), found[0], found[1], found[2])
 
     def left_over(self, recorded: Recorded, read_again: Callable[[Key], bytes]) -> FirstDifference | None:
-        """The first recorded opportunity after the last recomputed one."""
+        """Return the first recorded opportunity after the last recomputed one."""
         for base, keys in recorded.keys.items():
             place = self._places[base]
             if place < len(keys):
@@ -137,7 +137,7 @@ def digest_of(value: bytes) -> bytes:
 
 
 def derived_values(values: Iterable[tuple[str, int, bytes]], last: Mapping[str, int]) -> Iterable[bytes]:
-    """The opportunities of (base, offset, value) up to the end of each base's log."""
+    """Return the opportunities of (base, offset, value) up to the end of each base's log."""
     for base, offset, value in values:
         if offset <= last.get(base, -1) and b'"opportunity_id"' in value:
             yield value
@@ -157,7 +157,7 @@ def _ticks(row: Row) -> str:
 
 
 def _tick_of(path: str, recorded: Row, derived: Row) -> str:
-    """The tick of the differing field, or all ticks if it depends on several."""
+    """Return the tick of the differing field, or all ticks if it depends on several."""
     side = path.partition(".")[0]
     if side in ("buy", "sell"):
         return f"tick {derived[side]['quote_id']}"

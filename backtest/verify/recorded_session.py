@@ -101,7 +101,7 @@ class RecordedSession:
             return sum(1 for _ in file)
 
     def messages(self) -> Iterator[RecordedMessage]:
-        """The messages of CEP, in order per base."""
+        """Return the messages of CEP, in order per base."""
         path = self.folder / OPPORTUNITIES
         try:
             with pq.ParquetFile(path) as file:
@@ -157,7 +157,7 @@ def _rows_in(path: Path) -> int:
 
 
 def open_session(folder: Path) -> RecordedSession:
-    """`folder`: a session's below `recordings`. Raises CannotVerifyError where it holds no whole recorded session."""
+    """`folder`: a session's below `recordings`. Raises CannotVerifyError if it holds no whole recorded session."""
     path = folder / "log" / SESSION
     try:
         head = HEAD.validate_json(path.read_bytes())

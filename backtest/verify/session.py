@@ -80,7 +80,7 @@ def _differences(
 
 
 def _kept_difference(session: RecordedSession) -> FirstDifference | None:
-    """The document counts of the export, since no other check would miss a deleted document."""
+    """Return the document counts of the export, since no other check would miss a deleted document."""
     for name, kept in session.head.kept.items():
         found = session.count(name)
         if found != kept:
@@ -164,7 +164,7 @@ def _rejection_differences(
 
 
 def _sum_difference(rejection: Rejection) -> FirstDifference | None:
-    """Checks the count and the tradable profit of a single rejection."""
+    """Check the count and the tradable profit of a single rejection."""
     where = f"rejection {rejection.rejection_id}"
     if rejection.count < 1:
         return FirstDifference(where, "count", rejection.count, "1 or more")
@@ -229,7 +229,7 @@ def _signal_differences(session: RecordedSession, outcome: Verified) -> Iterator
 
 
 def _ledger_difference(kept: ExportedArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:
-    """The ledger has every fill of a leg exactly once, as it was reported, and no other fill."""
+    """Return the ledger has every fill of a leg exactly once, as it was reported, and no other fill."""
     booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
     for key in [*booked, *(key for key in entered if key not in booked)]:
         found = first_unlike(entered.get(key, NOTHING), booked.get(key, NOTHING))

@@ -17,8 +17,8 @@ PROPAGATION = 5 * MICROSECONDS
 
 
 def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) -> FirstDifference | None:
-    """The first difference of any base. The log starts with the version then in force and ends with the newest, except
-    for changes of its last moments, which may come after its end."""
+    """Return the first difference of any base. The log starts with the version then in force and ends with the newest,
+    except for changes of its last moments, which may come after its end."""
     kept = {version.version: version.after for version in versions}
     due = [one.version for one in versions if one.at < tick_set.manifest.end_time - PROPAGATION]
     for base in tick_set.manifest.bases:

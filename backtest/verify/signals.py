@@ -11,7 +11,7 @@ MOVING_AVERAGE = "ma"
 
 
 def signal_difference(signal: AverageTrade, rule: AverageRule) -> FirstDifference | None:
-    """None where the app gives the same signal again."""
+    """None if the app gives the same signal again."""
     where = f"signal {signal.trade_id}"
     _, crossing = rule(MovingAverage(signal.closes), _close(signal))
     if crossing is None:
@@ -23,7 +23,7 @@ def signal_difference(signal: AverageTrade, rule: AverageRule) -> FirstDifferenc
 def order_difference(
     arbitrage: Arbitrage, signals: Mapping[str, AverageTrade], started_at: int
 ) -> FirstDifference | None:
-    """None where it is no order of the moving average, or one as its signal says. `started_at`: of the session,
+    """None if it is no order of the moving average, or one as its signal says. `started_at`: of the session,
     microseconds; a signal of the session before may be traded in this one."""
     if arbitrage.strategy != MOVING_AVERAGE:
         return None

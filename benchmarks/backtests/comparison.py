@@ -27,7 +27,7 @@ class Measured:
 
 
 def compared(runnables: list[Runnable], folder: Path, rows: int, rounds: int, log: Path) -> list[Measured]:
-    """Rounds in turn, so that a busy moment of the machine falls on all. Raises EngineError, DisagreementError."""
+    """Round in turn, so that a busy moment of the machine falls on all. Raises EngineError, DisagreementError."""
     results = [Measured(runnable.engine, min(rows, runnable.engine.most_rows)) for runnable in runnables]
     for _ in range(rounds):
         for runnable, result in zip(runnables, results, strict=True):
@@ -64,7 +64,7 @@ def read_all(path: Path) -> None:
 
 
 def check_agreement(results: Iterable[Measured]) -> None:
-    """Raises DisagreementError."""
+    """Raise DisagreementError."""
     answers: dict[int, tuple[str, Found]] = {}
     for result in results:
         for passed in (passed for passes in result.rounds for passed in passes):

@@ -47,7 +47,7 @@ def query() -> str:
 
 
 def _nets(number: int) -> tuple[str, str]:
-    """Both directions with one exchange, null where the pair does not count."""
+    """Both directions with one exchange, null if the pair does not count."""
     counts = f"exchange <> {number} AND time - time_{number} <= {MAX_AGE}"
     fee = f"{FEE_RATES[number]!r}::DOUBLE"
     return (

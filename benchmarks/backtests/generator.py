@@ -111,7 +111,7 @@ def generate(folder: Path, rows: int) -> None:
 
 
 def _days(rows: int, peers: pq.ParquetWriter) -> Iterator[Quotes]:
-    """A day at a time, each chunk written for the peers."""
+    """Return a day at a time, each chunk written for the peers."""
     held: list[Quotes] = []
     for quotes in _chunks(rows):
         peers.write_table(_peer_table(quotes), row_group_size=CHUNK_ROWS)

@@ -141,7 +141,7 @@ def _memory(process: psutil.Process) -> int:
 
 
 def _answer(output: IO[str]) -> str | None:
-    """The next line that is one; engines print other things, too. None: it ended."""
+    """Return the next line that is one; engines print other things, too. None: it ended."""
     return next((line for line in output if line.startswith("{")), None)
 
 

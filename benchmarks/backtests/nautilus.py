@@ -37,7 +37,7 @@ from benchmarks.backtests.definition import (
 NANOSECONDS = 1_000
 
 
-class CrossSpreads(Strategy):  # type: ignore[misc]  # typed only where it is installed
+class CrossSpreads(Strategy):  # type: ignore[misc]  # typed only if it is installed
     """Remembers the newest quote of every exchange and asset, as plain numbers."""
 
     def __init__(self, instruments: dict[InstrumentId, tuple[int, int]]) -> None:

@@ -22,7 +22,7 @@ class Peers:
 
 
 def peers_environment(folder: Path) -> Peers:
-    """Made where it is not there or the requirements have changed since. Raises CalledProcessError."""
+    """Made if it is not there or the requirements have changed since. Raises CalledProcessError."""
     python = folder / "bin" / "python"
     complete = folder / COMPLETE
     if not complete.is_file() or complete.read_text() != REQUIREMENTS.read_text():
@@ -45,7 +45,7 @@ def newest_python() -> str:
 
 
 def _version(python: str) -> str:
-    """Empty where it does not start: a shim may stand for a Python that is not there."""
+    """Empty if it does not start: a shim may stand for a Python that is not there."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     started = subprocess.run((python, "-c", code), capture_output=True, text=True, check=False)
     return started.stdout.strip()

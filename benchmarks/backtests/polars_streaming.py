@@ -38,7 +38,7 @@ def newest() -> list[pl.Expr]:
 
 
 def nets() -> list[pl.Expr]:
-    """Per exchange and direction: net bps, null where the pair does not count."""
+    """Per exchange and direction: net bps, null if the pair does not count."""
     own_fee = pl.lit(pl.Series(FEE_RATES)).gather(pl.col("exchange"))
     found: list[pl.Expr] = []
     for number, fee in enumerate(FEE_RATES):

@@ -69,7 +69,7 @@ class Booker:
     advance: Advance
     markets: Markets
     actor_of: Callable[[str], Actor | None]
-    """As whom this process books for a base; None where another one does."""
+    """As whom this process books for a base; None if another one does."""
     is_on: Callable[[], bool]
     """Whether it does for any base."""
     open_arbitrage: Callable[[str], Arbitrage | None]
@@ -90,7 +90,7 @@ class Booker:
     """Those that were logged as impossible to book."""
 
     async def run(self) -> None:
-        """Runs until cancelled."""
+        """Run until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(run_forever(partial(self._follow, tasks)))
             tasks.create_task(run_forever(partial(self._rounds, tasks)))

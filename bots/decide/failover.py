@@ -33,7 +33,7 @@ class LookedAt:
     """Up to when the opportunities of a partition were looked at, carried by the lease from holder to holder."""
 
     until: int = 0
-    """When the last one was detected, microseconds; 0 where nobody ever looked."""
+    """When the last one was detected, microseconds; 0 if nobody ever looked."""
 
     def used(self) -> str:
         return str(self.until)
@@ -68,11 +68,11 @@ class DecisionTurns:
         self._is_leaving = self._is_over = False
 
     def decider_of(self, base: str) -> Actor | None:
-        """As whom this process decides on opportunities of `base`; None where another one does, or nobody."""
+        """As whom this process decides on opportunities of `base`; None if another one does, or nobody."""
         return None if self._is_leaving else self.booker_of(base)
 
     def booker_of(self, base: str) -> Actor | None:
-        """As whom this process books what was decided on `base`; None where another one does."""
+        """As whom this process books what was decided on `base`; None if another one does."""
         return self.actor(partition_of(base, self._partitions))
 
     def decides(self, partition: int) -> bool:
@@ -95,13 +95,13 @@ class DecisionTurns:
         progress.until = max(progress.until, opportunity.detected_time)
 
     async def run(self, begin: Begin) -> None:
-        """Runs until cancelled; `begin` is called at the begin of each turn."""
+        """Run until cancelled; `begin` is called at the begin of each turn."""
         async with asyncio.TaskGroup() as tasks:
             for partition in self._turns:
                 tasks.create_task(run_forever(partial(self._take_turn, partition, begin)))
 
     async def leave(self, *, to_others: bool) -> None:
-        """Decide no more. `to_others`: another process shall go on at once. This one takes a lease again where no other
+        """Decide no more. `to_others`: another process shall go on at once. This one takes a lease again if no other
         does, to book what is open. Raises StoreUnavailableError."""
         self._is_leaving = True
         if to_others:

@@ -77,7 +77,7 @@ class NewestQuotes:
     """The offsets up to which `_known` is valid."""
 
     async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]:
-        """The newest quotes of `wanted`, without markets that have none. Raises StreamUnavailableError."""
+        """Return the newest quotes of `wanted`, without markets that have none. Raises StreamUnavailableError."""
         rows = self.first_rows if self.region is None else max(self.first_rows, self.rows_of_region)
         while True:
             records = await self.latest_rows.newest(rows)
@@ -126,7 +126,7 @@ class NewestQuotes:
 
 
 def scan_records(records: Sequence[Record], wanted: Collection[MarketKey]) -> dict[MarketKey, QuoteScan]:
-    """What the rows, in partition order, say about each of `wanted`. Malformed rows are skipped.
+    """Return what the rows, in partition order, say about each of `wanted`. Malformed rows are skipped.
 
     Rows are parsed from the newest back, and only those that name a market still undecided.
     """
@@ -150,7 +150,7 @@ def scan_records(records: Sequence[Record], wanted: Collection[MarketKey]) -> di
 
 
 def _marks(wanted: Collection[MarketKey]) -> dict[MarketKey, tuple[bytes, ...]]:
-    """What stands in a row of each of them."""
+    """Return what stands in a row of each of them."""
     return {key: tuple(f'"{name}"'.encode() for name in key) for key in wanted}
 
 

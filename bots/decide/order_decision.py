@@ -28,13 +28,13 @@ def is_expired(opportunity: Opportunity, now: int) -> bool:
 
 
 def settings_rejection(opportunity: Opportunity, markets: Markets, settings: Settings) -> str | None:
-    """The first reason of `early_rejection` that follows from the settings alone."""
+    """Return the first reason of `early_rejection` that follows from the settings alone."""
     return forbidden(opportunity, settings) if _is_traded(opportunity, markets, settings) else "exchange_disabled"
 
 
 def early_rejection(context: DecisionContext, markets: Markets) -> str | None:
-    """The first reason that needs neither exact arithmetic nor sizing: most opportunities end here, hundreds a second
-    in a fast market."""
+    """Return the first reason that needs neither exact arithmetic nor sizing: most opportunities end here, hundreds a
+    second in a fast market."""
     if not _is_traded(context.opportunity, markets, context.settings):
         return "exchange_disabled"
     reason = first_rejection(context)
@@ -44,7 +44,7 @@ def early_rejection(context: DecisionContext, markets: Markets) -> str | None:
 
 
 def decide(context: DecisionContext, markets: Markets) -> Reservation | Rejected:
-    """The reservation of both legs. The exact recomputation and sizing come last because they cost most."""
+    """Return the reservation of both legs. The exact recomputation and sizing come last because they cost most."""
     reason = early_rejection(context, markets)
     if reason is not None:
         return Rejected(reason)

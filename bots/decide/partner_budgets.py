@@ -55,7 +55,7 @@ class PartnerBudgets:
 
     def legs_left(self, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int = 0) -> int | None:
         """Legs that `exchange` may still begin: its budget less its open legs, whose cost may not be spent yet, and
-        those being reserved here. None without limits, or where the exchange is unknown."""
+        those being reserved here. None without limits, or if the exchange is unknown."""
         budget = self.budgets.get(exchange)
         return less_open_legs(None if budget is None else budget.legs_left(), exchange, open_arbitrages, reserving)
 

@@ -29,7 +29,7 @@ ENDED = "expired"
 """The opportunity is over, which is not recorded as a rejection."""
 
 ActorOf = Callable[[str], Actor | None]
-"""As whom this process decides on opportunities of a base; None where it does not."""
+"""As whom this process decides on opportunities of a base; None if it does not."""
 LegsLeft = Callable[[Opportunity, int], int | None]
 """How many more legs the rate limits of both exchanges allow, less the reservations under way; None without limits."""
 NO_DECIDER = "no_decider"
@@ -154,7 +154,7 @@ class Reserver:
                 self.cache.record_used_up(quote.quote_id)
 
     def early_rejection(self, opportunity: Opportunity) -> str | None:
-        """The first reason that needs neither sizing nor the store."""
+        """Return the first reason that needs neither sizing nor the store."""
         return early_rejection(self._context(opportunity), self.markets)
 
     def _valid_until(self, opportunity: Opportunity) -> int:

@@ -107,7 +107,7 @@ class StateCache:
         return self._windows.get(_pair_of(opportunity))
 
     def history_of(self, opportunity: Opportunity) -> tuple[SpreadWindow, ...]:
-        """The 60 s windows of its pair that count at the time of the opportunity."""
+        """Return the 60 s windows of its pair that count at the time of the opportunity."""
         history = self._history.get(_pair_of(opportunity), ())
         return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
 
@@ -148,7 +148,7 @@ class StateCache:
             self.open.pop(arbitrage.arbitrage_id, None)
 
     def open_arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
-        """None where it is not open, or not known yet."""
+        """None if it is not open, or not known yet."""
         return self.open.get(arbitrage_id)
 
     def replace_open(self, arbitrages: Iterable[Arbitrage]) -> None:
@@ -160,7 +160,7 @@ class StateCache:
         return self.settings_silence() <= MAX_SETTINGS_SILENCE
 
     def send_block(self) -> str | None:
-        """Why no order may be sent right now; None where it may."""
+        """Why no order may be sent right now; None if it may."""
         if self.settings.trading_state == "halted":
             return "halted"
         if not self.hears_settings():
@@ -197,12 +197,12 @@ class StateCache:
         return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
 
     def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
-        """What one trade on it may use now: notional and balances."""
+        """Return what one trade on it may use now: notional and balances."""
         return bounds_now(opportunity, self.settings, self.free)
 
     def risk_state(self, opportunity: Opportunity, now: int) -> RiskState:
-        """The exposure and counters that the store would most likely check at wall time `now`. The day's result is
-        known to the store alone."""
+        """Return the exposure and counters that the store would most likely check at wall time `now`. The day's result
+        is known to the store alone."""
         pair = _pair_of(opportunity)
         return RiskState(
             now=now + self.server_ahead,

@@ -43,7 +43,7 @@ class WriteTurns:
 
     @asynccontextmanager
     async def to_book(self) -> AsyncIterator[None]:
-        """The same, once no decision waits, or `MAX_IN_A_ROW` have passed."""
+        """Return the same, once no decision waits, or `MAX_IN_A_ROW` have passed."""
         await self._taken(self._may_book)
         self._passed = 0
         try:

@@ -39,7 +39,7 @@ class DeadMansSwitch:
     account: SwitchableAccount
 
     async def run(self) -> None:
-        """Runs until cancelled. Raises ExchangeUnavailableError: run it again."""
+        """Run until cancelled. Raises ExchangeUnavailableError: run it again."""
         while True:
             await self.account.cancel_all_after(TIMEOUT_SECONDS)
             await SystemClock().sleep(REFRESH_SECONDS)

@@ -33,7 +33,7 @@ class Executing:
 
 
 def due_actions(grants: Iterable[Grant], own: Executing) -> list[DueAction]:
-    """The actions due for one bot; none for a leg whose result it has reported, or whose market is not in the
+    """Return the actions due for one bot; none for a leg whose result it has reported, or whose market is not in the
     session."""
     return [
         DueAction(_what(grant.leg, own), grant.arbitrage_id, grant.leg)

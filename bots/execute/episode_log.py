@@ -117,7 +117,7 @@ class EpisodeLog:
         self._record_change(run)
 
     def _run_at(self, pair: MarketPair, at: int) -> EpisodeRun | None:
-        """The newest run that a sighting of that time is of."""
+        """Return the newest run that a sighting of that time is of."""
         known = reversed(self._runs.get(pair, ()))
         return next((run for run in known if run.start <= at <= run.end), None)
 

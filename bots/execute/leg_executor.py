@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 SendBlock = Callable[[], str | None]
-"""Returns why no order may be sent right now; None where it may."""
+"""Returns why no order may be sent right now; None if it may."""
 
 
 def _never_blocked() -> str | None:
@@ -121,7 +121,7 @@ class _Posting:
     posted_at: int | None = None
 
     def check(self) -> None:
-        """Raises NotPostedError where the order must not be posted any more."""
+        """Raise NotPostedError if the order must not be posted any more."""
         executor, leg = self.executor, self.leg
         if leg.token != executor.by.token:
             raise NotPostedError("it was granted to another process")

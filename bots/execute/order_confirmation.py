@@ -17,7 +17,7 @@ async def known_orders(store: TradeStore, leg: Leg) -> frozenset[str]:
 
 
 async def doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
-    """Why the order may exist although the exchange does not find it; None where it certainly does not.
+    """Why the order may exist although the exchange does not find it; None if it certainly does not.
 
     Raises StoreUnavailableError, ExchangeUnavailableError.
     """
@@ -37,7 +37,7 @@ async def _doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) 
 
 
 async def _rows(store: TradeStore, leg: Leg) -> tuple[BalanceRow, ...]:
-    """The total of both currencies as free; the held part changes with every reservation."""
+    """Return the total of both currencies as free; the held part changes with every reservation."""
     return tuple(
         BalanceRow(row.exchange, row.currency, row.free + row.held, ZERO)
         for row in await store.balances.rows()

@@ -227,7 +227,7 @@ class OrderLookup:
 
 
 def order_of(leg: Leg) -> LimitOrder:
-    """The order of a leg that was granted."""
+    """Return the order of a leg that was granted."""
     return LimitOrder(
         client_order_id=leg.client_order_id,
         exchange=leg.exchange,

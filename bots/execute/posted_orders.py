@@ -22,7 +22,7 @@ class PostedOrders:
         return client_order_id in self._forget_at
 
     def begin(self, client_order_id: str) -> bool:
-        """Remember it; False where it was begun before."""
+        """Remember it; False if it was begun before."""
         if client_order_id in self._forget_at:
             return False
         self._forget_at[client_order_id] = None

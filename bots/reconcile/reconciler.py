@@ -82,7 +82,7 @@ class Reconciliation:
     """Difference ids of the previous round; lost on a restart, which costs one more round."""
 
     async def run(self) -> None:
-        """Runs until cancelled. Raises StoreUnavailableError, ExchangeUnavailableError: run it again."""
+        """Run until cancelled. Raises StoreUnavailableError, ExchangeUnavailableError: run it again."""
         while True:
             await self.round()
             await SystemClock().sleep(self.settings().reconcile_ms / MILLISECONDS)
@@ -119,8 +119,8 @@ class Reconciliation:
     async def _fetch_exchange_state(
         self, known: list[StoredDifference]
     ) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
-        """The exchange's state, and our balance rows before it if nothing was open; fills also of `known` differences,
-        which may be explained."""
+        """Return the exchange's state, and our balance rows before it if nothing was open; fills also of `known`
+        differences, which may be explained."""
         exchange, asked_at = self.account.exchange, await self.store.server_now()
         store_ahead = asked_at - self.wall_clock()
         since = await self._since(asked_at, known)
@@ -192,7 +192,7 @@ class Reconciliation:
         return tuple(one.arbitrage_id for one in mine)
 
     async def _handle(self, difference: Difference, found_at: int) -> bool:
-        """Correct it, then store it: one stored first would look corrected after a crash. False where it no longer
+        """Correct it, then store it: one stored first would look corrected after a crash. False if it no longer
         exists."""
         stored = stored_difference(difference, found_at)
         if isinstance(difference.remedy, TakenBack):
@@ -212,7 +212,7 @@ class Reconciliation:
         return True
 
     async def _is_corrected(self, difference: Difference) -> bool:
-        """Apply the remedy; True also where there is none. Raises FencedOutError."""
+        """Apply the remedy; True also if there is none. Raises FencedOutError."""
         remedy, by = difference.remedy, self.by
         if isinstance(remedy, OrderResult):
             await self.store.report_order(remedy, by)

@@ -57,7 +57,7 @@ class AverageTrader:
     _may_be_unsettled: bool = True
 
     async def run(self) -> None:
-        """Runs until cancelled. Raises StoreUnavailableError, StreamUnavailableError: run it again."""
+        """Run until cancelled. Raises StoreUnavailableError, StreamUnavailableError: run it again."""
         while True:
             await self.run_once()
             await SystemClock().sleep(self._pause())
@@ -89,7 +89,7 @@ class AverageTrader:
                 log.info("price crossed its moving average", extra={"trade_id": trade.trade_id})
 
     def _close(self, market: Market, latest: LatestQuote, period: int) -> Close:
-        """The close at the mid price: the log has no public trades, whose last price the original used."""
+        """Return the close at the mid price: the log has no public trades, whose last price the original used."""
         quote = latest.quote
         return Close(
             exchange=quote.exchange,
@@ -111,8 +111,8 @@ class AverageTrader:
         self._may_be_unsettled = bool(unsettled)
 
     async def _order_of(self, trade: AverageTrade) -> AverageOrder | None:
-        """The state of a signal's order, from its arbitrage; reserves the order if there is none yet and this process
-        may."""
+        """Return the state of a signal's order, from its arbitrage; reserves the order if there is none yet and this
+        process may."""
         arbitrage = await self.store.arbitrage(trade.trade_id)
         if arbitrage is not None:
             return order_of(arbitrage)
@@ -136,7 +136,7 @@ class AverageTrader:
         return AverageOrder("missed" if result.rejection == TOO_LATE else "rejected", result.rejection)
 
     async def _order_context(self, trade: AverageTrade, valid_until: int) -> OrderContext | None:
-        """None where this session does not trade the signal's market."""
+        """None if this session does not trade the signal's market."""
         session = self.session
         key = (trade.exchange, trade.symbol)
         market = next((market for market in session.traded if _key(market) == key), None)
@@ -162,7 +162,7 @@ class AverageTrader:
         return period_of(self._time(), self.cache.settings.ma_interval_ms)
 
     def _time(self) -> int:
-        """The time that periods are counted in, microseconds."""
+        """Return the time that periods are counted in, microseconds."""
         now = self.clock.now()
         return now if isinstance(self.clock, ReplayClock) else now + self.cache.server_ahead
 

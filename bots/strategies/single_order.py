@@ -32,7 +32,7 @@ class OrderContext:
     market: Market
     quote: LatestQuote | None
     route: FxRoute | None
-    """How its quote currency is converted to the settlement currency; None where it is that."""
+    """How its quote currency is converted to the settlement currency; None if it is that."""
     fx_quote: LatestQuote | None
     settlement: str
     settings: Settings
@@ -45,7 +45,8 @@ class OrderContext:
 
 
 def single_order_request(trade: AverageTrade, context: OrderContext) -> Reservation | Rejected:
-    """The order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check rejects it.
+    """Return the order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check rejects
+    it.
 
     The store repeats the checks that two bots could pass at the same time.
     """
@@ -100,7 +101,7 @@ def _sized(opportunity: Opportunity, side: Side, context: OrderContext) -> Reser
 
 
 def _has_fresh_rate(context: OrderContext) -> bool:
-    """Whether the FX rate is fresh; True where none is needed."""
+    """Whether the FX rate is fresh; True if none is needed."""
     if context.route is None:
         return True
     max_age = context.settings.max_quote_age_ms * 1_000
@@ -134,7 +135,7 @@ def _leg(opportunity: Opportunity, market: Market, side: Side, amount: Amount, l
 
 
 def _opportunity(trade: AverageTrade, latest: LatestQuote, context: OrderContext) -> Opportunity:
-    """An opportunity with the same exchange on both sides; its gross is minus the quoted spread.
+    """Return an opportunity with the same exchange on both sides; its gross is minus the quoted spread.
 
     Its event time is when the feed last confirmed the quote.
     """

@@ -52,7 +52,7 @@ def run_cep(
     log_is_there: Callable[[], Coroutine[object, object, None]] = _at_once,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> None:
-    """Runs until a query or the JVM dies. The JVM starts before `log_is_there` is awaited. `ready` is called once a
+    """Run until a query or the JVM dies. The JVM starts before `log_is_there` is awaited. `ready` is called once a
     probe row has passed the real-time query; from then on another one and the queries' progress are written every
     `heartbeat_seconds`.
 
@@ -82,7 +82,7 @@ def run_cep(
 def start_opportunities(
     spark: SparkSession, session: Session, layout: Layout, checkpoint: Checkpoint
 ) -> StreamingQuery:
-    """The real-time query `ticks` → `opportunities`."""
+    """Return the real-time query `ticks` → `opportunities`."""
     messages_df = log_messages(spark, session, checkpoint.opening.starting_offsets)
     if session.partitions == 1:
         # one partition needs no exchange between tasks, whose server would listen on all addresses without
@@ -166,7 +166,7 @@ async def _answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
-    """Raises CepStoppedError where the query is dead; a checkpoint that points at deleted rows is discarded."""
+    """Raise CepStoppedError if the query is dead; a checkpoint that points at deleted rows is discarded."""
     if query.isActive:
         return
     reason = str(query.exception() or "it was stopped")

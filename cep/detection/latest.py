@@ -29,7 +29,7 @@ _BETWEEN = "\n"
 
 
 def with_slot(rows_df: DataFrame, layout: Layout) -> DataFrame:
-    """Adds `slot` (of a quote's market), `route` (of an FX symbol) and `quote_id`; null where there is none."""
+    """Add `slot` (of a quote's market), `route` (of an FX symbol) and `quote_id`; null if there is none."""
     # one set of words for each slot: Spark looks a word up in it by its hash, however many bases there are
     market = F.concat_ws(_BETWEEN, "base", "symbol")
     slot = position_of(
@@ -78,7 +78,7 @@ def newest_settings() -> Column:
 
 
 def _newest(fields: tuple[str, ...], kind: str, withdrawn: str, is_own: Column) -> Column:
-    """The newest quote; null once withdrawn, because max_by returns the null at the highest offset."""
+    """Return the newest quote; null once withdrawn, because max_by returns the null at the highest offset."""
     counts = is_own & F.col("kind").isin(kind, withdrawn)
     return F.max_by(F.when(F.col("kind") == kind, F.struct(*fields)), F.when(counts, F.col("offset")))
 
@@ -88,7 +88,7 @@ def _newest_time(kind: str, alive: str, is_own: Column) -> Column:
 
 
 def position_of(conditions: list[Column]) -> Column:
-    """The number of the first that is true; null where none is."""
+    """Return the number of the first that is true; null if none is."""
     position = F.lit(None).cast("int")
     for number, condition in reversed(list(enumerate(conditions))):
         position = F.when(condition, F.lit(number)).otherwise(position)

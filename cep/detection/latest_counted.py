@@ -30,7 +30,7 @@ class RateSource:
 
 
 def rate_sources(session: Session, layout: Layout) -> tuple[RateSource, ...] | None:
-    """None where it has no regions: then no row comes again, and `latest` is all that is needed."""
+    """None if it has no regions: then no row comes again, and `latest` is all that is needed."""
     if session.region is None:
         return None
     routes = {route.symbol: number for number, route in enumerate(layout.routes)}
@@ -49,7 +49,7 @@ def counted_by_state(rows_df: DataFrame, layout: Layout, rates: tuple[RateSource
 
 
 def with_source(rows_df: DataFrame, layout: Layout, rates: tuple[RateSource, ...]) -> DataFrame:
-    """Adds `source`: the number of a slot, or behind those of a rate's source; null for other rows."""
+    """Add `source`: the number of a slot, or behind those of a rate's source; null for other rows."""
     slots = [F.col("kind").isin(*QUOTE_KINDS) & (F.col("slot") == number) for number in range(len(layout.slots))]
     others = [
         F.col("kind").isin(*FX_KINDS) & (F.col("exchange") == one.exchange) & (F.col("symbol") == one.symbol)
@@ -75,7 +75,7 @@ def counted_aggregates(layout: Layout, rates: tuple[RateSource, ...]) -> list[tu
 
 
 def as_latest(states_df: DataFrame, layout: Layout, rates: tuple[RateSource, ...]) -> DataFrame:
-    """The columns of `latest.latest_by_state`."""
+    """Return the columns of `latest.latest_by_state`."""
     slots, sources = len(layout.slots), len(layout.slots) + len(rates)
     stated, confirmed = ([_counted(name, number) for number in range(sources)] for name in ("stated", "confirmed"))
     columns: list[Column] = []

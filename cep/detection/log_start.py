@@ -22,13 +22,13 @@ from streams.topics import TICKS
 log = logging.getLogger("cep")
 
 QUOTE_AGE_UNKNOWN = 2_000_000
-"""Microseconds; the settings' default, where the log has no settings."""
+"""Microseconds; the settings' default, if the log has no settings."""
 DESCRIPTION = "opening.json"
 
 
 @dataclass(frozen=True, slots=True)
 class LogStart:
-    """`offsets`: partition → first row to read. `settings`: the settings row in force there, as JSON; None where there
+    """`offsets`: partition → first row to read. `settings`: the settings row in force there, as JSON; None if there
     is none."""
 
     offsets: dict[int, int]
@@ -61,7 +61,7 @@ def plan_hash(layout: Layout, partitions: int, rates: tuple[RateSource, ...] | N
 
 
 async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
-    """The checkpoint to continue from, or a new one. Raises StreamError where Kafka does not answer."""
+    """Return the checkpoint to continue from, or a new one. Raises StreamError if Kafka does not answer."""
     root = session.home / "checkpoints"
     folder = root / session.session_id / plan_hash(layout, session.partitions, rate_sources(session, layout))
     kept = _kept_opening(folder)
@@ -114,7 +114,7 @@ def _kept_opening(folder: Path) -> LogStart | None:
 
 
 async def _log_reaches(session: Session, opening: LogStart) -> bool:
-    """False where the topic was deleted and created again: its rows no longer reach back to the session's start."""
+    """Return False if the topic was deleted and created again: its rows no longer reach back to the session's start."""
     async with TopicReader(session.kafka, (TICKS,), "latest") as reader:
         ends = {partition: end for (_, partition), end in (await reader.end_offsets()).items()}
     return all(ends.get(partition, -1) >= offset for partition, offset in opening.offsets.items())

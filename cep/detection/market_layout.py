@@ -59,12 +59,12 @@ class Layout:
 
 
 def layout_of(session: Session) -> Layout:
-    """Raises LookupError where a traded market's currency cannot be converted."""
+    """Raise LookupError if a traded market's currency cannot be converted."""
     return layout(session.markets, session.settlement_currency)
 
 
 def layout(markets: tuple[Market, ...], settlement: str) -> Layout:
-    """Raises LookupError where a traded market's currency cannot be converted."""
+    """Raise LookupError if a traded market's currency cannot be converted."""
     exchanges = _in_order(market.exchange for market in markets)
     traded = [market for market in markets if not market.is_fx]
     needed = {market.quote_currency: fx_route(market.quote_currency, settlement, markets) for market in traded}
@@ -84,9 +84,10 @@ def layout(markets: tuple[Market, ...], settlement: str) -> Layout:
 
 
 def _shared_slots(markets: Sequence[Market]) -> Iterable[list[Market]]:
-    """The markets of each slot: of one exchange, with one rest of the symbol behind its first code, of different bases.
+    """Return the markets of each slot: of one exchange, with one rest of the symbol behind its first code, of different
+    bases.
 
-    So two markets of one base have two slots, even where they differ in that code alone: MATIC/USDT and POL/USDT.
+    So two markets of one base have two slots, even if they differ in that code alone: MATIC/USDT and POL/USDT.
     """
     groups: dict[tuple[str, str, str, int], list[Market]] = {}
     before = Counter[tuple[str, str, str, str]]()

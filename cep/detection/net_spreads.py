@@ -83,7 +83,7 @@ def _leg(number: int, slot: Slot, layout: Layout) -> Column:
 
 
 def rate_used(currency: Column, is_inverted: Column, rate: Column, quote_id: Column) -> Column:
-    """A value of FX_TYPE; `rate` has symbol, bid and ask."""
+    """Return a value of FX_TYPE; `rate` has symbol, bid and ask."""
     return F.struct(
         currency.alias("currency"),
         rate["symbol"].alias("symbol"),
@@ -95,7 +95,7 @@ def rate_used(currency: Column, is_inverted: Column, rate: Column, quote_id: Col
 
 
 def _converted(number: int, layout: Layout, ask: Column, bid: Column) -> tuple[Column, Column, Column]:
-    """The FX rate used, and the buy and sell prices in the settlement currency, at the sides one would trade."""
+    """Return the FX rate used, and the buy and sell prices in the settlement currency, at the sides one would trade."""
     route, rate = layout.routes[number], F.col(f"fx_{number}")
     fx_bid, fx_ask = rate["bid"].try_cast("double"), rate["ask"].try_cast("double")
     used = rate_used(F.lit(route.currency), F.lit(route.inverted), rate, rate["quote_id"])

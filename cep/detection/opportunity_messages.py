@@ -13,7 +13,7 @@ from cep.detection.spark_schema import tick_rows
 def opportunity_messages(
     messages_df: DataFrame, layout: Layout, opening_settings: str | None, rates: tuple[RateSource, ...] | None = None
 ) -> DataFrame:
-    """The whole real-time job: messages of `ticks` in, messages (`key`, `value`) of `opportunities` out.
+    """Return the whole real-time job: messages of `ticks` in, messages (`key`, `value`) of `opportunities` out.
 
     `rates`: the session's sources of FX rates, where it has regions, so that rows may come again; None: they do not.
     """
@@ -91,7 +91,7 @@ def _opportunity(layout: Layout) -> Column:
 
 
 def _opportunity_id(buy: Column, sell: Column) -> Column:
-    """The same quotes give the same id, so that a re-emission after a crash changes nothing downstream."""
+    """Return the same quotes give the same id, so that a re-emission after a crash changes nothing downstream."""
     quotes = (buy["quote"]["quote_id"], sell["quote"]["quote_id"], buy["fx"]["quote_id"], sell["fx"]["quote_id"])
     return F.substring(F.sha2(F.concat_ws("|", *quotes), 256), 1, 32)
 

@@ -33,7 +33,7 @@ log = logging.getLogger("cep")
 
 @dataclass(frozen=True, slots=True)
 class WatchedQuery:
-    """`checkpoint`: its folder; None where it has no permanent one."""
+    """`checkpoint`: its folder; None if it has no permanent one."""
 
     query: StreamingQuery
     is_real_time: bool
@@ -57,7 +57,7 @@ class QueryHeartbeat:
         self._probed = [bases[0] for bases in bases_by_partition(session.bases, session.partitions).values()]
 
     def send(self, queries: Iterable[WatchedQuery]) -> None:
-        """Returns at once, and does nothing before the next heartbeat is due. Raises Py4JError where Spark's JVM is
+        """Returns at once, and does nothing before the next heartbeat is due. Raises Py4JError if Spark's JVM is
         gone."""
         now = self._now()
         if now - self._sent_at < self._interval:

@@ -25,7 +25,7 @@ SOURCE_COLUMNS = ("exchange", "symbol", "sequence")
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """One row of the log for one base; `slot` and `route` as in the layout, None where the row has none."""
+    """One row of the log for one base; `slot` and `route` as in the layout, None if the row has none."""
 
     base: str
     kind: str
@@ -85,7 +85,7 @@ class _Terms:
     max_quote_age: int
     min_net_bps: float
     fees: tuple[float | None, ...]
-    """Of each slot; None where its exchange is not enabled or has none."""
+    """Of each slot; None if its exchange is not enabled or has none."""
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ class BaseSpreads:
         self._pairs_with = tuple(self.layout.pairs_with(number) for number in range(len(self.layout.slots)))
 
     def learn(self, row: LogRow) -> Iterator[PairSpread]:
-        """The spreads at this row: of its exchange's pairs, or of all at an FX or settings row."""
+        """Return the spreads at this row: of its exchange's pairs, or of all at an FX or settings row."""
         if row.kind == "settings" and row.settings is not None:
             self._terms = _terms_of(row.settings, self.layout)
         elif row.slot is not None:

@@ -65,7 +65,7 @@ class _BaseWindows:
             pair.setdefault(second, _Pane()).add(spread)
 
     def close(self, base: str) -> list[SpreadWindow]:
-        """The windows that ended since the last call, and a second before the newest row."""
+        """Return the windows that ended since the last call, and a second before the newest row."""
         until = max(self.closed, self.newest - LATENESS)
         windows = [
             window
@@ -102,7 +102,7 @@ class SpreadWindows:
         self._bases: dict[str, _BaseWindows] = {}
 
     def closed_by(self, rows: Iterable[LogRow]) -> list[SpreadWindow]:
-        """The windows that these rows close; each base's rows in the order of its log."""
+        """Return the windows that these rows close; each base's rows in the order of its log."""
         for row in rows:
             known = self._bases.get(row.base)
             if known is None:

@@ -39,9 +39,9 @@ INTERPRETED = {
 
 
 def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening: LogStart) -> StreamingQuery:
-    """The micro-batch query `ticks` → `spreads`, in the JVM of the real-time query but with settings of its own.
+    """Return the micro-batch query `ticks` → `spreads`, in the JVM of the real-time query but with settings of its own.
 
-    It dies where Kafka does not take the windows of a batch."""
+    It dies if Kafka does not take the windows of a batch."""
     own = spark.newSession()
     for name, value in INTERPRETED.items():
         own.conf.set(name, value)

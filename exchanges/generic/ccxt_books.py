@@ -35,7 +35,7 @@ class BookSource:
     """Books of one exchange. The requests of all its clients count against one budget."""
 
     def __init__(self, config: ExchangeConfig) -> None:
-        """Of a simulated exchange, or of a real one's public side. Raises AccountRejectedError where ccxt has no such
+        """Of a simulated exchange, or of a real one's public side. Raises AccountRejectedError if ccxt has no such
         exchange."""
         self._config = config
         self._budget = full_budget(config.exchange, limit_rules(config))
@@ -53,7 +53,7 @@ class BookSource:
         return float(self._client.rateLimit) / 1_000
 
     async def fetch(self, symbol: str) -> str:
-        """The book by REST. Raises ExchangeUnavailableError, AccountRejectedError."""
+        """Return the book by REST. Raises ExchangeUnavailableError, AccountRejectedError."""
         await self.load_markets()
         try:
             return book_text(await self._client.fetch_order_book(symbol))
@@ -61,7 +61,7 @@ class BookSource:
             raise _stream_error(self._config, error) from None
 
     def stream(self, symbol: str, keep_alive_seconds: float) -> "BookStream":
-        """A connection of its own, on which nothing of an earlier one remains."""
+        """Return a connection of its own, on which nothing of an earlier one remains."""
         client = self._new_client()
         client.streaming = {**client.streaming, "keepAlive": int(keep_alive_seconds * 1_000)}
         return BookStream(client, symbol, self._prepare, lambda error: _stream_error(self._config, error))
@@ -136,7 +136,7 @@ class BookStream:
             yield item
 
     async def pong(self, seconds: float) -> None:
-        """Returns with the next pong: ccxt itself pings, in the exchange's own way. Raises StreamSilentError."""
+        """Return with the next pong: ccxt itself pings, in the exchange's own way. Raises StreamSilentError."""
         self._pong.clear()
         try:
             async with asyncio.timeout(seconds):
@@ -182,8 +182,8 @@ class BookStream:
 
 
 def book_text(book: Mapping[str, Any]) -> str:
-    """The best levels as they are now, each number in the shortest form of ccxt's float, which has the exchange's own
-    digits up to fifteen of them."""
+    """Return the best levels as they are now, each number in the shortest form of ccxt's float, which has the
+    exchange's own digits up to fifteen of them."""
     sides = {side: [_level_texts(level) for level in book[side][:LEVELS]] for side in ("bids", "asks")}
     known = {name: book[name] for name in ("timestamp", "nonce") if book.get(name) is not None}
     return json.dumps({**sides, **known})

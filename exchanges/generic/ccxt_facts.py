@@ -20,7 +20,7 @@ class CcxtFacts:
 
 
 def ccxt_facts(ccxt_id: str) -> CcxtFacts:
-    """Raises AccountRejectedError where ccxt has no such exchange."""
+    """Raise AccountRejectedError if ccxt has no such exchange."""
     kind = client_class(ccxt_id)
     client = kind()
     fills = "fetch_order_trades" if client.has.get("fetchOrderTrades") is True else "fetch_my_trades"
@@ -29,7 +29,8 @@ def ccxt_facts(ccxt_id: str) -> CcxtFacts:
 
 
 def _units(kind: type, method: str, asked: frozenset[str]) -> float:
-    """The most expensive request of one of ccxt's methods, by the costs that it lists; one unit where it lists none.
+    """Return the most expensive request of one of ccxt's methods, by the costs that it lists; one unit where it lists
+    none.
 
     The requests are found in the method's source: ccxt has them nowhere else.
     """

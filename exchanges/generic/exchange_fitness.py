@@ -49,5 +49,5 @@ def fitness_of(ccxt_id: str, has: Mapping[str, object]) -> Fitness:
 
 
 def _lacking(has: Mapping[str, object], needs: Mapping[tuple[str, ...], str]) -> str | None:
-    """The first need of which nothing is there."""
+    """Return the first need of which nothing is there."""
     return next((reason for names, reason in needs.items() if not any(has.get(name) for name in names)), None)

@@ -81,7 +81,7 @@ class GenericOrderApi:
         return text_in(await self._row("create_order", order.symbol, "limit", order.side, *numbers, parameters), "id")
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
-        """An order that rests although it should not is cancelled."""
+        """Return an order that rests although it should not is cancelled."""
         row = await self._order_row(market, exchange_order_id, {})
         if row is not None and row.get("status") not in _ENDED and not self._quirks.is_immediate:
             # what cannot be cancelled has ended meanwhile
@@ -94,7 +94,7 @@ class GenericOrderApi:
         """By our id where ccxt can ask for it, otherwise among the account's orders since the intent: by our id where
         the exchange shows it, otherwise by side, price and size, as `others` does not contain it.
 
-        Raises OutcomeUnknownError where two orders match: then a person must decide.
+        Raises OutcomeUnknownError if two orders match: then a person must decide.
         """
         if self._quirks.finds_by_client_id:
             row = await self._order_row(market, "", {"clientOrderId": order.client_order_id})
@@ -184,7 +184,8 @@ class GenericOrderApi:
         return found
 
     async def _all_since(self, method: str, market: Market, since_ms: int) -> Rows:
-        """A full page may be the oldest or the newest one, so it is read on in both directions until nothing is new."""
+        """Return a full page may be the oldest or the newest one, so it is read on in both directions until nothing is
+        new."""
         asked = self._quirks.earlier_fills if method == "fetch_my_trades" else EarlierPage()
         # where an offset passes over rows of every symbol, all of them are read and counted
         symbol = None if asked.counts == "account rows" else market.symbol
@@ -245,7 +246,7 @@ class GenericOrderApi:
         async with self._turn:
             for tries_left in reversed(range(_TRIES_FOR_A_NONCE)):
                 try:
-                    # where it fails, an order may have been accepted all the same
+                    # if it fails, an order may have been accepted all the same
                     return await understood(method(*arguments))
                 except ccxt.InvalidNonce as error:
                     if tries_left == 0 or is_clock_fault(error):
@@ -255,7 +256,8 @@ class GenericOrderApi:
 
 
 def _stated_order(row: Mapping[str, Any], fills: Rows) -> StatedOrder:
-    """What ccxt reads at every exchange that has it: amounts and prices of orders are often rounded or left out."""
+    """Return what ccxt reads at every exchange that has it: amounts and prices of orders are often rounded or left
+    out."""
     return StatedOrder(
         symbol=optional_text_in(row, "symbol"),
         side=_side_of(row, None),
@@ -279,12 +281,12 @@ def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
 
 
 def _of_symbol(rows: Iterable[Mapping[str, Any]], market: Market, asked: str | None) -> Rows:
-    """The market's own rows, where those of all symbols were asked for."""
+    """Return the market's own rows, where those of all symbols were asked for."""
     return [row for row in rows if asked is not None or row.get("symbol") == market.symbol]
 
 
 def _before(rows: Rows, asked: EarlierPage) -> Mapping[str, int]:
-    """The parameter for the page before these rows. Times overlap by a unit: a page may end within one."""
+    """Return the parameter for the page before these rows. Times overlap by a unit: a page may end within one."""
     first = min(int(number_in(row, "timestamp")) for row in rows)
     of = {
         "milliseconds": lambda: first,

@@ -17,16 +17,16 @@ class OrderDocument:
     paths: tuple[str, ...]
     """Of the request, the end of it; `{side}` and `{symbol}` stand for buy or sell and the market's id."""
     client_id: str | None
-    """The field of the client's order id; None where the exchange has none."""
+    """The field of the client's order id; None if the exchange has none."""
     side: tuple[str, str, str] | None
-    """The field, and its words for a buy and a sell; None where the path has it."""
+    """The field, and its words for a buy and a sell; None if the path has it."""
     symbol: str | None
-    """The field of the market's id; None where the path has it."""
+    """The field of the market's id; None if the path has it."""
     amount: str
     """The field of the amount in base currency."""
     price: str
     immediate: tuple[str, str | None]
-    """The field that makes the order immediate-or-cancel, and its word; None where an object of that name does."""
+    """The field that makes the order immediate-or-cancel, and its word; None if an object of that name does."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Other fields that must be there."""
     others: frozenset[str] = frozenset()

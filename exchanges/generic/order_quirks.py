@@ -14,7 +14,7 @@ class EarlierPage:
     """How the exchange is asked for what came before a page."""
 
     parameter: str = "until"
-    """ccxt's own; where ccxt does not translate it, the exchange's."""
+    """ccxt's own; if ccxt does not translate it, the exchange's."""
     counts: Literal["milliseconds", "ids", "rows", "account rows"] = "milliseconds"
     """What the parameter's number is: of rows, it says how many to pass over, of the symbol or of the whole account."""
 
@@ -29,13 +29,13 @@ class OrderQuirks:
     """Whether the exchange is known to end the order by itself. Otherwise one that still rests is cancelled: some
     exchanges of ccxt ignore `timeInForce`, whatever its `features` say."""
     client_id_parameter: str | None = "clientOrderId"
-    """The parameter in which ccxt takes ours and sends it as it is; None where the exchange knows none."""
+    """The parameter in which ccxt takes ours and sends it as it is; None if the exchange knows none."""
     order_parameters: Mapping[str, object] = field(default_factory=dict)
     """What ccxt's `fetch_order` needs besides."""
     finds_by_client_id: bool = False
     """Whether ccxt's `fetch_order` takes ours. Otherwise the order is searched for among the account's orders."""
     fee_field: str | None = None
-    """Field of the exchange's own fill that has the fee, where ccxt does not read it."""
+    """Field of the exchange's own fill that has the fee, if ccxt does not read it."""
     cost_steps: Mapping[str, Decimal] = field(default_factory=dict)
     """By quote currency: what the exchange rounds the cost of a fill down to, where its fills do not say the cost."""
     earlier_fills: EarlierPage = field(default_factory=EarlierPage)
@@ -67,7 +67,7 @@ ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
     "binance": OrderQuirks(is_immediate=True, finds_by_client_id=True),
     # ccxt drops `clientOrderId` and sends an id of its own, unless the exchange's own field overwrites that
     "coinbase": OrderQuirks(client_id_parameter="client_order_id"),
-    # of unified accounts, ccxt reads an order only where one knows that older ones than the last 500 are not found
+    # of unified accounts, ccxt reads an order only if one knows that older ones than the last 500 are not found
     "bybit": OrderQuirks(order_parameters={"acknowledged": True}),
 }
 

@@ -98,7 +98,7 @@ def _is_number(text: str | None, number: object) -> bool:
 
 
 def _unknown_fault(document: OrderDocument, fields: Mapping[str, str]) -> str | None:
-    """A field that the exchange does not know is not heeded there, or not as it was meant."""
+    """Return a field that the exchange does not know is not heeded there, or not as it was meant."""
     side = () if document.side is None else document.side[:1]
     known = {document.client_id, document.symbol, document.amount, document.price, document.immediate[0], *side}
     unknown = fields.keys() - known - document.words.keys() - document.others

@@ -119,7 +119,7 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
         exchange=market.exchange,
         symbol=market.symbol,
         exchange_order_id=text_in(row, "orderId"),
-        # the exchange generates one where none was sent
+        # the exchange generates one if none was sent
         client_order_id=text_in(row, "clientOrderId"),
         side=side_in(row, "side"),
         amount=Amount(number_in(row, "origQty")),

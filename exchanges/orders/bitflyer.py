@@ -65,7 +65,7 @@ class BitflyerOrderApi:
         return None
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
-        """Raises OutcomeUnknownError where two orders match: then a person must decide.
+        """Raise OutcomeUnknownError if two orders match: then a person must decide.
 
         It searches far back, so `others` must contain every other known order of that time.
         """

@@ -135,14 +135,14 @@ def _stated(row: Mapping[str, Any], market: Market) -> StatedOrder:
 
 
 def _side(kind: str) -> Side:
-    """Raises AnswerNotUnderstoodError."""
+    """Raise AnswerNotUnderstoodError."""
     if kind in _SIDES:
         return _SIDES[kind]
     raise AnswerNotUnderstoodError(f"{kind[:50]} is no type of an order")
 
 
 def _booked(row: Mapping[str, Any], market: Market) -> Fill:
-    """A row of the account's transactions, where received amounts are positive and the price's key is the pair's
+    """Return a row of the account's transactions, where received amounts are positive and the price's key is the pair's
     name."""
     base, quote = bitstamp_codes(market)
     amount, cost = number_in(row, base), number_in(row, quote)

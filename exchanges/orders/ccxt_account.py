@@ -41,7 +41,7 @@ async def _nothing(_in_force: tuple[Market, ...]) -> None:
 
 class CcxtAccount:
     """One account on one exchange. Orders have a connection of their own, which checks their permits; everything else
-    uses another. `budget`: the rate limits of both; None where there are none. `prepare` comes before every
+    uses another. `budget`: the rate limits of both; None if there are none. `prepare` comes before every
     request, with the markets by the rules in force; it raises ccxt's errors."""
 
     def __init__(
@@ -70,7 +70,7 @@ class CcxtAccount:
         return self._exchange
 
     def legs_left(self) -> int | None:
-        """How many legs the rate limits allow to start now; None where there is no limit."""
+        """How many legs the rate limits allow to start now; None if there is no limit."""
         return None if self._budget is None else self._budget.legs_left()
 
     def has_room(self) -> bool:
@@ -78,7 +78,7 @@ class CcxtAccount:
         return self._budget is None or self._budget.has_room()
 
     def used(self) -> str | None:
-        """What is used of the rate limits, for the account's next process; None where there are none."""
+        """Return what is used of the rate limits, for the account's next process; None if there are none."""
         return None if self._budget is None else self._budget.used()
 
     def take_over(self, used: str, ago: int) -> None:
@@ -155,7 +155,7 @@ class CcxtAccount:
 
     async def cancel_all_after(self, seconds: int) -> None:
         """Dead man's switch: the exchange cancels all open orders unless this is called again within `seconds`; 0 turns
-        it off. Does nothing where the exchange has none. Raises ExchangeUnavailableError, AccountRejectedError.
+        it off. Does nothing if the exchange has none. Raises ExchangeUnavailableError, AccountRejectedError.
         """
         api = self._reads.api
         if isinstance(api, KrakenOrderApi):
@@ -170,7 +170,7 @@ class CcxtAccount:
         await asyncio.gather(self._orders.client.close(), self._reads.client.close())
 
     async def _poll_report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport:
-        """The final report where the exchange has it within a second, otherwise one that the order exists."""
+        """Return the final report where the exchange has it within a second, otherwise one that the order exists."""
         report = OrderReport(exchange_order_id, False, Amount(ZERO), ())
         for pause in _POLL_DELAYS:
             try:
@@ -226,8 +226,8 @@ def open_account(
     environment: Mapping[str, str] | None = None,
     steady_clock: Callable[[], int] = steady_now,
 ) -> CcxtAccount:
-    """The account of `config`, its rate limits counted by `steady_clock`. Raises AccountRejectedError; the caller
-    closes it."""
+    """Return the account of `config`, its rate limits counted by `steady_clock`. Raises AccountRejectedError; the
+    caller closes it."""
     budget = account_budget(config.exchange, steady_clock, limit_rules(config))
     orders, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
     # it loads its certificates now, for tens of milliseconds, and not when the first order is due

@@ -159,7 +159,7 @@ def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
 
 def _fill(row: Mapping[str, Any], market: Market) -> Fill:
     price, amount = number_in(row, "price"), number_in(row, "size")
-    # Booked to the last digit; reported only where the quote currency is the dollar.
+    # Booked to the last digit; reported only if the quote currency is the dollar.
     cost = number_in(row, "usd_volume") if market.quote_currency == "USD" and "usd_volume" in row else price * amount
     return Fill(
         fill_id=text_in(row, "trade_id"),

@@ -45,7 +45,7 @@ async def exchange_rules(
 ) -> ExchangeRules:
     """Rules by a signed request: an answer shows that the exchange is up and accepts our API keys and our clock.
 
-    Raises AccountRejectedError where keys are rejected or a market is not the expected one,
+    Raises AccountRejectedError if keys are rejected or a market is not the expected one,
     ExchangeUnavailableError."""
     client = make_exchange(config, environment)
     try:
@@ -65,7 +65,7 @@ async def exchange_rules(
 
 @dataclass(frozen=True, slots=True)
 class AccountRules:
-    """What an exchange says of our account during a session, whatever it is: our taker fee (None where it does not
+    """What an exchange says of our account during a session, whatever it is: our taker fee (None if it does not
     say), and the rules of each symbol, `closed` for those that take no orders now."""
 
     taker_rate: Decimal | None
@@ -77,7 +77,7 @@ async def account_rules(
 ) -> AccountRules:
     """Fee, steps, minima and state of `markets`, by a signed request. A market that is gone or renamed is closed.
 
-    Raises AccountRejectedError where keys are rejected, ExchangeUnavailableError."""
+    Raises AccountRejectedError if keys are rejected, ExchangeUnavailableError."""
     client = make_exchange(config, environment)
     try:
         await MeasuredClock(client).measure()
@@ -115,7 +115,7 @@ the market active (Coinbase Exchange, GET /products)."""
 
 
 def closed_by(ccxt_id: str, row: Mapping[str, Any] | None) -> str:
-    """Why a market takes no immediate-or-cancel orders, in the exchange's own word; empty where it does."""
+    """Why a market takes no immediate-or-cancel orders, in the exchange's own word; empty if it does."""
     if row is None:
         return "not listed"
     info = row.get("info")
@@ -127,7 +127,7 @@ def closed_by(ccxt_id: str, row: Mapping[str, Any] | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StaticRules:
-    """Markets with the sizes in force, the taker fee of the lowest tier (None where none is listed), and the tokens
+    """Markets with the sizes in force, the taker fee of the lowest tier (None if none is listed), and the tokens
     whose contracts the exchange states."""
 
     markets: tuple[Market, ...]
@@ -136,7 +136,7 @@ class StaticRules:
 
 
 async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> StaticRules:
-    """Rules by public requests. Raises AccountRejectedError where a market is not the expected one,
+    """Rules by public requests. Raises AccountRejectedError if a market is not the expected one,
     ExchangeUnavailableError."""
     client = make_exchange(config)
     try:
@@ -163,7 +163,7 @@ def _as_listed(config: ExchangeConfig, markets: Sequence[Market], listed: Mappin
 
 
 def _check_precision(client: Any) -> None:
-    """Raises AccountRejectedError where ccxt's precisions are not steps: with so many significant digits the step
+    """Raise AccountRejectedError if ccxt's precisions are not steps: with so many significant digits the step
     changes with the price."""
     if client.precisionMode != ccxt.TICK_SIZE:
         raise AccountRejectedError(f"{client.id} has no fixed price step in ccxt, which is not supported")
@@ -172,7 +172,7 @@ def _check_precision(client: Any) -> None:
 def market_as_listed(
     market: Market, row: Mapping[str, Any] | None, ccxt_id: str | None = None, said: Collection[str] = ()
 ) -> Market:
-    """`market` with ccxt's sizes. Raises AccountRejectedError where it is not traded or has another asset.
+    """`market` with ccxt's sizes. Raises AccountRejectedError if it is not traded or has another asset.
 
     `ccxt_id`: ccxt's name of the exchange where the market has another one of ours. `said`: codes that our lists need
     not know.
@@ -205,7 +205,7 @@ def _stated(value: float | str | None) -> Decimal | None:
 
 
 def _check_assets(market: Market, row: Mapping[str, Any], said: Collection[str]) -> None:
-    """Checks that the exchange's base and quote currencies are the ones we compare."""
+    """Check that the exchange's base and quote currencies are the ones we compare."""
     if not has_codes(market.exchange):
         if (row.get("base"), row.get("quote")) != (market.base, market.quote_currency):
             raise AccountRejectedError(f"{market.exchange} {market.symbol} trades {row.get('base')}/{row.get('quote')}")
@@ -260,7 +260,7 @@ async def _bitflyer_rate(client: Any, market: Market) -> Decimal:
 
 
 async def _kraken_rate(client: Any, market: Market) -> Decimal:
-    """The account's fees, in percent."""
+    """Return the account's fees, in percent."""
     name = str(client.markets[market.symbol]["id"])
     result = row_of(row_of(await client.privatePostTradeVolume({"pair": name})).get("result"))
     return number_in(row_of(row_of(result.get("fees")).get(name)), "fee") / _PERCENT

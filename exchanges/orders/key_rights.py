@@ -13,7 +13,7 @@ from market.instruments.markets import Market
 
 @dataclass(frozen=True, slots=True)
 class KeyRights:
-    """`may_withdraw`, `is_bound`: whether the key may withdraw, and works from listed addresses alone; None where the
+    """`may_withdraw`, `is_bound`: whether the key may withdraw, and works from listed addresses alone; None if the
     exchange does not say. `pays_in`: a currency of neither side of a market that fees are taken in."""
 
     may_withdraw: bool | None = None
@@ -28,7 +28,7 @@ async def key_rights(client: Any, market: Market) -> KeyRights:
 
 
 def refusal(exchange: str, rights: KeyRights) -> str | None:
-    """Why live trading must not begin with such a key, in a sentence; None where nothing is against it."""
+    """Why live trading must not begin with such a key, in a sentence; None if nothing is against it."""
     if rights.may_withdraw:
         return (
             f"the API key for {exchange} may withdraw: make one without that right, since a bot never needs it and "

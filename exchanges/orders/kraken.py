@@ -217,6 +217,6 @@ def _fill(fill_id: str, row: Mapping[str, Any], market: Market) -> Fill:
 
 
 def _pairs(market: Market) -> set[str]:
-    """The pair's names in rows: XBTUSD, or XXBTZUSD with the old prefix letters."""
+    """Return the pair's names in rows: XBTUSD, or XXBTZUSD with the old prefix letters."""
     base, quote = map(kraken_name, codes_in(market.symbol))
     return {head + base + middle + quote for head in ("", "X", "Z") for middle in ("", "X", "Z")}

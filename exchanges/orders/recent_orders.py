@@ -18,7 +18,7 @@ async def recent_session_orders(
     config: ExchangeConfig, markets: Sequence[Market], since: int, environment: Mapping[str, str] | None = None
 ) -> frozenset[str]:
     """Client ids of this program's sessions among the orders that ended since `since`, microseconds, by ccxt's unified
-    lists; none where it has no such list (Bitstamp) or the exchange no client ids (bitFlyer).
+    lists; none if it has no such list (Bitstamp) or the exchange no client ids (bitFlyer).
 
     Raises AccountRejectedError, ExchangeUnavailableError."""
     client = make_exchange(config, environment)

@@ -67,7 +67,7 @@ class WireBench:
 
     @property
     def market_id(self) -> str | None:
-        """None where our own order API names the market."""
+        """None if our own order API names the market."""
         return MARKET_ID if self.entry.is_generic else None
 
     def order(self, side: Side) -> LimitOrder:
@@ -133,7 +133,7 @@ def _catching_client(bench: WireBench) -> Any:
 def wire_fault(entry: ExchangeEntry, api_of: OrderApiOf = order_api) -> str | None:
     """Why orders of this exchange do not leave as its documents want them; None if they do. Sends nothing.
 
-    Raises AccountRejectedError where ccxt has no such exchange.
+    Raises AccountRejectedError if ccxt has no such exchange.
     """
     document = ORDER_DOCUMENTS.get(entry.ccxt)
     if document is None:
@@ -163,7 +163,7 @@ async def _fault(bench: WireBench, document: OrderDocument) -> str | None:
 
 
 def _read_back_fault(bench: WireBench, document: OrderDocument) -> str | None:
-    """An order without an answer is known again by our id in the exchange's list."""
+    """Return an order without an answer is known again by our id in the exchange's list."""
     if document.shown_as is None:
         return None
     read = bench.client.parse_order({document.shown_as: OUR_ID}, bench.client.market(bench.market.symbol))
@@ -171,10 +171,10 @@ def _read_back_fault(bench: WireBench, document: OrderDocument) -> str | None:
 
 
 def request_check(entry: ExchangeEntry, order: LimitOrder, listed: Mapping[str, Any] | None) -> RequestCheck:
-    """The last check of an order's own request: a market may have got other steps since the start, and a float has
-    fifteen digits.
+    """Return the last check of an order's own request: a market may have got other steps since the start, and a float
+    has fifteen digits.
 
-    `listed`: ccxt's markets; None where our own order API names them.
+    `listed`: ccxt's markets; None if our own order API names them.
     """
     document = ORDER_DOCUMENTS.get(entry.ccxt)
     row = (listed or {}).get(order.symbol) if entry.is_generic else None

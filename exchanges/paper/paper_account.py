@@ -40,7 +40,7 @@ class PaperAccount:
         latency_ms: float,
         conditions: FillConditions = FillConditions(),  # noqa: B008 - frozen
     ) -> None:
-        """Reads the journal; `opening` balances are used where it is empty. Raises PaperJournalError."""
+        """Read the journal; `opening` balances are used where it is empty. Raises PaperJournalError."""
         self._exchange = exchange
         self._markets = markets_by_symbol(markets)
         self._opening = dict(opening)
@@ -72,7 +72,7 @@ class PaperAccount:
     async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         """Journalled before its latency starts, so that it is found even if this process dies.
 
-        Raises OrderRejectedError, OutcomeUnknownError where the account has an order with that id, PaperJournalError,
+        Raises OrderRejectedError, OutcomeUnknownError if the account has an order with that id, PaperJournalError,
         NotPostedError.
         """
         market = self._markets.get((order.exchange, order.symbol))
@@ -96,7 +96,7 @@ class PaperAccount:
             self._in_flight.discard(order.client_order_id)
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
-        """The order's report. Raises ExchangeUnavailableError."""
+        """Return the order's report. Raises ExchangeUnavailableError."""
         await self._synced()
         return self._ledger.report_of(order.client_order_id)
 
@@ -105,7 +105,7 @@ class PaperAccount:
         await self._synced()
 
     async def balances(self) -> dict[str, Decimal]:
-        """Raises ExchangeUnavailableError."""
+        """Raise ExchangeUnavailableError."""
         await self._synced()
         return self._ledger.balances
 

@@ -19,7 +19,7 @@ class FillConditions:
     """Maximum age of a quote in microseconds since it was renewed; None: quotes never become stale."""
 
     def latency_seconds(self, median_ms: float, client_order_id: str) -> float:
-        """The latency from the decision to the match, in market time."""
+        """Return the latency from the decision to the match, in market time."""
         if self.latency_spread == 0:
             return median_ms / 1_000
         # not for secrets: the same seed must give the same latency

@@ -39,15 +39,15 @@ class TakenDepth:
                         del known[price]
 
     def taken(self, symbol: str) -> dict[Side, tuple[Level, ...]]:
-        """The levels of `symbol` with taken depth, with the amounts shown; sides without any are left out. A quote that
-        shows the same amounts changes nothing here."""
+        """Return the levels of `symbol` with taken depth, with the amounts shown; sides without any are left out. A
+        quote that shows the same amounts changes nothing here."""
         levels = {side: self._taken.get((symbol, side), {}).values() for side in SIDES}
         return {
             side: tuple(Level(row.price, Amount(row.shown)) for row in rows) for side, rows in levels.items() if rows
         }
 
     def left(self, symbol: str, side: Side, level: Level) -> Decimal:
-        """The amount that remains at the level for an order on `side`."""
+        """Return the amount that remains at the level for an order on `side`."""
         taken = self._taken.get((symbol, side), {}).get(level.price)
         return level.amount - taken.amount if taken is not None and taken.shown == level.amount else level.amount
 
@@ -61,5 +61,5 @@ class TakenDepth:
 
 
 def levels_for(side: Side, quote: Quote) -> tuple[Level, ...]:
-    """The levels that an order on `side` can fill against, best first."""
+    """Return the levels that an order on `side` can fill against, best first."""
     return quote.asks if side == "buy" else quote.bids

@@ -83,7 +83,7 @@ class PaperJournal:
         """Open while the lock is held."""
 
     def new_rows(self) -> list[JournalRow]:
-        """Complete lines since the last call, from any process. Raises PaperJournalError where one is not a row."""
+        """Complete lines since the last call, from any process. Raises PaperJournalError if one is not a row."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._read)
@@ -114,7 +114,7 @@ class PaperJournal:
                 self._file = None
 
     def append(self, row: JournalRow) -> None:
-        """Within `locked`. Raises PaperJournalError where the line cannot be written; then no part of it is."""
+        """Within `locked`. Raises PaperJournalError if the line cannot be written; then no part of it is."""
         if self._file is None:
             raise ValueError("append needs the journal's lock")
         line, before = _ROW.dump_json(row, exclude_none=True) + b"\n", os.fstat(self._file.fileno()).st_size

@@ -67,11 +67,11 @@ class PaperLedger:
         return self._open.get(client_order_id)
 
     def report_of(self, client_order_id: str) -> OrderReport | None:
-        """None where there is no such order."""
+        """None if there is no such order."""
         return self._reports.get(client_order_id)
 
     def free(self, currency: str) -> Decimal:
-        """The balance minus the holds of open orders; an order in an unknown market has none."""
+        """Return the balance minus the holds of open orders; an order in an unknown market has none."""
         held = ZERO
         for one in self._open.values():
             market = self._markets.get((one.order.exchange, one.order.symbol))
@@ -81,7 +81,7 @@ class PaperLedger:
         return self.balances.get(currency, ZERO) - held
 
     def accepted(self, order: LimitOrder, market: Market, fee_rate: Decimal, now: int, ends_by: int) -> Accepted:
-        """A new order, not applied yet. Raises OrderRejectedError where a rule or the balance forbids it."""
+        """Return a new order, not applied yet. Raises OrderRejectedError if a rule or the balance forbids it."""
         broken = rule_broken(order, market)
         if broken is not None:
             raise OrderRejectedError(f"{self._exchange}: {broken}")
@@ -99,7 +99,7 @@ class PaperLedger:
         )
 
     def ended(self, accepted: Accepted, quote: Quote | None, now: int, booked_at: int) -> Ended:
-        """An order's end, not applied yet: its fills at `quote`, less the depth that was taken of it.
+        """Return an order's end, not applied yet: its fills at `quote`, less the depth that was taken of it.
 
         Without a quote there are no fills. `now`: time of the fills; `booked_at`: wall-clock time.
         """

@@ -36,12 +36,12 @@ def executions(order: LimitOrder, quote: Quote, depth: TakenDepth, market: Marke
 
 
 def taken_by(found: Iterable[Execution]) -> tuple[Taken, ...]:
-    """The depth that these executions take."""
+    """Return the depth that these executions take."""
     return tuple(Taken(one.price, one.shown, one.amount) for one in found)
 
 
 def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: Decimal, fill_id: str, now: int) -> Fill:
-    """The fee is rounded up to 8 digits, a rebate (a fee below 0) down; cost is exact."""
+    """Return the fee is rounded up to 8 digits, a rebate (a fee below 0) down; cost is exact."""
     cost = execution.price * execution.amount
     return Fill(
         fill_id=fill_id,
@@ -60,7 +60,7 @@ def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: D
 def report_of(
     order: LimitOrder, order_id: str, found: tuple[Execution, ...], markets: Markets, fee_rate: Decimal, now: int
 ) -> OrderReport:
-    """The final report with these executions, filled at `now`; fill ids derive from the order's id.
+    """Return the final report with these executions, filled at `now`; fill ids derive from the order's id.
 
     An order without executions may be in a market that is no longer in `markets`.
     """

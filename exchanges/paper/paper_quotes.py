@@ -38,7 +38,7 @@ class PaperQuotes:
             self._verified[symbol] = mark.received_time
 
     def newest(self, symbol: str) -> Quote | None:
-        """None where there is none, or it was withdrawn."""
+        """None if there is none, or it was withdrawn."""
         return self._quotes.get(symbol)
 
     def age(self, symbol: str, now: int) -> int:

@@ -30,7 +30,7 @@ class BudgetedClient:
     def calculate_rate_limiter_cost(
         self, api: Any, method: str, path: str, params: Mapping[str, Any], config: Mapping[str, Any] | None = None
     ) -> Weights:
-        """The request's weights, as the exchange counts them; ccxt passes them to `throttle`."""
+        """Return the request's weights, as the exchange counts them; ccxt passes them to `throttle`."""
         if self.budget is None:
             return {}
         cost = super().calculate_rate_limiter_cost(api, method, path, params, config or {})  # type: ignore[misc]
@@ -38,7 +38,7 @@ class BudgetedClient:
         return self.budget.rules.count(CountedRequest(is_private, method, path, params, cost))
 
     async def throttle(self, cost: Weights | None = None) -> None:
-        """Reads wait here. An order does not: its weights are spent right before it is sent."""
+        """Read wait here. An order does not: its weights are spent right before it is sent."""
         budget, weights = self.budget, cost or {}
         if budget is None:
             return
@@ -100,7 +100,7 @@ def _is_too_many(error: ccxt.BaseError) -> bool:
 
 
 def _seconds_asked(client: Any) -> float | None:
-    """The pause that the exchange asks for; None where it names none."""
+    """Return the pause that the exchange asks for; None if it names none."""
     headers = {key.lower(): text for key, text in (client.last_response_headers or {}).items()}
     text = str(headers.get("retry-after", ""))
     return min(float(text), LONGEST_BAN_SECONDS) if text.isascii() and text.isdigit() else None

@@ -47,7 +47,7 @@ class OutgoingOrder:
     check_request: RequestCheck = field(default=_any_request)
 
     def check(self) -> None:
-        """Raises NotPostedError; then nothing was sent."""
+        """Raise NotPostedError; then nothing was sent."""
         self.permit.check()
         self.spend()
 
@@ -56,13 +56,13 @@ _OUTGOING: ContextVar[OutgoingOrder | None] = ContextVar("departure", default=No
 
 
 def outgoing_order() -> OutgoingOrder | None:
-    """The order that this task is posting; None where it posts none."""
+    """Return the order that this task is posting; None if it posts none."""
     return _OUTGOING.get()
 
 
 @contextmanager
 def posting(permit: Permit, check_request: RequestCheck = _any_request) -> Iterator[None]:
-    """Requests of this task within the block post one order."""
+    """Request of this task within the block post one order."""
     token = _OUTGOING.set(OutgoingOrder(permit, check_request=check_request))
     try:
         yield

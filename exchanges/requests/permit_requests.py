@@ -15,7 +15,7 @@ from session.clock import wall_now
 
 @dataclass(slots=True)
 class SendTime:
-    """When a task's newest request was sent, by this machine's clock, microseconds; None where none was."""
+    """When a task's newest request was sent, by this machine's clock, microseconds; None if none was."""
 
     at: int | None = None
 
@@ -25,7 +25,7 @@ _SEND_TIME: ContextVar[SendTime | None] = ContextVar("left_at", default=None)
 
 @contextmanager
 def recorded_send_time() -> Iterator[SendTime]:
-    """Records when this task's requests were sent, after everything that they waited for."""
+    """Record when this task's requests were sent, after everything that they waited for."""
     send_time = SendTime()
     token = _SEND_TIME.set(send_time)
     try:

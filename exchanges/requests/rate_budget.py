@@ -62,7 +62,7 @@ _PURPOSE: ContextVar[Purpose] = ContextVar("purpose", default="poll")
 
 @contextmanager
 def requests_for(purpose: Purpose) -> Iterator[None]:
-    """Reads of this task within the block have that purpose."""
+    """Read of this task within the block have that purpose."""
     token = _PURPOSE.set(purpose)
     try:
         yield
@@ -100,7 +100,7 @@ class RateBudget:
         return self._exhausted_limit(self.rules.order, self.clock()) is None
 
     def spend(self, weights: Weights) -> None:
-        """Spend an order's weights; never waits. Raises NotPostedError where a limit is used up."""
+        """Spend an order's weights; never waits. Raises NotPostedError if a limit is used up."""
         now = self.clock()
         exhausted = self._exhausted_limit(weights, now)
         if exhausted is not None:
@@ -108,7 +108,7 @@ class RateBudget:
         _add(self.trades, weights, now)
 
     def _exhausted_limit(self, weights: Weights, now: int) -> str | None:
-        """The limit that blocks an order, or None."""
+        """Return the limit that blocks an order, or None."""
         if now < self._paused_until:
             return "the exchange asked for a pause"
         used_limits = self.trades
@@ -174,7 +174,7 @@ class RateBudget:
             self._pause_seconds = PAUSE_SECONDS
 
     def used(self) -> str:
-        """What is used, as JSON for the account's next process."""
+        """Return what is used, as JSON for the account's next process."""
         now = self.clock()
         polls, trades = (
             {name: rows for name, used in used_limits.items() if (rows := used.rows(now))}
@@ -200,7 +200,7 @@ class RateBudget:
 
 
 def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: LimitRules | None = None) -> RateBudget:
-    """The budget of an account's bot: the account's limits, and its share of the address's limits.
+    """Return the budget of an account's bot: the account's limits, and its share of the address's limits.
 
     `rules`: of an exchange that is not in `LIMITS`.
     """
@@ -214,14 +214,14 @@ def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: 
 
 
 def full_budget(exchange: str, rules: LimitRules | None = None) -> RateBudget:
-    """The full rate limits, for a few requests before trading starts."""
+    """Return the full rate limits, for a few requests before trading starts."""
     rules = rules or rules_of(exchange)
     used_limits = {name: Used(limit) for name, limit in rules.share_of_address().items()}
     return RateBudget(exchange, rules, used_limits, used_limits)
 
 
 def _reserved(limit: Limit) -> int:
-    """The part of a limit that is reserved for open trades."""
+    """Return the part of a limit that is reserved for open trades."""
     return int(limit.maximum * OPEN_TRADES_SHARE)
 
 

@@ -21,14 +21,14 @@ class Limit:
     seconds: Fraction
 
     def share_of(self, share: Fraction) -> "Limit":
-        """A share of the limit, at least one request. All shares together are within the limit."""
+        """Return a share of the limit, at least one request. All shares together are within the limit."""
         maximum = max(1, int(self.maximum * share))
         # a share that was rounded down decays at its share's rate, no faster
         seconds = self.seconds if self.how == "window" else Fraction(maximum) * self.seconds / (self.maximum * share)
         return Limit(self.how, maximum, seconds)
 
     def as_counter(self, at_once: Fraction) -> "Limit":
-        """A window as a decaying counter within the same limit, of which `at_once` may be used at a time.
+        """Return a window as a decaying counter within the same limit, of which `at_once` may be used at a time.
 
         A process that starts with an empty count, not knowing earlier use, exceeds the window by that much at most.
         """
@@ -59,7 +59,7 @@ class Used:
     _at: int = 0
 
     def level(self, now: int) -> Fraction:
-        """The used weight."""
+        """Return the used weight."""
         if self.limit.how == "counter":
             gone = Fraction(max(0, now - self._at), MICROSECONDS) * self.limit.maximum / self.limit.seconds
             return max(Fraction(0), self._level - gone)
@@ -76,7 +76,7 @@ class Used:
             self._times.append((now, weight))
 
     def rows(self, now: int) -> list[tuple[int, int]]:
-        """The uses in few rows, for another process to `add`: (milliseconds ago, weight), oldest first.
+        """Return the uses in few rows, for another process to `add`: (milliseconds ago, weight), oldest first.
 
         Never longer ago than it was, so that nothing can be used twice.
         """

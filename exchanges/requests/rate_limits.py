@@ -126,7 +126,7 @@ class LimitRules:
 
 
 def rules_of(exchange: str) -> LimitRules:
-    """The documented limits of one of `LIMITS`."""
+    """Return the documented limits of one of `LIMITS`."""
     return LimitRules(
         LIMITS[exchange],
         OF_THE_ADDRESS[exchange],
@@ -139,7 +139,8 @@ def rules_of(exchange: str) -> LimitRules:
 
 
 def generic_rules(rate_limit_ms: float, leg_units: float | None = None) -> LimitRules:
-    """The one limit that ccxt knows of an exchange: milliseconds per unit of its own costs, for all requests together.
+    """Return the one limit that ccxt knows of an exchange: milliseconds per unit of its own costs, for all requests
+    together.
 
     Counted over a minute, as ccxt's own rolling window does. `leg_units`: what an order and its reads cost, in the same
     units.
@@ -152,7 +153,7 @@ def generic_rules(rate_limit_ms: float, leg_units: float | None = None) -> Limit
 
 
 def entry_rules(entry: ExchangeEntry) -> LimitRules | None:
-    """None where its limits are unknown."""
+    """None if its limits are unknown."""
     if entry.is_generic:
         rules = None if entry.rate_limit_ms is None else generic_rules(entry.rate_limit_ms, entry.leg_units)
     else:
@@ -188,7 +189,7 @@ def _on_bitflyer(asked: CountedRequest) -> Weights:
 
 
 def _is_small(size: object) -> bool:
-    """An unreadable size counts as small."""
+    """Return an unreadable size counts as small."""
     try:
         return decimal_of(str(size)) <= _SMALL_ORDER
     except ValueError:

@@ -78,9 +78,9 @@ class TimeSyncedSigning:
 
 @cache
 def client_class(exchange: str) -> Any:
-    """The class of an exchange's clients: ccxt.pro's, or ccxt.async_support's where that has none (bitFlyer).
+    """Return the class of an exchange's clients: ccxt.pro's, or ccxt.async_support's where that has none (bitFlyer).
 
-    Raises AccountRejectedError where ccxt has no such exchange.
+    Raises AccountRejectedError if ccxt has no such exchange.
     """
     base = getattr(ccxt.pro, exchange, None) or getattr(ccxt.async_support, exchange, None)
     if not isinstance(base, type) or not issubclass(base, ccxt.async_support.Exchange):
@@ -114,7 +114,7 @@ async def measure_clock(client: Any) -> int:
 
 
 async def _server_milliseconds(client: Any) -> tuple[int, int]:
-    """The exchange's time and its uncertainty."""
+    """Return the exchange's time and its uncertainty."""
     if client.id == "coinbaseexchange":
         return int(number_in(row_of(await client.publicGetTime()), "epoch") * 1_000), 0
     if client.id == "binance":

@@ -13,7 +13,7 @@ from launch.errors import CannotStartError
 
 
 def app_text(path: Path) -> str:
-    """Raises CannotStartError."""
+    """Raise CannotStartError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -30,7 +30,7 @@ def in_file(path: Path, error: AppTextError) -> str:
 def app_in(
     path: Path, terms: OperatorTerms, variables: Variables = (), region: str | None = None
 ) -> tuple[AppSource, StreamEngine]:
-    """The app, and an engine of it that has seen nothing. Raises CannotStartError where no host can run it."""
+    """Return the app, and an engine of it that has seen nothing. Raises CannotStartError if no host can run it."""
     try:
         return compiled_app(app_text(path), path.stem, variables, terms, region)
     except AppTextError as error:
@@ -42,7 +42,7 @@ def apps_in(
 ) -> list[AppSource]:
     """In their order; `region`: the one that they are to run in, where the session has regions.
 
-    Raises CannotStartError where no host can run one of them, or two have one name.
+    Raises CannotStartError if no host can run one of them, or two have one name.
     """
     found: list[AppSource] = []
     places: dict[str, Path] = {}

@@ -28,7 +28,7 @@ def run_in_regions(home: Path, regions: Sequence[str], words: Sequence[str], row
     has its region before it, and each file of rows in its name: rows.jsonl is rows-us.jsonl of region us.
     context:getVar('region') is the region.
 
-    Raises CannotStartError where the running session has no such region.
+    Raises CannotStartError if the running session has no such region.
     """
     there = read_session(home).regions
     if not there:
@@ -80,7 +80,7 @@ def _rows_words(region: str, rows: Path | None) -> list[str]:
 
 
 async def start_in(region: str, command: Sequence[str], home: Path) -> Process:
-    """A command with that region's data folder; it ends with us, whatever ends us."""
+    """Return a command with that region's data folder; it ends with us, whatever ends us."""
     return await asyncio.create_subprocess_exec(
         *command,
         stdout=PIPE,

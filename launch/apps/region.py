@@ -9,7 +9,7 @@ Variables = tuple[tuple[str, str], ...]
 
 
 def variables_in(region: str, variables: Variables) -> Variables:
-    """With the region's name, so that no two regions give rows with equal ids. Raises CannotStartError where the user
+    """With the region's name, so that no two regions give rows with equal ids. Raises CannotStartError if the user
     names another region."""
     named = dict(variables)
     if named.get(REGION, region) != region:

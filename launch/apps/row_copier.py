@@ -60,7 +60,7 @@ class CopyPlace:
 
 
 def given_row(record: Record, label: str, streams: Iterable[str]) -> GivenRow | None:
-    """None where it is none of these streams of the app with this label."""
+    """None if it is none of these streams of the app with this label."""
     if record.key != label:
         return None
     try:
@@ -89,7 +89,7 @@ class CopyTarget(Protocol):
     def topic(self) -> str: ...
 
     def chosen(self, record: Record) -> GivenRow | None:
-        """None where it is none of the rows that go there."""
+        """None if it is none of the rows that go there."""
         ...
 
     def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
@@ -184,7 +184,7 @@ class RowCopier:
 
 
 def _kept(path: Path) -> dict[int, CopyPlace]:
-    """Nothing where there is no file, or none that can be read: rows are then written again, with equal ids."""
+    """Nothing if there is no file, or none that can be read: rows are then written again, with equal ids."""
     try:
         kept: dict[str, list[int]] = orjson.loads(path.read_bytes())
         return {int(one): CopyPlace(at, time, (order, number)) for one, (at, time, order, number) in kept.items()}

@@ -38,7 +38,7 @@ class SharedTarget:
 
 
 def row_sharer(session: Session, source: AppSource, first: Mapping[Position, int], folder: Path) -> RowCopier | None:
-    """None where the app shares nothing. `folder`: of the app; `first`: as `RowCopier`."""
+    """None if the app shares nothing. `folder`: of the app; `first`: as `RowCopier`."""
     if source.shared is None or source.region is None:
         return None
     target = SharedTarget(source.label, source.shared.names, session.session_id, source.region, session.kafka)

@@ -50,12 +50,12 @@ def sink_forwarder(
 
 
 def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
-    """The app's name where the text names no key, or the row has none: rows of one key keep their order, and an empty
-    key is none."""
+    """Return the app's name where the text names no key, or the row has none: rows of one key keep their order, and an
+    empty key is none."""
     value = sink.key if sink.key_column is None else values.get(sink.key_column)
     return app if value in (None, "") else value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def place_file(stream: str) -> str:
-    """The name of a sink's file. A stream's name in backquotes may have any characters, and be of any length."""
+    """Return the name of a sink's file. A stream's name in backquotes may have any characters, and be of any length."""
     return f"{file_label(stream, app_digest(stream))}.sink"

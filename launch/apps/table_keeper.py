@@ -30,7 +30,7 @@ log = logging.getLogger("launch")
 
 
 class TableKeeper:
-    """`first`: where the session begins in the topic, by position: from there on it reads where nothing was kept."""
+    """`first`: where the session begins in the topic, by position: from there on it reads if nothing was kept."""
 
     def __init__(self, session: Session, source: AppSource, first: dict[Position, int]) -> None:
         self._session, self._source, self._first = session, source, first
@@ -65,7 +65,7 @@ class TableKeeper:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader, dict[int, KeptPlace]]]:
-        """The reader goes on where MongoDB says, by partition."""
+        """Return the reader goes on where MongoDB says, by partition."""
         async with open_app_tables(self._session, self._source.name) as tables:
             async with TopicReader(self._session.kafka, (APPS,), self._first) as whole:
                 ends = await whole.end_offsets()

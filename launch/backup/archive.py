@@ -125,7 +125,7 @@ def put_in_place(scratch: Path, path: Path) -> None:
 def new_archive(scratch: Path) -> Iterator[ArchiveWriter]:
     """Written for its owner alone; at the end it is whole and on the disk.
 
-    Raises LaunchError where it cannot be written.
+    Raises LaunchError if it cannot be written.
     """
     try:
         with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -190,7 +190,7 @@ def _members(path: Path, packed: gzip.GzipFile, target: Path) -> tuple[dict[str,
 
 
 def _checked_name(path: Path, member: tarfile.TarInfo, found: dict[str, ArchivedFile]) -> str:
-    """Raises CannotStartError for what no backup of ours has: links, devices, paths that lead elsewhere."""
+    """Raise CannotStartError for what no backup of ours has: links, devices, paths that lead elsewhere."""
     parts = PurePosixPath(member.name).parts
     is_inside = len(parts) > 1 and parts[0] in (FILES, DATABASES) and ".." not in parts
     is_plain = member.type == tarfile.REGTYPE and not member.issparse()
@@ -214,7 +214,7 @@ def _written(content: IO[bytes], target: Path) -> ArchivedFile:
 
 
 def _contents_of(path: Path, listed: bytes | None) -> Contents:
-    """Raises CannotStartError where there is no list, or it is of a newer version."""
+    """Raise CannotStartError if there is no list, or it is of a newer version."""
     if listed is None:
         raise CannotStartError(f"{path}: is no backup of this program: it has no list of contents.")
     try:

@@ -1,4 +1,4 @@
-"""Whether restored books are whole and balance, to the last digit, also where trading was under way. Pure.
+"""Whether restored books are whole and balance, to the last digit, also if trading was under way. Pure.
 
 A backup is no state of rest: legs may be open and orders in flight. What must hold at any moment is checked here; what
 must hold at rest alone, by the audit of a chaos run (`launch.chaos.audit.books`).
@@ -71,7 +71,7 @@ class BooksCheck:
             self._changes[place] = self._changes.get(place, ZERO) + change
 
     def finish(self, books: StoredBooks, journals: Mapping[str, Iterable[str]]) -> list[str]:
-        """All that is wrong. `journals`: exchange → keys of the fills in the record of its account, where there is
+        """All that is wrong. `journals`: exchange → keys of the fills in the record of its account, if there is
         one."""
         found = [*self.findings, *(f"fill {key} of the ledger is in no arbitrage" for key in self._ledger)]
         found += self._counted(books)

@@ -52,7 +52,7 @@ class BackupOptions:
 
 
 def run_backup(home: Path, options: BackupOptions, echo: Echo) -> int:
-    """Write the file and check it; exit code 0 only where what was restored from it is whole and reconciles.
+    """Write the file and check it; exit code 0 only if what was restored from it is whole and reconciles.
 
     It takes the place of a file that was there before only if all of it was found right.
 
@@ -98,7 +98,7 @@ def report_check(path: Path, restored: Restored, echo: Echo) -> int:
 
 
 def write_backup(home: Path, path: Path, include: tuple[str, ...], echo: Echo) -> None:
-    """Raises LaunchError, StoreError."""
+    """Raise LaunchError, StoreError."""
     with source_databases(home) as databases:
         out = write_archive(home, path, databases, include)
     for name, size in sorted(out.items()):

@@ -31,7 +31,7 @@ Echo = Callable[[str], None]
 def migrate_folder(home: Path, mode: Mode, echo: Echo) -> None:
     """Bring the sessions of that mode in `home` to this layout, where steps lead to it; the caller holds the lock.
 
-    Raises CannotStartError where arbitrages are open, or the ledger would not reconcile: then all is as it was.
+    Raises CannotStartError if arbitrages are open, or the ledger would not reconcile: then all is as it was.
     """
     own = home / MODES[mode]
     layout = stored_layout(own)

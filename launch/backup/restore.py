@@ -20,7 +20,7 @@ Echo = Callable[[str], None]
 
 
 def run_restore(home: Path, file: Path, echo: Echo) -> int:
-    """Nothing is in the data folder before all of it has been checked; exit code 0 only where the ledger reconciles.
+    """Nothing is in the data folder before all of it has been checked; exit code 0 only if the ledger reconciles.
 
     Raises CannotStartError for a data folder in use or not empty, and for a file that is no whole backup.
     """

@@ -36,9 +36,9 @@ class Restored:
 
 
 def restored_folder(path: Path, target: Path) -> Restored:
-    """The data folder of a backup, complete as `target`/files; `target` is empty.
+    """Return the data folder of a backup, complete as `target`/files; `target` is empty.
 
-    Raises CannotStartError where `path` is no whole backup, LaunchError, StoreError where MongoDB does not take it.
+    Raises CannotStartError if `path` is no whole backup, LaunchError, StoreError if MongoDB does not take it.
     """
     restored = Restored(unpack(path, target))
     (target / FILES).mkdir(mode=0o700, exist_ok=True)

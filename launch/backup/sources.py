@@ -45,11 +45,11 @@ class SourceDatabase:
 @contextmanager
 def source_databases(home: Path) -> Iterator[list[SourceDatabase]]:
     """Those of the sessions in `home`; a mongod is started for each whose session does not run, and no session can
-    start meanwhile where none runs.
+    start meanwhile if none runs.
 
     Each is of the layout that its folder is marked with: one mode may be migrated, another not yet.
 
-    Raises CannotStartError where there is none, a session is just starting, or a folder's layout is not known;
+    Raises CannotStartError if there is none, a session is just starting, or a folder's layout is not known;
     LaunchError.
     """
     with ExitStack() as stack:
@@ -108,7 +108,7 @@ def optional_files(home: Path, include: tuple[str, ...]) -> Iterator[Path]:
 
 
 def files_below(path: Path) -> Iterator[Path]:
-    """The file itself, or all in the folder; links are left out, since they lead into the outer data folder."""
+    """Return the file itself, or all in the folder; links are left out, since they lead into the outer data folder."""
     if path.is_symlink():
         return
     if path.is_file():

@@ -29,9 +29,9 @@ KEEPING = ("--setParameter", "ttlMonitorEnabled=false")
 
 @contextmanager
 def temporary_mongod(home: Path, database: str, *, as_node: bool = False) -> Iterator[Address]:
-    """The address, with the login of the database's owner, or of the node itself, which may use all databases.
+    """Return the address, with the login of the database's owner, or of the node itself, which may use all databases.
 
-    Raises LaunchError where it does not start.
+    Raises LaunchError if it does not start.
     """
     own, (port,) = own_logins(home), free_ports(1)
     users = own.database_users(database)

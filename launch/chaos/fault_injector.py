@@ -75,7 +75,7 @@ class FaultInjector:
 
     async def run(self, schedule: Sequence[Injection]) -> None:
         """Inject each fault at its second from now on, independently of the others; returns once the last one is
-        over. Raises LaunchError where one can be injected or taken back by nobody."""
+        over. Raises LaunchError if one can be injected or taken back by nobody."""
         began = wall_now()
 
         async def inject_in_time(injection: Injection) -> None:
@@ -95,7 +95,7 @@ class FaultInjector:
         await self._tuner.restore()
 
     def stops_of_bots(self) -> list[Stopped]:
-        """The pauses of bots so far."""
+        """Return the pauses of bots so far."""
         return [stop for stops in self._stops.values() for stop in stops]
 
     def slow_exchanges(self) -> list[Spell]:
@@ -134,7 +134,7 @@ class FaultInjector:
                 await self._undo(injection)
 
     async def _strike(self, injection: Kill | Pause | LinkFault | ClockFault | RegionKill) -> bool:
-        """False where what it is meant for, or whoever does it, is down."""
+        """Return False if what it is meant for, or whoever does it, is down."""
         if isinstance(injection, LinkFault | ClockFault):
             return await self._regions.disturb(injection)
         if isinstance(injection, RegionKill):
@@ -171,7 +171,7 @@ class FaultInjector:
         return False
 
     async def _kill_at_order(self, injection: KillAtOrder) -> bool:
-        """False where nobody acts for the exchange, or no order comes soon."""
+        """Return False if nobody acts for the exchange, or no order comes soon."""
         journal = self.session.home / ACCOUNTS / f"{injection.exchange}.jsonl"
         bot = await self._bot_acting_for(injection.exchange)
         if bot is None or not journal.exists():
@@ -187,7 +187,7 @@ class FaultInjector:
         return False
 
     async def _bot_acting_for(self, exchange: str) -> psutil.Process | None:
-        """The process that has the exchange's lease, as the store says now; None without, or without a store."""
+        """Return the process that has the exchange's lease, as the store says now; None without, or without a store."""
         with suppress(StoreUnavailableError, psutil.NoSuchProcess):
             async with await open_store(self.session) as store:
                 leases = await store.leases.all()

@@ -70,7 +70,7 @@ class ChaosRun:
 
 
 def chaos_document(run: ChaosRun) -> dict[str, object]:
-    """The document of `--json`; `result` says whether it means anything that there are no violations."""
+    """Return the document of `--json`; `result` says whether it means anything that there are no violations."""
     audit = run.audit
     arbitrages = audit.snapshot.arbitrages
     return {
@@ -95,7 +95,7 @@ def chaos_document(run: ChaosRun) -> dict[str, object]:
 
 
 def chaos_lines(run: ChaosRun) -> list[str]:
-    """The same as text, without the schedule."""
+    """Return the same as text, without the schedule."""
     document = chaos_document(run)
     lines = [f"{name:<17} {_short(document[name])}" for name in ("faults", "orders", "fills", "arbitrages", "reasons")]
     if run.audit.late_while_stopped:

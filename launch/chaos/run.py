@@ -85,8 +85,8 @@ class ChaosOptions:
 
 
 def chaos_configuration(config: Configuration) -> Configuration:
-    """The user's assets and exchanges under a chaos run's settings. Raises CannotStartError for what such a run cannot
-    have."""
+    """Return the user's assets and exchanges under a chaos run's settings. Raises CannotStartError for what such a run
+    cannot have."""
     check_paper(config)
     if config.kafka is not None or config.mongodb is not None:
         raise CannotStartError(
@@ -96,7 +96,7 @@ def chaos_configuration(config: Configuration) -> Configuration:
 
 
 def chaos_home(home: Path) -> Path:
-    """The chaos run's own folder below the user's data folder, with links to its jars and its API key."""
+    """Return the chaos run's own folder below the user's data folder, with links to its jars and its API key."""
     own = home / FOLDER
     try:
         make_nested_home(home, own)
@@ -181,7 +181,7 @@ async def _prepared(session: Session, config: Configuration, settings: Settings,
 
 
 async def until_started(supervisor: Supervised) -> None:
-    """Raises CannotStartError where a process does not become ready."""
+    """Raise CannotStartError if a process does not become ready."""
     try:
         await supervisor.all_ready()
     except LaunchError as error:
@@ -194,8 +194,8 @@ async def audited_at_rest(
     injector: FaultInjector,
     audit_now: Callable[[], Awaitable[AuditReport]],
 ) -> AuditReport:
-    """The audit after recovery: faults cleared, processes ready, reservations stopped. It is repeated until it finds
-    nothing, or for `SETTLE_SECONDS`. Raises LaunchError as `audit_now`."""
+    """Return the audit after recovery: faults cleared, processes ready, reservations stopped. It is repeated until it
+    finds nothing, or for `SETTLE_SECONDS`. Raises LaunchError as `audit_now`."""
     await injector.clear()
     lost = [violation for supervisor in supervisors for violation in await not_recovered(supervisor)]
     # it goes on trading, and requests in flight to an exchange arrive
@@ -219,7 +219,7 @@ async def audited_at_rest(
 
 
 async def not_recovered(supervisor: Supervisor, seconds: float = RECOVERY_SECONDS) -> tuple[Violation, ...]:
-    """A violation if a process is not ready again within `seconds`."""
+    """Return a violation if a process is not ready again within `seconds`."""
     try:
         await supervisor.all_ready(seconds)
     except LaunchError as error:

@@ -322,5 +322,5 @@ def _either_way(random: Random, limits: tuple[float, float]) -> float:
 
 
 def seeded(seed: int, purpose: str) -> Random:
-    """A generator of its own for each kind of fault, so that a new kind changes none of the others."""
+    """Return a generator of its own for each kind of fault, so that a new kind changes none of the others."""
     return Random(f"{seed}:chaos:{purpose}")  # noqa: S311 – faults, not secrets

@@ -1,4 +1,4 @@
-"""Changes the settings of a running session by REST, or in the store where REST does not answer."""
+"""Changes the settings of a running session by REST, or in the store if REST does not answer."""
 
 from collections.abc import Iterable, Mapping
 
@@ -30,7 +30,7 @@ class SettingsTuner:
         await self.change({name: self._base[name] for name in (every if names is None else names)})
 
     async def change(self, changes: Mapping[str, object]) -> None:
-        """Returns once the changes are in force. Raises LaunchError if MongoDB stays unavailable."""
+        """Return once the changes are in force. Raises LaunchError if MongoDB stays unavailable."""
         if await self._changed_by_rest(changes):
             self.by_rest += 1
             return

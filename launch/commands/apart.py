@@ -81,7 +81,8 @@ def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
 
 
 def _make_regions(folder: Path, options: ApartOptions, config: Configuration, echo: Echo) -> Session:
-    """A folder for each region that has exchanges: its parts', and MirrorMaker's file. Returns the first session."""
+    """Return a folder for each region that has exchanges: its parts', and MirrorMaker's file. Returns the first
+    session."""
     kafkas = regional_kafkas(options.regions)
     if config.kafka is not None:
         raise CannotStartError(f"{config.file}: kafka is set, but --region names that of each region; remove one.")
@@ -112,7 +113,7 @@ def _make_regions(folder: Path, options: ApartOptions, config: Configuration, ec
 
 
 def _own_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
-    """Raises CannotStartError, OSError."""
+    """Raise CannotStartError, OSError."""
     if (folder / "lock").exists():
         raise CannotStartError(f"{folder}: is the data folder of sessions on this machine; name another folder.")
     make_private(folder)
@@ -129,7 +130,7 @@ def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogin
 
 
 def apart_session(options: ApartOptions, config: Configuration) -> Session:
-    """Raises CannotStartError for what a session without a supervisor does not have."""
+    """Raise CannotStartError for what a session without a supervisor does not have."""
     check_paper(config)
     _check_apart(config)
     # whoever reads the description is at home where it is
@@ -201,7 +202,7 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
 
 
 def _made_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
-    """Those that `make` made. Raises CannotStartError where they are missing: of new ones no part would know."""
+    """Those that `make` made. Raises CannotStartError if they are missing: of new ones no part would know."""
     path = folder / FOLDER / OWN
     try:
         is_there = path.exists()
@@ -216,7 +217,7 @@ def _made_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
 
 
 async def prepare_log(session: Session, users: OwnLogins | None) -> None:
-    """Raises StreamError, CannotStartError."""
+    """Raise StreamError, CannotStartError."""
     has_regions = bool(session.regions)
     made = () if users is None else users.topic_users(has_regions=has_regions)
     parts = tuple(_as_it_logs_in(session, each) for each in made)
@@ -226,7 +227,7 @@ async def prepare_log(session: Session, users: OwnLogins | None) -> None:
 
 
 def _as_it_logs_in(session: Session, user: TopicUser) -> TopicUser:
-    """Raises CannotStartError where its login is not there, or Kafka has no users for the mechanism of it."""
+    """Raise CannotStartError if its login is not there, or Kafka has no users for the mechanism of it."""
     login = login_of(with_logins(session, user.login.user).kafka)
     if login is None or login.mechanism not in SCRAM:
         raise CannotStartError(

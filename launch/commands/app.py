@@ -33,7 +33,7 @@ _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
-    """Raises LaunchError in one sentence."""
+    """Raise LaunchError in one sentence."""
     config = read_configuration(None, os.environ)
     terms = operator_terms(config.apps, config.plain_text_hosts)
     if arguments.work == "run" and arguments.regions:
@@ -72,7 +72,7 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
 
 
 def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
-    """What each region's command has of these. Raises CannotStartError for what goes with one place alone."""
+    """Return what each region's command has of these. Raises CannotStartError for what goes with one place alone."""
     if arguments.replay is not None:
         raise CannotStartError("--regions is for a running session; drop it, or drop --replay.")
     if any(name == "region" for name, _ in variables_of(arguments.var)):
@@ -84,7 +84,7 @@ def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
 
 
 def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
-    """Raises CannotStartError where no host can run it."""
+    """Raise CannotStartError if no host can run it."""
     source, engine = app_in(path, terms)
     yield f"{source.name}, version {source.version}"
     yield from (f"  {line}" for line in engine.explained())
@@ -105,7 +105,7 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
 
 
 def _by_partitions(source: AppSource) -> Iterator[str]:
-    """What depends on how many partitions the log has."""
+    """Return what depends on how many partitions the log has."""
     if source.is_merged and HEALTH in source.sources:
         yield f"with more than one partition each has all rows of {HEALTH}, which belong to no asset"
     if source.outside.topics:
@@ -128,7 +128,7 @@ def _origin(source: AppSource) -> str:
 
 
 def _outside(source: AppSource) -> Iterator[str]:
-    """A line for each sink, and what comes of it."""
+    """Return a line for each sink, and what comes of it."""
     outside, allowed = source.outside, dict(source.terms.addresses)
     for log in outside.logs:
         yield f"sink {log.stream}: a line for each row, behind {log.prefix!r}"
@@ -146,7 +146,7 @@ def _outside(source: AppSource) -> Iterator[str]:
 
 
 def _topics(source: AppSource) -> Iterator[str]:
-    """A line for each source and sink that is a Kafka topic of the user's own."""
+    """Return a line for each source and sink that is a Kafka topic of the user's own."""
     brokers = {one.servers: one for one in source.terms.brokers}
     for end in source.outside.kafka_ends:
         kind, topics = ("source" if isinstance(end, KafkaSource) else "sink"), ", ".join(end.topics)
@@ -159,7 +159,7 @@ def _topics(source: AppSource) -> Iterator[str]:
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """By name. Raises CannotStartError where one is not NAME=VALUE."""
+    """By name. Raises CannotStartError if one is not NAME=VALUE."""
     found = {}
     for word in words:
         name, sign, value = word.partition("=")
@@ -191,7 +191,7 @@ class CaseBounds:
 
 
 def _test(text: str, cases: Path, bounds: CaseBounds, echo: Echo) -> int:
-    """Exit code 1 where a case differs."""
+    """Exit code 1 if a case differs."""
     ran = failed = 0
     for number, line in _lines(cases):
         name, found = _outcome(f"{cases}, line {number}", line, text, bounds)
@@ -212,7 +212,7 @@ def _lines(cases: Path) -> Iterator[tuple[int, str]]:
 
 
 def _outcome(place: str, line: str, text: str, bounds: CaseBounds) -> tuple[str, list[str]]:
-    """The case's name, and what differs."""
+    """Return the case's name, and what differs."""
     watch = CaseWatch(bounds.limits)
     try:
         case = read_case(line)

@@ -47,7 +47,7 @@ class AppRunOptions:
 
 
 def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
-    """Exit code 1 where an app failed. Raises LaunchError in one sentence."""
+    """Exit code 1 if an app failed. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     if options.replay is not None and options.seconds is not None:
@@ -75,14 +75,14 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
 
 
 def _running_region(home: Path) -> str | None:
-    """None without regions, and where no session runs: that is said once the texts are right."""
+    """None without regions, and if no session runs: that is said once the texts are right."""
     with suppress(CannotStartError):
         return read_session(home).region
     return None
 
 
 def _recorded_region(home: Path, options: AppRunOptions) -> str | None:
-    """The one whose log is replayed; None where the recorded session had none. Raises CannotStartError."""
+    """Return the one whose log is replayed; None if the recorded session had none. Raises CannotStartError."""
     folders = _folders(home, options.replay or "", dict(options.variables).get(REGION))
     return next((region for region in map(region_of, folders) if region is not None), None)
 
@@ -108,7 +108,7 @@ def _replayed_partitions(home: Path, source: AppSource, name: str) -> list[Recor
 
 
 def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
-    """Raises CannotStartError, CannotVerifyError, ImportRejectedError where there is no such recording."""
+    """Raise CannotStartError, CannotVerifyError, ImportRejectedError if there is no such recording."""
     folders = _folders(home, name, dict(source.variables).get(REGION))
     kept = [one for folder in folders for one in kept_log(source, folder / "log")]
     if kept:
@@ -135,7 +135,7 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
 
 
 def _only_kept(source: AppSource) -> str | None:
-    """What of its rows is nowhere but in an input log that was kept while it ran."""
+    """Return what of its rows is nowhere but in an input log that was kept while it ran."""
     if source.outside.calls:
         return "no responses to the app's requests"
     if source.outside.topics:

@@ -94,7 +94,7 @@ def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> in
 
 
 def _check_outputs(options: BacktestOptions) -> None:
-    """Raises CannotStartError if an output cannot be written, or two name the same file."""
+    """Raise CannotStartError if an output cannot be written, or two name the same file."""
     named_files: dict[Path, str] = {}
     for option in ("json", "report", "trades", "progress", "figures"):
         path: Path | None = getattr(options, option)
@@ -129,7 +129,7 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
 
 
 def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
-    """Raises CannotStartError for a malformed `name=value` or an unreadable file of latencies."""
+    """Raise CannotStartError for a malformed `name=value` or an unreadable file of latencies."""
     return RequestedBacktest(
         values=dict(named(value, "--set-value") for value in options.values),
         fee_bps=options.fee_bps,
@@ -169,7 +169,7 @@ def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
 
 
 def reproducing_command(options: BacktestOptions) -> str:
-    """The command that reproduces this result, on any Spark master."""
+    """Return the command that reproduces this result, on any Spark master."""
     given: list[tuple[str, str | None]] = [
         *(("--set-value", value) for value in options.values),
         ("--fee-bps", None if options.fee_bps is None else text_of(options.fee_bps)),

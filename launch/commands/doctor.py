@@ -105,7 +105,7 @@ def examined(home: Path) -> Iterator[CheckResult]:
 
 
 def checked_configuration(home: Path, config: Configuration, environment: Mapping[str, str]) -> str:
-    """The command this configuration is for. Raises CannotStartError as that command would, before its first
+    """Return the command this configuration is for. Raises CannotStartError as that command would, before its first
     request."""
     if all(one.mode == "simulated" for one in config.exchange.values()):
         check_paper(config)
@@ -225,7 +225,7 @@ def rights_finding(home: Path) -> CheckResult:
 
 
 def own_certificate_findings(home: Path, now: int) -> Iterator[CheckResult]:
-    """When the certificates end that `arbitrage certificates` made in the data folder; nothing where it made none."""
+    """When the certificates end that `arbitrage certificates` made in the data folder; nothing if it made none."""
     if not (home / CERTIFICATES).exists():
         return
     # only now: it takes a library that nothing else here needs
@@ -284,7 +284,7 @@ def room_finding(subject: str, free: int, needed: int) -> CheckResult:
 
 
 def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]:
-    """The running session's addresses, or whether the next session can have its ports."""
+    """Return the running session's addresses, or whether the next session can have its ports."""
     if session_runs(home):
         session_homes = (home, home / "replay", home / "public", home / "live", home / "sandbox")
         session_home = next((one for one in session_homes if (one / RUN_FILE).exists()), None)
@@ -328,7 +328,7 @@ def configured_findings(config: Configuration, environment: Mapping[str, str]) -
 
 
 def served_finding(server: TlsServer, now: int) -> CheckResult:
-    """What a server's certificate is worth."""
+    """Return what a server's certificate is worth."""
     # only now: it takes a library that nothing else here needs
     from session.certificate_issuing import RENEWED_BEFORE, moment_of
 

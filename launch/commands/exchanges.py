@@ -86,7 +86,7 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
 
 
 def _tls(home: Path) -> tuple[SSLContext, Path]:
-    """What the server needs, and the CA's file."""
+    """Return what the server needs, and the CA's file."""
     # only now: it takes a library that nothing else here needs
     from simulators.web.certificates import ensure_certificates
 

@@ -31,7 +31,7 @@ class MarketsOptions:
 
 
 def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> int:
-    """Prints a table. Raises CannotStartError for an unknown asset or exchange."""
+    """Print a table. Raises CannotStartError for an unknown asset or exchange."""
     markets = _listed(config)
     bases = tuple(dict.fromkeys((*simulated_bases(), *(market.base for market in markets if not market.is_fx))))
     exchanges = dict.fromkeys(market.exchange for market in markets if not market.is_fx)

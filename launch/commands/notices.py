@@ -31,7 +31,7 @@ def run_notices(arguments: argparse.Namespace, echo: Callable[[str], None]) -> i
 
 
 def _mode_of(config: Configuration) -> Mode:
-    """The mode that a session of this configuration would put in front of its messages."""
+    """Return the mode that a session of this configuration would put in front of its messages."""
     modes = {exchange.mode for exchange in config.exchange.values()}
     if "live" in modes:
         return "live"

@@ -44,7 +44,7 @@ class CommandLine(argparse.ArgumentParser):
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """As the end of a sentence; all of them where few are known and none is near."""
+    """As the end of a sentence; all of them if few are known and none is near."""
     every = list(known)
     near = get_close_matches(word, every, n=1)
     if near:

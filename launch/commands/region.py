@@ -61,8 +61,8 @@ def _set_clocks_alone(home: Path, line: str, as_json: bool, echo: Callable[[str]
 
 
 def _session_of(home: Path) -> tuple[Path, bool]:
-    """The data folder of the whole session, also where `home` is that of one of its regions, and whether its links can
-    be changed. Where no session runs, whoever is asked next says so."""
+    """Return the data folder of the whole session, also if `home` is that of one of its regions, and whether its links
+    can be changed. Where no session runs, whoever is asked next says so."""
     try:
         session = read_session(home)
     except CannotStartError:

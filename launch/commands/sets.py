@@ -198,7 +198,7 @@ def _folders(home: Path) -> dict[str, Path]:
 
 
 def _folder(home: Path, name: str) -> Path:
-    """Raises CannotStartError."""
+    """Raise CannotStartError."""
     found = _folders(home)
     if name not in found:
         known = ", ".join(sorted(found)) or "none yet; create one with `arbitrage import`"

@@ -31,7 +31,7 @@ BROKER_SECONDS = 60.0
 
 
 def prepare(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS) -> None:
-    """Install mongod where there is one for this system, the jars of these sets in `home`, and compile detection.
+    """Install mongod if there is one for this system, the jars of these sets in `home`, and compile detection.
 
     Raises CannotStartError.
     """
@@ -77,7 +77,7 @@ async def _archive_classes(home: Path, echo: Callable[[str], None]) -> None:
 
 
 def without_archive(error: Exception) -> str:
-    """What the missing archive means for the user, and what to do."""
+    """Return what the missing archive means for the user, and what to do."""
     return (
         f"Spark will start more slowly, everything else is ready: {str(error).rstrip('.')}. "
         "Run `make setup` again while the machine is idle to retry."

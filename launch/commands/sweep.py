@@ -82,7 +82,7 @@ def run_sweep_command(home: Path, options: SweepOptions, echo: Echo) -> int:
 
 
 def _check_known(options: SweepOptions) -> None:
-    """Raises SweepRejectedError for options that contradict each other or that a stored sweep would ignore."""
+    """Raise SweepRejectedError for options that contradict each other or that a stored sweep would ignore."""
     known = {"--show": options.show, "--resume": options.resume}
     given = [option for option, name in known.items() if name is not None]
     if len(given) > 1:
@@ -99,7 +99,7 @@ def _check_known(options: SweepOptions) -> None:
 
 
 def _requested_sweep(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]:
-    """Raises SweepRejectedError, ImportRejectedError, CannotStartError."""
+    """Raise SweepRejectedError, ImportRejectedError, CannotStartError."""
     if options.resume is not None:
         begun = sweep_store(home, options.resume).definition()
         tick_set = open_tick_set(begun.tick_set)
@@ -187,7 +187,7 @@ def _sets_missing(store: SweepStore, definition: SweepDefinition) -> int:
 
 
 def _backtest_options(options: SweepOptions) -> BacktestOptions:
-    """The options of what is not varied."""
+    """Return the options of what is not varied."""
     return BacktestOptions(
         names=options.names,
         values=options.values,

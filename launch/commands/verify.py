@@ -52,7 +52,8 @@ def verify_session(
 
 
 def session_folders(home: Path, name: str) -> list[Path]:
-    """The folder itself, or those of the session with this id below the data folder: one, or one for each region."""
+    """Return the folder itself, or those of the session with this id below the data folder: one, or one for each
+    region."""
     if "/" in name or Path(name).is_dir():
         return [Path(name)]
     found = recorded_session(home, name)
@@ -67,7 +68,7 @@ def _opened(folder: Path) -> RecordedSession:
 
 
 def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
-    """What was verified, what could not be, and the result."""
+    """Return what was verified, what could not be, and the result."""
     lines = [
         f"{count:,} {kind} not verifiable: recorded by an earlier version"
         for kind, count in sorted(outcome.older.items())

@@ -58,7 +58,7 @@ class OidcConfiguration(BaseModel):
 
 
 def access_terms(require_key: bool, limits: LimitConfiguration, oidc: OidcConfiguration | None) -> AccessTerms:
-    """The access terms of the session."""
+    """Return the access terms of the session."""
     return AccessTerms(
         require_key=require_key,
         requests=RateTerms(limits.requests_per_second, limits.requests_burst),

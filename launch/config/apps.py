@@ -98,7 +98,7 @@ class AppsConfiguration(BaseModel):
 
 
 def _check_address(origin: str, address: str) -> None:
-    """Raises ValueError."""
+    """Raise ValueError."""
     if address.startswith(SIMULATED):
         name = address.removeprefix(SIMULATED)
         if name not in SIMULATED_EXCHANGES:
@@ -112,7 +112,7 @@ def _check_address(origin: str, address: str) -> None:
 
 
 def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = ()) -> OperatorTerms:
-    """`plain_text_hosts`: of the configuration. Raises CannotStartError where a folder is missing."""
+    """`plain_text_hosts`: of the configuration. Raises CannotStartError if a folder is missing."""
     for name, folder in (("functions", apps.functions), ("models", apps.models)):
         if folder is not None and not folder.is_dir():
             raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")

@@ -53,7 +53,7 @@ class ExchangeConfiguration(BaseModel):
     ccxt: str | None = Field(default=None, pattern=r"^[a-z0-9]{1,40}$")
     """ccxt's name of the exchange, where ours is another one: a second account, say."""
     adapter: Adapter | None = None
-    """Our own reader and orders, or the generic ones on ccxt; default: our own where there are some."""
+    """Our own reader and orders, or the generic ones on ccxt; default: our own if there are some."""
     region: str | None = Field(default=None, pattern=r"^[a-z]{2,10}$")
     """Where the exchange is; default: as the exchange of that name in ccxt."""
 
@@ -129,7 +129,7 @@ class Configuration(BaseModel):
     standby_assets: tuple[str, ...] = ()
     """Assets that can be added while the session runs; until then nothing is asked about them."""
     markets: dict[str, MarketsConfiguration] = Field(default_factory=dict)
-    """`[markets.NAME]`: the only symbols of an exchange; where it is not named, all of the assets. Needed for
+    """`[markets.NAME]`: the only symbols of an exchange; if it is not named, all of the assets. Needed for
     exchanges that are not simulated."""
     asset: dict[str, AssetConfiguration] = Field(default_factory=dict)
     """By ccxt's code: codes that no list of ours knows, or knows as more than one asset."""
@@ -159,7 +159,7 @@ class Configuration(BaseModel):
     recordings_mb: int = Field(default=1_000, ge=1)
     """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
     transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
-    """Exchange → currency → what sending it away costs, where that is not as `transfer_terms` knows it."""
+    """Exchange → currency → what sending it away costs, if that is not as `transfer_terms` knows it."""
     keep_trades_days: int = Field(default=0, ge=0, le=36_500)
     """Ended arbitrages older than that are removed but for their sums by month; 0: none are."""
     disk: DiskConfiguration = DiskConfiguration()
@@ -190,7 +190,7 @@ class Configuration(BaseModel):
     @field_validator("kafka_ca", "mongodb_ca")
     @classmethod
     def _has_certificates(cls, path: str | None) -> str | None:
-        """The whole path, since parts may work in other folders."""
+        """Return the whole path, since parts may work in other folders."""
         if path is None:
             return None
         try:
@@ -202,7 +202,7 @@ class Configuration(BaseModel):
     @field_validator("plain_text_hosts", mode="before")
     @classmethod
     def _are_separated(cls, hosts: object) -> object:
-        """A variable of the environment has them with commas."""
+        """Return a variable of the environment has them with commas."""
         return [host for host in hosts.replace(" ", "").split(",") if host] if isinstance(hosts, str) else hosts
 
     _file: str = PrivateAttr(default=DEFAULT_FILE)
@@ -246,7 +246,8 @@ ENVIRONMENT = {
 
 
 def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Configuration:
-    """The file's configuration under the environment's; defaults where no file is named and `arbitrage.toml` is absent.
+    """Return the file's configuration under the environment's; defaults if no file is named and `arbitrage.toml` is
+    absent.
 
     Raises CannotStartError in one sentence.
     """

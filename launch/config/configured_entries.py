@@ -24,7 +24,7 @@ def ccxt_id(config: Configuration, name: str) -> str:
 
 
 def session_codes(config: Configuration) -> SessionCodes:
-    """What the configuration says of codes."""
+    """Return what the configuration says of codes."""
     names = dict.fromkeys((*config.exchanges, *config.exchange))
     return SessionCodes(
         {name: ccxt_id(config, name) for name in names}, {name: frozenset(_said_codes(config, name)) for name in names}
@@ -90,7 +90,7 @@ def _generic_entry(config: Configuration, name: str, ccxt: str, mode: Mode) -> E
 
 
 def _check_wire(name: str, entry: ExchangeEntry) -> None:
-    """Raises CannotStartError where an order would not leave as the exchange's documents want it."""
+    """Raise CannotStartError if an order would not leave as the exchange's documents want it."""
     fault = wire_fault(entry)
     if fault is not None:
         raise CannotStartError(f"{name} cannot be traded on: {fault}.")

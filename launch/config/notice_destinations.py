@@ -23,7 +23,7 @@ class NoticesConfiguration(BaseModel):
 
     kind: DestinationKind
     name: str = Field(default="", pattern=r"^([a-z][a-z0-9-]{0,31})?$")
-    """Names its secrets' variables, and stands in logs; the kind where none is given."""
+    """Names its secrets' variables, and stands in logs; the kind if none is given."""
     events: tuple[NoticeKind, ...] = Field(default=KINDS, min_length=1)
     assets: tuple[Annotated[str, Field(pattern=r"^[A-Z0-9]{1,12}$")], ...] = ()
     pairs: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]+/[a-z0-9]+$")], ...] = ()

@@ -30,9 +30,9 @@ class TransferConfiguration(BaseModel):
 
 
 def session_transfers(configured: Mapping[str, Mapping[str, TransferConfiguration]]) -> tuple[TransferTerms, ...]:
-    """The known terms, replaced where `configured` (exchange → currency → terms) says others.
+    """Return the known terms, replaced where `configured` (exchange → currency → terms) says others.
 
-    Raises CannotStartError where it names what nobody could send.
+    Raises CannotStartError if it names what nobody could send.
     """
     check_named("transfers", configured, currencies_of(simulated_markets(simulated_bases())))
     known = terms_of(KNOWN_TERMS)

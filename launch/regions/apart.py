@@ -55,7 +55,7 @@ def sessions_apart(
 
 
 def store_of(session: Session) -> ReplicaSet:
-    """The set whose members the session's address names, one in each of its regions. Raises CannotStartError."""
+    """Return the set whose members the session's address names, one in each of its regions. Raises CannotStartError."""
     address = urlsplit(session.mongodb)
     members = address.netloc.split(",")
     if len(members) != len(session.regions) or not all(":" in member for member in members):

@@ -15,9 +15,9 @@ def running_regions(home: Path) -> tuple[str, ...]:
 
 
 def killed_by(home: Path, line: str) -> Mapping[str, int] | None:
-    """What the command in `line` killed, name → process group; None where it is no `kill`.
+    """Return what the command in `line` killed, name → process group; None if it is no `kill`.
 
-    Raises CannotStartError where no session with regions runs, or for a mistake in the command.
+    Raises CannotStartError if no session with regions runs, or for a mistake in the command.
     """
     if not is_kill(line):
         return None

@@ -49,7 +49,7 @@ class RegionLayout:
 
 
 def subnet_address(subnet: int, number: int) -> str:
-    """The address with that number, from 1 to 254, in one of the networks."""
+    """Return the address with that number, from 1 to 254, in one of the networks."""
     return f"198.{18 + subnet // 256}.{subnet % 256}.{number}"
 
 
@@ -58,7 +58,7 @@ def write_layout(home: Path, layout: RegionLayout) -> None:
 
 
 def read_layout(home: Path) -> RegionLayout:
-    """Raises CannotStartError where no session with regions runs here, or the file is damaged."""
+    """Raise CannotStartError if no session with regions runs here, or the file is damaged."""
     path = home / LAYOUT_FILE
     try:
         content = json.loads(path.read_bytes())

@@ -32,7 +32,7 @@ MIRROR_SECONDS = 600.0
 
 
 def outside_parts(home: Path, sessions: Sequence[RegionSession], layout: RegionLayout | None) -> list[ProcessSpec]:
-    """The simulated exchanges, and with delays what carries packets between the regions."""
+    """Return the simulated exchanges, and with delays what carries packets between the regions."""
     host = urlsplit(sessions[0].session.exchanges_url or "").hostname or ""
     exchanges = exchanges_process(home, host)
     if layout is None:
@@ -64,7 +64,7 @@ def region_parts(
 
 
 def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> ProcessSpec:
-    """What copies the other regions' quotes into this region's log; each Kafka is there already."""
+    """Return what copies the other regions' quotes into this region's log; each Kafka is there already."""
     own = own_logins(one.session.home, has_regions=True)
     target = RegionKafka(one.name, Address(one.session.kafka, own.login(MIRROR)))
     sources = tuple(_read_from(other) for other in sessions if other.name != one.name and not other.only_votes)
@@ -78,8 +78,8 @@ def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> Proces
 
 
 def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> ProcessSpec:
-    """The part as it is started in the network of its region, from which nothing else is reached: so no proxy is, and
-    what sends notices to the world stays outside, where root makes the networks."""
+    """Return the part as it is started in the network of its region, from which nothing else is reached: so no proxy
+    is, and what sends notices to the world stays outside, where root makes the networks."""
     if layout is None or part.name == NOTIFIER:
         return part
     command = (*command_prefix(layout.place(region)), *part.command)

@@ -43,12 +43,12 @@ class RegionSession:
 
 
 def region_home(home: Path, region: str) -> Path:
-    """The data folder of a region, within that of the user."""
+    """Return the data folder of a region, within that of the user."""
     return home / REGIONS / region
 
 
 def check_regions(regions: Sequence[str], config: Configuration) -> None:
-    """Raises CannotStartError for regions that cannot be, or services that regions would have to share."""
+    """Raise CannotStartError for regions that cannot be, or services that regions would have to share."""
     check_region_names(regions)
     for name in ("kafka", "mongodb"):
         if getattr(config, name) is not None:
@@ -56,7 +56,7 @@ def check_regions(regions: Sequence[str], config: Configuration) -> None:
 
 
 def check_region_names(regions: Sequence[str]) -> None:
-    """Raises CannotStartError for regions that cannot be."""
+    """Raise CannotStartError for regions that cannot be."""
     if len(regions) < FEWEST:
         raise CannotStartError(
             f"--regions names {len(regions)}; name {FEWEST} or more, since of two neither goes on without the other."
@@ -74,7 +74,7 @@ def markets_in(
 ) -> tuple[Market, ...]:
     """Those of exchanges in these regions; one in another is left out, with a line.
 
-    Raises CannotStartError where the user named it, or no two exchanges are left, or no region that may lead has one.
+    Raises CannotStartError if the user named it, or no two exchanges are left, or no region that may lead has one.
     """
     places = {market.exchange: market.region for market in markets}
     for exchange, place in places.items():
@@ -138,7 +138,7 @@ def make_region_home(home: Path, session: Session) -> None:
 
 
 def region_lines(sessions: Sequence[RegionSession]) -> Iterator[str]:
-    """A line for each region: its exchanges and where its page is."""
+    """Return a line for each region: its exchanges and where its page is."""
     for one in sessions:
         if one.only_votes:
             yield f"{one.name}: votes"
@@ -148,7 +148,7 @@ def region_lines(sessions: Sequence[RegionSession]) -> Iterator[str]:
 
 
 def _exchanges_url(base: Session, layout: RegionLayout | None) -> str | None:
-    """The exchanges stand outside the regions, as near to each as its own would be."""
+    """Return the exchanges stand outside the regions, as near to each as its own would be."""
     if base.exchanges_url is None or layout is None:
         return base.exchanges_url
     return f"http://{layout.place(OBSERVER).address}:{urlsplit(base.exchanges_url).port}"

@@ -46,7 +46,7 @@ class RegionSupervisors:
         progress_seconds: float = PROGRESS_SECONDS,
         exchange_seconds: float | None = None,
     ) -> None:
-        """Raises LaunchError as `Supervisor.all_ready`."""
+        """Raise LaunchError as `Supervisor.all_ready`."""
         await self.outside.all_ready(idle_seconds, progress_seconds)
         for supervisor in self.regions.values():
             await supervisor.start()

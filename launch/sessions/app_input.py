@@ -45,7 +45,7 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
 async def input_merger(
     session: Session, source: AppSource, brokers: Mapping[str, str] | None = None
 ) -> InputMerger | None:
-    """None where the app reads one topic, and so needs no log of its own; else the log's topic is there afterwards.
+    """None if the app reads one topic, and so needs no log of its own; else the log's topic is there afterwards.
     `brokers`: of `user_brokers`, where it reads topics of the user's own.
 
     Raises LookupError, StreamError, StoreError; AppTextError where it makes a request that the operator does not allow,
@@ -85,7 +85,7 @@ async def input_merger(
 async def _check_tables(
     session: Session, source: AppSource, first: Mapping[Position, int], places: Mapping[int, InputPlace]
 ) -> None:
-    """Raises AppTextError where a table has what another version made of rows that this one begins with."""
+    """Raise AppTextError if a table has what another version made of rows that this one begins with."""
     async with open_app_tables(session, source.name) as tables:
         for partition, place in places.items():
             changed = (await tables.place(partition)).changed
@@ -99,8 +99,8 @@ async def _check_tables(
 def counted_already(
     tables: Iterable[StoredTable], place: InputPlace, changed: Mapping[str, int], first: int
 ) -> str | None:
-    """The table to which rows of this session came before its app's log began. `place`: of the log; `changed`: the last
-    change's offset in `apps`, by collection; `first`: the session's first there."""
+    """Return the table to which rows of this session came before its app's log began. `place`: of the log; `changed`:
+    the last change's offset in `apps`, by collection; `first`: the session's first there."""
     if place.next:
         return None
     return next((one.table for one in tables if changed.get(one.collection, -1) >= first), None)
@@ -161,7 +161,7 @@ def _shared(session: Session, source: AppSource, market_time: Callable[[int], in
 def _calls(
     session: Session, source: AppSource, first: Mapping[Position, int], market_time: Callable[[int], int]
 ) -> OpenSource:
-    """Raises AppTextError where a request may not be made."""
+    """Raise AppTextError if a request may not be made."""
     outside = source.outside
     addresses = call_addresses(outside.calls, dict(source.terms.addresses), session.exchanges_url)
 
@@ -178,8 +178,8 @@ def _calls(
 
 
 def requests_from(place: InputPlace, first: int, of_session: int) -> int:
-    """The offset in `apps` from which on its requests are made. `first`: of a log that begins now. A log that has begun
-    without an answer may have requests from anywhere in the session: whoever made them was killed."""
+    """Return the offset in `apps` from which on its requests are made. `first`: of a log that begins now. A log that
+    has begun without an answer may have requests from anywhere in the session: whoever made them was killed."""
     return place.next.get(APPS, of_session if place.next else first)
 
 

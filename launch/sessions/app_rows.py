@@ -60,7 +60,7 @@ class AppRows:
 
 @contextmanager
 def rows_to(path: Path | None, echo: Echo, sources: Collection[AppSource]) -> Iterator[AppRows]:
-    """A file that is there stays as it is where the apps cannot start."""
+    """Return a file that is there stays as it is if the apps cannot start."""
     rows = AppRows(path, echo, sources)
     try:
         yield rows
@@ -70,8 +70,8 @@ def rows_to(path: Path | None, echo: Echo, sources: Collection[AppSource]) -> It
 
 
 def row_line(row: dict[str, object], prefix: str | None = None, *, is_shared: bool = False) -> str:
-    """A message of the topic `apps` for people. `prefix`: in place of the stream's name; with the app's name where
-    several share the terminal."""
+    """Return a message of the topic `apps` for people. `prefix`: in place of the stream's name; with the app's name
+    where several share the terminal."""
     values, time = row["values"], row["time"]
     if not isinstance(values, dict) or not isinstance(time, int):
         return str(row)

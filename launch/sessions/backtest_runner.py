@@ -110,7 +110,8 @@ async def with_backtests(session: Session, work: Awaitable[None]) -> None:
 
 
 def data_home(session: Session) -> Path:
-    """The data folder with the tick sets: sessions at real prices, and each region, have their own folder within it."""
+    """Return the data folder with the tick sets: sessions at real prices, and each region, have their own folder within
+    it."""
     if session.region is not None:
         return session.home.parents[1]
     return session.home if session.mode == "paper" else session.home.parent
@@ -134,7 +135,7 @@ class JobRunner:
                 await SystemClock().sleep(POLL_SECONDS)
 
     def command(self, job: BacktestJob, files: JobFiles) -> tuple[str, ...]:
-        """The command line that runs a job."""
+        """Return the command line that runs a job."""
         return (sys.executable, "-m", "launch.commands.main", *job_arguments(job.request, files))
 
     async def publish_tick_sets(self) -> None:
@@ -169,7 +170,7 @@ class JobRunner:
         return True
 
     def _begin(self, job: BacktestJob, files: JobFiles) -> "subprocess.Popen[bytes]":
-        """Raises OSError."""
+        """Raise OSError."""
         shutil.rmtree(files.folder, ignore_errors=True)
         files.folder.mkdir(parents=True)
         log.info("backtest started", extra={"job_id": job.job_id, "attempt": job.attempts})
@@ -180,7 +181,7 @@ class JobRunner:
         return spawn(part, files.log)
 
     async def _until_end(self, job: BacktestJob, child: "subprocess.Popen[bytes]", files: JobFiles) -> int | None:
-        """The exit code; None if the job was cancelled or belongs to another runner by now."""
+        """Return the exit code; None if the job was cancelled or belongs to another runner by now."""
         while (code := child.poll()) is None:
             if not await self._is_wanted(job, files):
                 return None
@@ -234,7 +235,7 @@ class JobRunner:
 
 
 def job_arguments(request: BacktestRequest, files: JobFiles) -> list[str]:
-    """The arguments of `arbitrage` that run it."""
+    """Return the arguments of `arbitrage` that run it."""
     words = ["backtest", request.tick_set, "--master", f"local[{request.cores}]", "--seed", str(request.seed)]
     for name, value in sorted(request.settings.items()):
         words += ["--set-value", f"{name}={value}"]
@@ -264,7 +265,7 @@ def _progress(path: Path) -> tuple[str, float]:
 
 
 def _reason(path: Path, code: int) -> str:
-    """The last error message of the command."""
+    """Return the last error message of the command."""
     errors = [line for line in path.read_text(errors="replace").splitlines() if line.startswith("arbitrage: ")]
     return errors[-1].removeprefix("arbitrage: ") if errors else f"it ended with exit code {code}"
 

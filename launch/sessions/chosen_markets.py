@@ -36,7 +36,7 @@ def _check_assets(config: Configuration) -> None:
 
 
 def check_standby(config: Configuration) -> None:
-    """Raises CannotStartError for an asset that is both traded and on standby."""
+    """Raise CannotStartError for an asset that is both traded and on standby."""
     if both := [name for name in config.standby_assets if name in config.assets]:
         raise CannotStartError(
             f"asset {both[0]} is in `assets` and in `standby_assets`; leave it in `assets` to trade it from the start, "
@@ -73,7 +73,7 @@ def _with_symbols(markets: list[Market], config: Configuration) -> list[Market]:
 def check_compared(
     markets: Sequence[Market], assets: Iterable[str], settlement: str, codes: SessionCodes | None = None
 ) -> None:
-    """Raises CannotStartError for a market that is compared with none, and for an asset that has no market."""
+    """Raise CannotStartError for a market that is compared with none, and for an asset that has no market."""
     rows = compared_markets(markets, settlement, codes)
     for row in rows:
         if row.reason is not None:

@@ -9,7 +9,7 @@ from session.session import Session
 
 
 def check_contracts(session: Session, stated: Iterable[Token]) -> None:
-    """Compares what the exchanges state with each other and with our list. Raises CannotStartError."""
+    """Compare what the exchanges state with each other and with our list. Raises CannotStartError."""
     codes = codes_of(session)
     known = [token for market in session.traded for token in known_tokens(market, codes)]
     fault = contract_fault([*known, *stated])

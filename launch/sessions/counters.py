@@ -54,7 +54,7 @@ class SessionCounters:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Returns once every row written from now on will be counted."""
+        """Return once every row written from now on will be counted."""
         self._tasks = [
             asyncio.create_task(self._retry_forever(self._count_records)),
             asyncio.create_task(self._retry_forever(self._follow_page)),

@@ -6,9 +6,9 @@ from session.session import Session
 
 
 def detection_start(session: Session) -> tuple[dict[int, int], str | None]:
-    """The offsets of `ticks` and the settings that the detection started with, from its checkpoint folder.
+    """Return the offsets of `ticks` and the settings that the detection started with, from its checkpoint folder.
 
-    Raises LookupError where it has not started yet, or started more than once; OSError, ValueError where it is damaged.
+    Raises LookupError if it has not started yet, or started more than once; OSError, ValueError where it is damaged.
     """
     found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
     if len(found) != 1:

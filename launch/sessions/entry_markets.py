@@ -19,8 +19,9 @@ _UNKNOWN_SIZES = (decimal_of("0.00000001"),) * 4
 
 
 def entry_markets(names: Sequence[str], config: Configuration, settlement: str) -> tuple[Market, ...]:
-    """The markets of `names`: of a simulated exchange those that are known, under our name of it and in its region; of
-    another one those that the configuration names. With all FX markets that they need, under ccxt's names.
+    """Return the markets of `names`: of a simulated exchange those that are known, under our name of it and in its
+    region; of another one those that the configuration names. With all FX markets that they need, under ccxt's
+    names.
 
     Raises CannotStartError.
     """
@@ -58,7 +59,7 @@ def has_own_names(names: Iterable[str], config: Configuration) -> bool:
 
 
 def _check_said(markets: Sequence[Market], config: Configuration) -> None:
-    """Raises CannotStartError for what `[asset.NAME]` says of no market: a slip of the pen would have no effect."""
+    """Raise CannotStartError for what `[asset.NAME]` says of no market: a slip of the pen would have no effect."""
     traded: dict[str, set[str]] = {}
     for market in markets:
         traded.setdefault(market.exchange, set()).update(codes_in(market.symbol))

@@ -67,12 +67,12 @@ def check_live(home: Path, config: Configuration, environment: Mapping[str, str]
 
 
 def live_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
-    """Raises CannotStartError for a configuration that mixes modes or names an exchange that has no such mode."""
+    """Raise CannotStartError for a configuration that mixes modes or names an exchange that has no such mode."""
     return session_at_exchanges(home, options, config, real_mode(config))
 
 
 def session_at_exchanges(home: Path, options: PaperOptions, config: Configuration, mode: Mode) -> Session:
-    """A session at real prices. Raises CannotStartError for a configuration that such a session cannot have."""
+    """Return a session at real prices. Raises CannotStartError for a configuration that such a session cannot have."""
     if config.kafka is not None:
         raise CannotStartError(
             "`kafka` is set: remove it, since real trading uses its own Kafka, where no simulated price can get in."
@@ -114,9 +114,9 @@ def named_exchanges(config: Configuration) -> tuple[str, ...]:
 
 
 def one_mode(config: Configuration, watched: Collection[str] = ()) -> str:
-    """The mode of all exchanges; those `watched` for their FX rates may be configured without being named.
+    """Return the mode of all exchanges; those `watched` for their FX rates may be configured without being named.
 
-    Raises CannotStartError where they differ.
+    Raises CannotStartError if they differ.
     """
     names = named_exchanges(config)
     unnamed = [name for name in config.exchange if name not in (*names, *watched)]
@@ -131,7 +131,7 @@ def one_mode(config: Configuration, watched: Collection[str] = ()) -> str:
 
 
 def real_mode(config: Configuration) -> RealMode:
-    """The one mode of all exchanges. Raises CannotStartError if they differ, or if none trades for real."""
+    """Return the one mode of all exchanges. Raises CannotStartError if they differ, or if none trades for real."""
     mode = one_mode(config)
     if mode == "sandbox":
         lacking = [name for name in named_exchanges(config) if ccxt_id(config, name) not in SANDBOXES]
@@ -158,8 +158,8 @@ def check_accounts(session: Session, environment: Mapping[str, str]) -> None:
 
 
 async def with_exchange_rules(session: Session, environment: Mapping[str, str]) -> tuple[Session, dict[str, Decimal]]:
-    """The session with the order sizes in force, and our taker fees. Raises CannotStartError if an exchange refuses,
-    or two coins have one ticker."""
+    """Return the session with the order sizes in force, and our taker fees. Raises CannotStartError if an exchange
+    refuses, or two coins have one ticker."""
     markets, fees = list(session.markets), {}
     tokens: list[Token] = []
     for exchange in _traded(session):
@@ -180,7 +180,7 @@ async def with_exchange_rules(session: Session, environment: Mapping[str, str]) 
 
 
 def live_settings(config: Configuration, fees: Mapping[str, Decimal], markets: Sequence[Market] = ()) -> Settings:
-    """The settings of a new database: trading is halted until a user switches it on. Raises CannotStartError.
+    """Return the settings of a new database: trading is halted until a user switches it on. Raises CannotStartError.
 
     Fees and market rules are the exchanges' own whatever is configured; of a database that is not new they replace
     those stored (`of_next_session`). `markets`: with the rules in force.

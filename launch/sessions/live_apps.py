@@ -58,7 +58,7 @@ class AppHost(Protocol):
     ended: Event
     """Set once none of them runs any more."""
     problems: dict[str, str]
-    """By label, why an app ended where nobody asked it to."""
+    """By label, why an app ended if nobody asked it to."""
 
     def start(self) -> None: ...
 
@@ -102,7 +102,7 @@ class Hosting:
 
     @property
     def resident(self) -> ResidentTask | None:
-        """None where no app is resident."""
+        """None if no app is resident."""
         apps = tuple(one for one in self.placed if one.source.host == "resident")
         return ResidentTask(apps, self.kafka, self.log_pipe) if apps else None
 
@@ -148,7 +148,7 @@ class _Input:
     """Of sinks `kafka`, and of what it shares with other regions."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
-        """What runs beside the app."""
+        """Return what runs beside the app."""
         if self.merger is not None:
             yield keep_merging(self.merger)
         if self.recorder is not None:

@@ -76,7 +76,7 @@ class PaperOptions:
 
 
 async def run_paper(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
-    """Trade on simulated exchanges. Raises CannotStartError where the configuration means others."""
+    """Trade on simulated exchanges. Raises CannotStartError if the configuration means others."""
     check_simulated(config)
     return await run_session(paper_session(home, options, config), paper_settings(config), options, config, echo)
 
@@ -196,7 +196,7 @@ async def _closed(
 
 
 def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
-    """Raises CannotStartError for unknown exchanges, too few of them, or a tape that cannot drive them."""
+    """Raise CannotStartError for unknown exchanges, too few of them, or a tape that cannot drive them."""
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
     markets = named_markets(config.exchanges, config)
     return Session(
@@ -240,7 +240,7 @@ def recordings_limit_mb(home: Path, options: PaperOptions, config: Configuration
 
 
 def check_paper(config: Configuration) -> None:
-    """Checks that need no process; they run before the data folder is locked, so beside a running session too.
+    """Check that need no process; they run before the data folder is locked, so beside a running session too.
 
     Raises CannotStartError.
     """
@@ -252,7 +252,7 @@ def check_paper(config: Configuration) -> None:
 
 
 def check_simulated(config: Configuration) -> None:
-    """Raises CannotStartError if any exchange is configured to be real."""
+    """Raise CannotStartError if any exchange is configured to be real."""
     for name, exchange in config.exchange.items():
         if exchange.mode != "simulated":
             raise CannotStartError(
@@ -274,7 +274,7 @@ def named_markets(names: tuple[str, ...], config: Configuration) -> tuple[Market
 
 
 def paper_settings(config: Configuration) -> Settings:
-    """The settings of a new data folder. Raises CannotStartError for values out of range."""
+    """Return the settings of a new data folder. Raises CannotStartError for values out of range."""
     enabled = config.exchanges or tuple(taker_fees())
     simulated = {name: simulated_taker_fees().get(ccxt_id(config, name)) for name in (*taker_fees(), *enabled)}
     fees = {name: fee for name, fee in simulated.items() if fee is not None}

@@ -59,7 +59,7 @@ def check_public(home: Path, config: Configuration) -> None:
 
 
 def public_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
-    """Raises CannotStartError for a configuration that mixes modes or names unknown exchanges."""
+    """Raise CannotStartError for a configuration that mixes modes or names unknown exchanges."""
     if options.market is not None or options.tape is not None:
         raise CannotStartError("--market and --tape are for simulated exchanges; these have their own live prices.")
     one_mode(config, {market.exchange for market in simulated_markets() if market.is_fx})
@@ -91,8 +91,8 @@ def opening_balances(
 
 
 async def with_listed_rules(session: Session, echo: Echo) -> tuple[Session, dict[str, Decimal]]:
-    """The session with the order sizes in force, and the taker fees of the entry tier. An exchange that does not answer
-    is left out, with a sentence. Raises CannotStartError where too few answer, where one does not list one of our
+    """Return the session with the order sizes in force, and the taker fees of the entry tier. An exchange that does not
+    answer is left out, with a sentence. Raises CannotStartError if too few answer, if one does not list one of our
     markets, or where two coins have one ticker."""
     asked = await asyncio.gather(*(_answer(session, exchange) for exchange in session.exchanges))
     answers = dict(zip(session.exchanges, asked, strict=True))
@@ -110,7 +110,7 @@ async def with_listed_rules(session: Session, echo: Echo) -> tuple[Session, dict
 
 
 async def _answer(session: Session, exchange: str) -> StaticRules | str:
-    """A sentence where there is none. Raises CannotStartError where it is not what was expected."""
+    """Return a sentence if there is none. Raises CannotStartError if it is not what was expected."""
     try:
         return await listed_rules(public_config(session, exchange), session.markets_of(exchange))
     except AccountRejectedError as error:
@@ -132,7 +132,7 @@ def _without(session: Session, silent: Mapping[str, str], echo: Echo) -> Session
 
 
 def public_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Settings:
-    """The settings of a new database. Raises CannotStartError for values out of range."""
+    """Return the settings of a new database. Raises CannotStartError for values out of range."""
     first: dict[str, object] = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees)}
     return first_settings(config, first)
 

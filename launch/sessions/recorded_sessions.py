@@ -14,8 +14,8 @@ LOG_TICKS = Path("log", TICK_SET)
 
 
 def recorded_session(home: Path, session_id: str, region: str | None = None) -> Path | None:
-    """The folder of the session with this id, in the data folder or in one of the modes' folders in it; where it had
-    regions, that of `region`, or of the first one by name. Raises CannotStartError where it had others."""
+    """Return the folder of the session with this id, in the data folder or in one of the modes' folders in it; where it
+    had regions, that of `region`, or of the first one by name. Raises CannotStartError if it had others."""
     found = (recordings_folder(root) / session_id for root in _homes(home))
     regions = {path.parents[1].name: path for path in recorded_regions(home, session_id)}
     if regions and region is not None and region not in regions:
@@ -25,7 +25,7 @@ def recorded_session(home: Path, session_id: str, region: str | None = None) -> 
 
 
 def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:
-    """The folders of the session's regions, each with a log of its own."""
+    """Return the folders of the session's regions, each with a log of its own."""
     for region in sorted((home / REGIONS).glob("*")):
         folder = recordings_folder(region) / session_id
         if folder.is_dir():
@@ -33,7 +33,7 @@ def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:
 
 
 def region_of(folder: Path) -> str | None:
-    """Of the folder of a recorded session; None where that had no regions."""
+    """Of the folder of a recorded session; None if that had no regions."""
     *_, regions, region, recordings, _ = ("", "", *folder.resolve().parts)
     return region if (regions, recordings) == (REGIONS, recordings_folder(folder).name) else None
 

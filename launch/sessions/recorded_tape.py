@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 def tape_markets(tick_set: TickSet, bases: Iterable[str]) -> dict[str, Market]:
-    """The market of the set that drives each asset: the one whose quote currency is nearest to the dollar.
+    """Return the market of the set that drives each asset: the one whose quote currency is nearest to the dollar.
 
     Raises ImportRejectedError, one sentence, where an asset has none.
     """
@@ -37,7 +37,7 @@ def tape_markets(tick_set: TickSet, bases: Iterable[str]) -> dict[str, Market]:
 
 
 def tape_in(folder: Path, bases: Iterable[str]) -> Tape:
-    """The tape of the tick set in `folder`. Raises CannotStartError where that is gone or damaged."""
+    """Return the tape of the tick set in `folder`. Raises CannotStartError if that is gone or damaged."""
     try:
         return tape_of(open_tick_set(folder), bases)
     except ImportRejectedError as error:
@@ -45,7 +45,7 @@ def tape_in(folder: Path, bases: Iterable[str]) -> Tape:
 
 
 def tape_of(tick_set: TickSet, bases: Iterable[str]) -> Tape:
-    """Reads the whole set. Raises ImportRejectedError where an asset has no usable quote at the time of the others."""
+    """Read the whole set. Raises ImportRejectedError if an asset has no usable quote at the time of the others."""
     read = {base: _mids(tick_set, market) for base, market in tape_markets(tick_set, bases).items()}
     start = max(times[0] for times, _ in read.values())
     end = min(times[-1] for times, _ in read.values())

@@ -148,7 +148,7 @@ async def _is_marked(session: Session) -> bool:
 
 
 def _head(session: Session, started: int, raw: Path) -> SessionHead:
-    """Raises LookupError if the start of CEP is not known."""
+    """Raise LookupError if the start of CEP is not known."""
     first, settings = detection_start(session)
     last: dict[str, int] = json.loads((raw / ENDED).read_text())[TICKS]
     span = LogSpan(

@@ -64,7 +64,7 @@ async def run_regional(
     home: Path, options: PaperOptions, config: Configuration, echo: Echo, listeners: Listeners = ()
 ) -> int:
     """Trade on simulated exchanges in several regions. `listeners`: of the pages, where regions are in networks
-    of this command's own. Raises CannotStartError where that cannot be."""
+    of this command's own. Raises CannotStartError if that cannot be."""
     check_simulated(config)
     started = wall_now()
     if options.json is not None:

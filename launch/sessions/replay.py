@@ -74,7 +74,7 @@ async def run_replay(home: Path, options: ReplayOptions, config: Configuration, 
 
 
 def read_recording(options: ReplayOptions) -> Recording:
-    """Raises CannotStartError in one sentence for files that cannot be replayed."""
+    """Raise CannotStartError in one sentence for files that cannot be replayed."""
     try:
         if len(options.files) == 1 and options.files[0].is_dir():
             recording = load_own_recording(options.files[0])
@@ -88,7 +88,8 @@ def read_recording(options: ReplayOptions) -> Recording:
 
 
 def make_empty_home(home: Path) -> Path:
-    """The replay's own data folder, emptied: its log must hold only the recording. Jars and API key are shared."""
+    """Return the replay's own data folder, emptied: its log must hold only the recording. Jars and API key are
+    shared."""
     key = ensure_api_key(home)
     folder = home / "replay"
     shutil.rmtree(folder, ignore_errors=True)

@@ -93,7 +93,7 @@ async def retry_while_down(
 async def activity_of(
     store: MongoTradeStore, session: Session, meter: SessionCounters, restarts: Mapping[str, int], started: int
 ) -> Activity:
-    """The session's activity, from the store and the counters."""
+    """Return the session's activity, from the store and the counters."""
     arbitrages = await store.session_arbitrages()
     before, after = await store.balances.of_session()
     return Activity(

@@ -10,10 +10,10 @@ from session.session import Session
 
 
 def without_silent(session: Session, silent: Collection[str]) -> tuple[Session, tuple[str, ...]]:
-    """What is left of it, and a sentence for each market that goes with them: nothing is compared with it any more, or
-    nothing converts its currency.
+    """Return what is left of it, and a sentence for each market that goes with them: nothing is compared with it any
+    more, or nothing converts its currency.
 
-    Raises CannotStartError where no two markets are left to compare.
+    Raises CannotStartError if no two markets are left to compare.
     """
     answered = tuple(market for market in session.markets if market.exchange not in silent)
     rows = compared_markets(answered, session.settlement_currency, codes_of(session))

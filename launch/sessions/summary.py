@@ -18,7 +18,7 @@ Balances = Mapping[str, Mapping[str, Decimal]]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Milliseconds, one per measured event: from the tick's arrival where nothing else is said."""
+    """Milliseconds, one per measured event: from the tick's arrival if nothing else is said."""
 
     opportunity: Sequence[float] = ()
     reserved: Sequence[float] = ()
@@ -55,7 +55,7 @@ class Activity:
 
 
 def summary_of(activity: Activity) -> dict[str, object]:
-    """The document of `--json`: money as decimal strings, null for a latency that was not measured."""
+    """Return the document of `--json`: money as decimal strings, null for a latency that was not measured."""
     removed = activity.removed
     differences = balance_differences(
         activity.before, activity.after, activity.fills, activity.markets, removed.changes
@@ -126,7 +126,7 @@ def balance_differences(
 
 
 def percentiles(milliseconds: Sequence[float]) -> dict[str, float] | None:
-    """p50, p95, p99 by nearest rank; None where nothing was measured."""
+    """p50, p95, p99 by nearest rank; None if nothing was measured."""
     if not milliseconds:
         return None
     ordered = sorted(milliseconds)
@@ -156,7 +156,7 @@ def latencies_of(
 
 
 def profit_row(arbitrages: Iterable[Arbitrage], currency: str, removed: ProfitAndLoss | None = None) -> dict[str, str]:
-    """The sum of each part over all arbitrages that have a profit, and of what was `removed`."""
+    """Return the sum of each part over all arbitrages that have a profit, and of what was `removed`."""
     profit = profit_of(arbitrages, currency)
     profit = profit if removed is None else added(profit, removed)
     return {"currency": currency} | {part: text_of(amount) for part, amount in profit.parts.items()}

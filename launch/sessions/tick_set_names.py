@@ -17,7 +17,7 @@ SETS = "ticks"
 
 
 def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
-    """A tick set by name or folder, a recorded session by its id or folder, or files of one replay profile.
+    """Return a tick set by name or folder, a recorded session by its id or folder, or files of one replay profile.
 
     Of a session its own log where it has one, else its raw feeds. Raises ImportRejectedError, CannotStartError.
     """
@@ -44,7 +44,8 @@ def manifests(home: Path) -> tuple[tuple[str, int], ...]:
 
 
 def known_sets(home: Path) -> list[TickSetSummary]:
-    """The data folder's sets by name and recorded sessions by id, without those that are unreadable or incomplete."""
+    """Return the data folder's sets by name and recorded sessions by id, without those that are unreadable or
+    incomplete."""
     found = []
     for name, folder in _by_name(home).items():
         if name.startswith("."):
@@ -71,7 +72,7 @@ def known_sets(home: Path) -> list[TickSetSummary]:
 
 
 def _by_name(home: Path) -> dict[str, Path]:
-    """The folder that `named_set` opens for each name."""
+    """Return the folder that `named_set` opens for each name."""
     imported = {path.parent.name: path.parent for path in (home / SETS).glob(f"*/{MANIFEST}")}
     return dict(sorted((dict(recorded_logs(home)) | imported).items()))
 

@@ -42,7 +42,7 @@ class TradingSource:
         market_time: Callable[[int], int] = int,
         mark_seconds: float = MARK_SECONDS,
     ) -> None:
-        """Goes on at `place`. Raises StoreError where the database's address is none."""
+        """Goes on at `place`. Raises StoreError if the database's address is none."""
         self._mark_seconds, self._told_at = mark_seconds, steady_now()
         self._session, self._partition, self._market_time = session, partition, market_time
         self._streams = {stream.name: stream for stream in streams if stream.topic == STORE}
@@ -56,7 +56,7 @@ class TradingSource:
         return self._changes.is_behind
 
     async def open(self) -> None:
-        """Raises StoreError; it is closed then."""
+        """Raise StoreError; it is closed then."""
         await self._changes.open()
 
     async def next(self) -> list[SourceRow]:
@@ -89,7 +89,7 @@ class TradingSource:
         return self._mark_seconds - (steady_now() - self._told_at) / MICROSECONDS
 
     def _mark(self) -> list[SourceRow]:
-        """A row that says alone how far the source has come."""
+        """Return a row that says alone how far the source has come."""
         self._told_at, token = steady_now(), self._changes.token
         if token is None:
             return []

@@ -36,7 +36,7 @@ CANCELLED_BY_SWITCH = "; the dead man's switch that protects our own orders canc
 
 
 async def check_accounts_alone(session: Session, environment: Mapping[str, str], echo: Callable[[str], None]) -> None:
-    """List what rests on the accounts. Raises CannotStartError where another session of this program trades on one, or
+    """List what rests on the accounts. Raises CannotStartError if another session of this program trades on one, or
     an account cannot be asked."""
     pause = SystemClock().sleep
     async with await open_store(session) as store:
@@ -53,8 +53,8 @@ async def check_accounts_alone(session: Session, environment: Mapping[str, str],
 
 
 async def asked_for_a_while(ask: Callable[[], Awaitable[Answer]], sleep: Callable[[float], Awaitable[None]]) -> Answer:
-    """The answer; asked for again, about a minute long, while the exchange cannot give one, as for a nonce that another
-    process has overtaken. Raises CannotStartError."""
+    """Return the answer; asked for again, about a minute long, while the exchange cannot give one, as for a nonce that
+    another process has overtaken. Raises CannotStartError."""
     for delay in islice(backoff(FIRST_SECONDS), MOST_TRIES - 1):
         try:
             return await ask()
@@ -70,7 +70,7 @@ async def asked_for_a_while(ask: Callable[[], Awaitable[Answer]], sleep: Callabl
 
 
 async def check_orders_ours(store: TradeStore, exchange: str, client_order_ids: frozenset[str] | set[str]) -> None:
-    """Raises CannotStartError where one of these orders of a session of this program is in no leg of our books."""
+    """Raise CannotStartError if one of these orders of a session of this program is in no leg of our books."""
     if not client_order_ids:
         return
     since = await store.server_now() - LOOK_BACK - BOOKED_BEFORE
@@ -85,7 +85,7 @@ async def check_orders_ours(store: TradeStore, exchange: str, client_order_ids: 
 
 
 def resting_line(order: OpenOrder, note: str = "") -> str:
-    """An order that is not ours, since ours never rest."""
+    """Return an order that is not ours, since ours never rest."""
     price = "at the market" if order.price is None else f"at {text_of(order.price)}"
     placed = f"{datetime.fromtimestamp(order.placed_at // MICROSECONDS, UTC):%Y-%m-%d %H:%M:%S} UTC"
     what = f"{order.side} {text_of(order.amount)} {order.symbol} {price}"

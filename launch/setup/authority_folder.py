@@ -68,10 +68,10 @@ class IssuedFile:
 
 
 def issue_files(files: AuthorityFiles, hosts: Sequence[str], now: datetime) -> Iterator[IssuedFile]:
-    """The authority's file, then each server's, of `hosts` and of those that have one; without any, `localhost`.
+    """Return the authority's file, then each server's, of `hosts` and of those that have one; without any, `localhost`.
 
     An authority that is there is used and never replaced. A server's certificate is made again where it ends within 30
-    days; one that cannot be used, or is of another authority, only where its host is among `hosts`. Raises
+    days; one that cannot be used, or is of another authority, only if its host is among `hosts`. Raises
     CannotStartError in one sentence.
     """
     wrong = next((host for host in hosts if not is_host(host)), None)
@@ -92,7 +92,7 @@ def issue_files(files: AuthorityFiles, hosts: Sequence[str], now: datetime) -> I
 
 
 def ends_at(path: Path) -> datetime | None:
-    """When the last of a file's certificates ends; None where it has none. Raises OSError."""
+    """When the last of a file's certificates ends; None if it has none. Raises OSError."""
     try:
         return max(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(path.read_bytes()))
     except ValueError:
@@ -134,7 +134,7 @@ def _authority(files: AuthorityFiles, now: datetime) -> tuple[IssuedCertificate,
 
 
 def _check_signs(files: AuthorityFiles, certificate: x509.Certificate, now: datetime) -> None:
-    """Raises CannotStartError where it must not sign: by a wrong clock it would replace what is valid."""
+    """Raise CannotStartError if it must not sign: by a wrong clock it would replace what is valid."""
     if files.ca_key.stat().st_mode & 0o077:
         raise CannotStartError(
             f"{files.ca_key} can be read by others; `chmod 600` it, or, where somebody may have read it, name another "
@@ -173,7 +173,7 @@ def _server(path: Path, authority: IssuedCertificate, host: str, now: datetime, 
 
 
 def _read(certificate: Path, key: Path) -> IssuedCertificate | None:
-    """None where the files are damaged, or do not belong together. Raises OSError."""
+    """None if the files are damaged, or do not belong together. Raises OSError."""
     try:
         read = x509.load_pem_x509_certificate(certificate.read_bytes())
         own = load_pem_private_key(key.read_bytes(), None)

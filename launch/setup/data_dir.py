@@ -85,7 +85,7 @@ def process_lock(home: Path, name: str) -> Iterator[None]:
 
 
 def _owner_after_locking(lock: TextIO) -> str | None:
-    """The process id of the lock's holder; None if it is ours now. The kernel frees it even after kill -9."""
+    """Return the process id of the lock's holder; None if it is ours now. The kernel frees it even after kill -9."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -98,7 +98,7 @@ def _owner_after_locking(lock: TextIO) -> str | None:
 
 
 def read_session(home: Path) -> Session:
-    """The session described in this data folder. Raises CannotStartError if there is none."""
+    """Return the session described in this data folder. Raises CannotStartError if there is none."""
     try:
         session = Session.from_json((home / RUN_FILE).read_bytes())
         # a description that is carried to other machines has no absolute path of it
@@ -123,7 +123,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def check_writable(path: Path, option: str = "--json") -> None:
-    """Raises CannotStartError if the result cannot be written to `path`, which `option` named."""
+    """Raise CannotStartError if the result cannot be written to `path`, which `option` named."""
     if path.is_dir() or not path.name:
         raise CannotStartError(f"{path}: is a folder; name a file for {option}.")
     folder = path.absolute().parent
@@ -144,5 +144,5 @@ def ready_file(home: Path, name: str) -> Path:
 
 
 def bot_name(exchange: str, number: int) -> str:
-    """The process name of a bot; the first bot of an exchange has no number."""
+    """Return the process name of a bot; the first bot of an exchange has no number."""
     return f"bot-{exchange}" if number == 1 else f"bot-{exchange}-{number}"

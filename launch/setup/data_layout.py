@@ -20,12 +20,13 @@ SESSION_DATA = ("mongodb", "mongodb.key", "kafka", "checkpoints", "exchanges", "
 
 
 def database_name(mode: Mode, layout: int = LAYOUT) -> str:
-    """The database of a session's mode; another layout has another, so that nobody misreads it on a shared server."""
+    """Return the database of a session's mode; another layout has another, so that nobody misreads it on a shared
+    server."""
     return f"arbitrage_{mode}_{layout}"
 
 
 def stored_layout(home: Path) -> int | None:
-    """That of the session data in `home`; None where there are none, or nobody wrote down which."""
+    """Return that of the session data in `home`; None if there are none, or nobody wrote down which."""
     marker = home / LAYOUT_FILE
     if not _session_data(home) or not marker.is_file():
         return None
@@ -39,9 +40,9 @@ def mark_layout(home: Path) -> None:
 
 
 def set_aside_other_layout(home: Path) -> str | None:
-    """Move session data of another layout into a folder of its own, and say where; None where there is none.
+    """Move session data of another layout into a folder of its own, and say where; None if there is none.
 
-    The caller holds the lock of the data folder. Raises CannotStartError where it cannot be moved.
+    The caller holds the lock of the data folder. Raises CannotStartError if it cannot be moved.
     """
     left = _session_data(home)
     try:

@@ -45,14 +45,15 @@ def make_environment(folder: Path, echo: Echo) -> None:
 
 
 def pinned_packages(lock: str) -> list[str]:
-    """The requirements of a lock file, without their checksums: `name==version`, with a marker where there is one."""
+    """Return the requirements of a lock file, without their checksums: `name==version`, with a marker if there is
+    one."""
     lines = lock.replace("\\\n", " ").splitlines()
     whole = (line.partition(" --hash=")[0].strip() for line in lines)
     return [one for one in whole if one and not one.startswith("#")]
 
 
 def _fingerprint(folder: Path) -> str:
-    """Changes with the pins, the project's metadata, the interpreter and the place (scripts hold absolute paths)."""
+    """Change with the pins, the project's metadata, the interpreter and the place (scripts hold absolute paths)."""
     digest = hashlib.sha256()
     for content in (PINS.read_bytes(), (PROJECT / "pyproject.toml").read_bytes()):
         digest.update(content)

@@ -29,19 +29,19 @@ BORROWED_FROM_PYSPARK = ("slf4j-api-*.jar", "log4j-slf4j2-impl-*.jar", "scala-li
 
 
 def spark_connector_jars(home: Path) -> list[Path]:
-    """Spark's Kafka connector, for `spark.jars`. Raises CannotStartError where set-up has not run."""
+    """Spark's Kafka connector, for `spark.jars`. Raises CannotStartError if set-up has not run."""
     return _present(home, SPARK_CONNECTOR)
 
 
 def broker_classpath(home: Path) -> str:
-    """Class path of the embedded broker. Raises CannotStartError where set-up has not run."""
+    """Class path of the embedded broker. Raises CannotStartError if set-up has not run."""
     folder = pyspark_jars_folder()
     borrowed = [path for pattern in BORROWED_FROM_PYSPARK for path in sorted(folder.glob(pattern))]
     return os.pathsep.join(str(path) for path in [*borrowed, *_present(home, KAFKA_BROKER)])
 
 
 def mirror_classpath(home: Path) -> str:
-    """Class path of MirrorMaker. Raises CannotStartError where set-up has not run, or has not for regions."""
+    """Class path of MirrorMaker. Raises CannotStartError if set-up has not run, or has not for regions."""
     broker = broker_classpath(home)
     try:
         own = _present(home, MIRROR_MAKER)
@@ -51,7 +51,8 @@ def mirror_classpath(home: Path) -> str:
 
 
 def pyspark_jars_folder() -> Path:
-    """The jars of the installed pyspark, found without importing it. Raises CannotStartError where there are none."""
+    """Return the jars of the installed pyspark, found without importing it. Raises CannotStartError if there are
+    none."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise CannotStartError("pyspark is not installed; run `make setup`.")
@@ -66,7 +67,7 @@ def jar_faults(home: Path, jar_sets: tuple[JarSet, ...] = JAR_SETS) -> dict[JarP
 def resolve_jars(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS) -> None:
     """Bring the pinned jars of these sets into the data folder; what is there and right stays as it is.
 
-    Raises CannotStartError where a jar cannot be fetched, or what was fetched is not what was pinned.
+    Raises CannotStartError if a jar cannot be fetched, or what was fetched is not what was pinned.
     """
     if jar_faults(home, jar_sets):
         with _one_at_a_time(home / "jars"):
@@ -77,7 +78,7 @@ def resolve_jars(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet
 def install_jars(fetched: Path, folder: Path, jars: JarSet) -> None:
     """Move checked jars from one folder to another, each in one step, so that a half-written one never stands there.
 
-    Raises CannotStartError where one is not what was pinned; nothing has been moved then.
+    Raises CannotStartError if one is not what was pinned; nothing has been moved then.
     """
     differing = [pin.coordinate for pin in _faults(fetched, jars)]
     if differing:
@@ -143,7 +144,7 @@ def _fetch_incomplete(home: Path, echo: Callable[[str], None], jar_sets: tuple[J
 
 @contextmanager
 def _ivy_machine(java: str) -> Iterator[JavaGateway]:
-    """A short-lived JVM that has Spark's classes and no Spark session."""
+    """Return a short-lived JVM that has Spark's classes and no Spark session."""
     port, token, process = launch_gateway(
         classpath=str(pyspark_jars_folder() / "*"),
         javaopts=["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],

@@ -71,7 +71,7 @@ class OwnLogins:
 def own_logins(home: Path, *, has_regions: bool = False) -> OwnLogins:
     """Those of this data folder; made where they are missing, with `has_regions` MirrorMakers' as well.
 
-    Raises CannotStartError where they cannot be kept.
+    Raises CannotStartError if they cannot be kept.
     """
     path = home / FOLDER / OWN
     try:
@@ -95,7 +95,7 @@ def supervisors_session(
     """With the supervisor's own logins; what each part needs is put into a file for it, which its process reads.
     `store`: those to a MongoDB that other data folders share.
 
-    Raises CannotStartError where a login to a configured service is named by half or would be sent without TLS, or
+    Raises CannotStartError if a login to a configured service is named by half or would be sent without TLS, or
     real trading has none for it.
     """
     own = own_logins(session.home, has_regions=bool(session.regions))
@@ -144,9 +144,9 @@ def delete_logins(home: Path) -> None:
 
 
 def with_logins(session: Session, role: str) -> Session:
-    """As a process of that role uses it; services without a login where none was kept for it.
+    """As a process of that role uses it; services without a login if none was kept for it.
 
-    Raises CannotStartError where the file is damaged.
+    Raises CannotStartError if the file is damaged.
     """
     path = session.home / FOLDER / f"{role}.json"
     try:
@@ -158,7 +158,7 @@ def with_logins(session: Session, role: str) -> Session:
 
 
 def running_session(role: str) -> Session:
-    """As a process of that role uses it. Raises CannotStartError where no session runs."""
+    """As a process of that role uses it. Raises CannotStartError if no session runs."""
     return with_logins(read_session(home_folder()), role)
 
 

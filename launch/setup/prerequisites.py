@@ -19,13 +19,13 @@ def python_fault(version: tuple[int, ...]) -> str | None:
 
 
 def java_version(output: str) -> int | None:
-    """The feature release in what `java -version` prints (17, 21; 8 for "1.8.0_292"); None where it says none."""
+    """Return the feature release in what `java -version` prints (17, 21; 8 for "1.8.0_292"); None if it says none."""
     match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match.group(1)) if match else None
 
 
 def java_fault(output: str | None) -> str | None:
-    """One sentence where Java is missing (`output` None) or too old, else None."""
+    """One sentence if Java is missing (`output` None) or too old, else None."""
     remedy = "install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME to one."
     if output is None:
         return f"Java {NEEDED_JAVA} or newer is needed and none was found; {remedy}"
@@ -38,13 +38,13 @@ def java_fault(output: str | None) -> str | None:
 
 
 def java_command() -> str:
-    """The java that Spark would take too: of JAVA_HOME, else of the PATH."""
+    """Return the java that Spark would take too: of JAVA_HOME, else of the PATH."""
     java_home = os.environ.get("JAVA_HOME")
     return os.path.join(java_home, "bin", "java") if java_home else "java"
 
 
 def java_output() -> str | None:
-    """What `java -version` prints, on either stream; None where it cannot be run."""
+    """Return what `java -version` prints, on either stream; None if it cannot be run."""
     try:
         answer = subprocess.run(
             [java_command(), "-version"], capture_output=True, text=True, check=False, timeout=JAVA_ANSWER_SECONDS
@@ -55,7 +55,7 @@ def java_output() -> str | None:
 
 
 def checked_java() -> str:
-    """The java to run. Raises CannotStartError where it is missing or too old."""
+    """Return the java to run. Raises CannotStartError if it is missing or too old."""
     fault = java_fault(java_output())
     if fault is not None:
         raise CannotStartError(fault)

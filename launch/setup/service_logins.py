@@ -43,8 +43,8 @@ class TlsServer:
     ca: str | None
 
     def certificate_until(self, seconds: float) -> datetime:
-        """When the certificate ends that it shows. Raises ssl.SSLCertVerificationError where it cannot be trusted,
-        OSError where nobody answers."""
+        """When the certificate ends that it shows. Raises ssl.SSLCertVerificationError if it cannot be trusted,
+        OSError if nobody answers."""
         context = create_default_context(cafile=self.ca)
         with (
             create_connection((self.host, self.port), seconds) as connection,
@@ -55,9 +55,9 @@ class TlsServer:
 
 
 def configured_kafka_login(config: Configuration, environment: Mapping[str, str]) -> Login | None:
-    """With the mechanism and the protocol named in the environment, over TLS where none is.
+    """With the mechanism and the protocol named in the environment, over TLS if none is.
 
-    Raises CannotStartError where it is named by half, or would be sent over a network without TLS.
+    Raises CannotStartError if it is named by half, or would be sent over a network without TLS.
     """
     if config.kafka is None:
         return None
@@ -83,7 +83,7 @@ def configured_kafka_login(config: Configuration, environment: Mapping[str, str]
 def configured_mongodb(config: Configuration, environment: Mapping[str, str]) -> tuple[str, Login | None]:
     """Its address with the options of TLS and without a login, and the login.
 
-    Raises CannotStartError where the login is named by half, or would be sent over a network without TLS, or where the
+    Raises CannotStartError if the login is named by half, or would be sent over a network without TLS, or where the
     address contradicts `mongodb_ca` or is none.
     """
     address, in_address = without_login(config.mongodb or "")
@@ -98,7 +98,7 @@ def configured_mongodb(config: Configuration, environment: Mapping[str, str]) ->
 
 
 def without_login(uri: str) -> tuple[str, Login | None]:
-    """An address of MongoDB, and the name and password that stood in it."""
+    """Return an address of MongoDB, and the name and password that stood in it."""
     scheme, mark, rest = uri.partition("://")
     place = _place_in(uri)
     named, at, hosts = place.rpartition("@")
@@ -133,7 +133,7 @@ def strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
 
 
 def tls_servers(config: Configuration, environment: Mapping[str, str]) -> Iterator[TlsServer]:
-    """The servers of configured services that have certificates, as far as the addresses name them.
+    """Return the servers of configured services that have certificates, as far as the addresses name them.
 
     Raises CannotStartError as `configured_kafka_login` and `configured_mongodb`.
     """
@@ -195,7 +195,7 @@ def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
 
 
 def _accepts_anybody(uri: str) -> str | None:
-    """The option of an address of MongoDB by which any certificate is accepted."""
+    """Return the option of an address of MongoDB by which any certificate is accepted."""
     options = _options(uri)
     return next((name for name in _ACCEPTS_ANYBODY if options.get(name, "false").lower() != "false"), None)
 
@@ -206,7 +206,7 @@ def _is_local(host: str) -> bool:
 
 
 def _place_in(address: str) -> str:
-    """The part with the login and the hosts, as the driver takes it: up to the first / or ?."""
+    """Return the part with the login and the hosts, as the driver takes it: up to the first / or ?."""
     rest = address.partition("://")[2] if "://" in address else address
     return rest.partition("?")[0].partition("/")[0]
 
@@ -217,8 +217,8 @@ def _places_in(address: str) -> list[str]:
 
 
 def with_authority(uri: str, ca: str) -> str:
-    """An address of MongoDB that is reached with TLS and knows its server by that file. Raises CannotStartError where
-    the address contradicts it."""
+    """Return an address of MongoDB that is reached with TLS and knows its server by that file. Raises CannotStartError
+    where the address contradicts it."""
     options = _options(uri)
     if "tlscafile" in options:
         raise CannotStartError("mongodb_ca is set, and the address of mongodb has a tlsCAFile; remove one of them.")

@@ -13,7 +13,7 @@ _FILES = "files"
 
 
 def finish_restore(home: Path) -> None:
-    """Move what is left to move; nothing where no restore was cut short. The caller holds the lock. Raises OSError."""
+    """Move what is left to move; nothing if no restore was cut short. The caller holds the lock. Raises OSError."""
     scratch = home / RESTORING
     if not (scratch / CHECKED).exists():
         return

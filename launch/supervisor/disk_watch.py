@@ -1,4 +1,4 @@
-"""Watches the room on the data folder's disk while a session runs, so that mongod, which aborts where there is none,
+"""Watches the room on the data folder's disk while a session runs, so that mongod, which aborts if there is none,
 never meets it."""
 
 import logging
@@ -39,7 +39,7 @@ class DiskWatch:
             await SystemClock().sleep(LOOK_SECONDS)
 
     async def look(self) -> DiskLevel:
-        """Raises OSError where the disk cannot be asked, StoreError where MongoDB does not take the change."""
+        """Raise OSError if the disk cannot be asked, StoreError if MongoDB does not take the change."""
         free = free_bytes(self._session.home)
         level = self._session.disk.level(free)
         if level != self._level:
@@ -71,7 +71,7 @@ def reduced(current: Settings) -> Settings:
 
 
 def check_room(session: Session) -> None:
-    """Raises CannotStartError where a session would be reduced at once."""
+    """Raise CannotStartError if a session would be reduced at once."""
     free = free_bytes(session.home)
     if session.disk.level(free) in ("reduce_only", "stop"):
         raise CannotStartError(

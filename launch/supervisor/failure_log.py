@@ -23,7 +23,7 @@ def last_log_lines(logs: Path, names: Iterable[str], since: int) -> str:
 
 
 def busy_machine(load: float, cores: int) -> tuple[str, ...]:
-    """A clause with the load if the machine is busy, else empty. `load`: the mean of the last minute."""
+    """Return a clause with the load if the machine is busy, else empty. `load`: the mean of the last minute."""
     if load <= BUSY_LOAD * cores:
         return ()
     return (f"the machine is busy (load {load:.0f} on {cores} cores)",)
@@ -43,7 +43,7 @@ def _last_line(log: Path, name: str, since: int) -> str:
 
 
 def _event_of(line: str) -> str:
-    """The event of a log line. Our own lines are JSON; those of a JVM are not."""
+    """Return the event of a log line. Our own lines are JSON; those of a JVM are not."""
     try:
         event = json.loads(line)
     except ValueError:

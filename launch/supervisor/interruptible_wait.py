@@ -22,7 +22,7 @@ def stop_event() -> asyncio.Event:
 
 
 async def unless_stopped(work: Coroutine[object, object, Result], stopped: asyncio.Event) -> Result:
-    """The result of `work`. Raises StoppedError if the user stopped us first."""
+    """Return the result of `work`. Raises StoppedError if the user stopped us first."""
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stopped.wait())
     try:

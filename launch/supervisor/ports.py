@@ -8,12 +8,12 @@ LAST_PORT = 65_535
 
 
 def claim_web_port(host: str, port: int) -> None:
-    """Raises CannotStartError where the dashboard's port cannot be listened on."""
+    """Raise CannotStartError if the dashboard's port cannot be listened on."""
     _bound(host, port).close()
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Raises CannotStartError where the dashboard's port cannot be listened on."""
+    """Raise CannotStartError if the dashboard's port cannot be listened on."""
     listener = _bound(host, port)
     listener.listen()
     return listener

@@ -59,8 +59,8 @@ def has_autogroups(setting: Path = ENABLED) -> bool:
 
 
 def write_autogroup(pid: int, niceness: int) -> None:
-    """Raises BlockingIOError where the kernel asks to wait a moment, ProcessLookupError or FileNotFoundError where the
-    process is gone, other OSErrors where it is not permitted."""
+    """Raise BlockingIOError if the kernel asks to wait a moment, ProcessLookupError or FileNotFoundError where the
+    process is gone, other OSErrors if it is not permitted."""
     # one write without a buffer, which would keep the text and write it again after an error
     with Path(f"/proc/{pid}/autogroup").open("wb", buffering=0) as file:
         file.write(str(niceness).encode())
@@ -98,7 +98,7 @@ class AutogroupNice:
         self._is_logged = False
 
     async def follow(self, name: str, pid: int) -> None:
-        """The part runs on where it fails: it only has the same share as every other one then."""
+        """The part runs on if it fails: it only has the same share as every other one then."""
         if not self._is_needed():
             return
         why = f"the kernel asked to wait {ATTEMPTS} times"

@@ -75,7 +75,7 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
 
 
 def _exit_code(home: Path, name: str, work: Callable[[], int]) -> int:
-    """Raises LaunchError for what the user can put right."""
+    """Raise LaunchError for what the user can put right."""
     try:
         with process_lock(home, name), followed_clock(home):
             _forget_last_run(home, name)

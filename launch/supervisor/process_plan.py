@@ -54,7 +54,7 @@ async def service_processes(
 
 
 def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
-    """The embedded broker; ready once its topics and users exist."""
+    """Return the embedded broker; ready once its topics and users exist."""
     own = own_logins(session.home, has_regions=bool(session.regions))
     (controller_port, loopback_port) = free_ports(2)
     host, _, port = session.kafka.rpartition(":")
@@ -80,7 +80,7 @@ def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
 
 
 def mongodb_process(session: Session, settings: Settings, mongod: EmbeddedMongod) -> ProcessSpec:
-    """The embedded mongod; ready once it has or follows a primary, and there are indexes and settings."""
+    """Return the embedded mongod; ready once it has or follows a primary, and there are indexes and settings."""
     try:
         mongod.prepare()
         command = mongod.command()
@@ -152,7 +152,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
 
 
 def exchanges_process(home: Path, host: str = LOOPBACK) -> ProcessSpec:
-    """The simulated exchanges of the session in this data folder, listening at `host`."""
+    """Return the simulated exchanges of the session in this data folder, listening at `host`."""
     words = ("exchanges", "--session", "--bind", host)
     return ProcessSpec("exchanges", (sys.executable, *MAIN, *words), environment={"ARBITRAGE_HOME": str(home)})
 

@@ -70,12 +70,12 @@ class ProcessStates:
         self._change(name, "failed" if entry.failed_starts >= MAX_STARTS else "restarting")
 
     def is_wanted(self, name: str) -> bool:
-        """False also until the orders were read."""
+        """Return False also until the orders were read."""
         order = self._entries[name].order
         return order is not None and order.wanted == "running"
 
     def stop_order(self, name: str) -> ProcessOrder | None:
-        """The order to stop it; None if there is none, or until the orders were read."""
+        """Return the order to stop it; None if there is none, or until the orders were read."""
         order = self._entries[name].order
         return order if order is not None and order.wanted == "stopped" else None
 
@@ -92,11 +92,11 @@ class ProcessStates:
         return frozenset(exchange for _, exchange in bots if exchange is not None and exchange not in served)
 
     def versions(self) -> dict[str, int]:
-        """The version of each process; a higher one than before means a change."""
+        """Return the version of each process; a higher one than before means a change."""
         return {name: entry.version for name, entry in self._entries.items()}
 
     def reports(self, names: Iterable[str]) -> list[ProcessReport]:
-        """The current states of `names`."""
+        """Return the current states of `names`."""
         now = steady_now()
         return [
             ProcessReport(

@@ -66,8 +66,8 @@ class StartTimeouts:
         self._before = dict(self.restarts)
 
     def check(self, missing: Mapping[str, int | None], now: int, may_idle: Collection[str] = ()) -> str | None:
-        """The reason why the start has failed, or None. `missing`: name → process group, None if none runs; `now` by
-        the monotonic clock; `may_idle`: processes that wait for an exchange."""
+        """Return the reason why the start has failed, or None. `missing`: name → process group, None if none runs;
+        `now` by the monotonic clock; `may_idle`: processes that wait for an exchange."""
         self._skip_gap(now)
         for name in set(self._activity) - set(missing):
             del self._activity[name]

@@ -106,7 +106,7 @@ class Supervisor:
         return self.states.idle_exchanges()
 
     def group_of(self, name: str) -> int | None:
-        """The process group of a process, which equals its process id; None while it is down."""
+        """Return the process group of a process, which equals its process id; None while it is down."""
         child = self._children.get(name)
         return None if child is None or child.poll() is not None else child.pid
 
@@ -153,7 +153,7 @@ class Supervisor:
         return [part.name for part in self._parts if not self._is_settled(part.name)]
 
     def _startable(self, missing: list[str]) -> list[str]:
-        """The missing processes that do not wait for other missing ones."""
+        """Return the missing processes that do not wait for other missing ones."""
         waiting = {part.name for part in self._parts if not all(map(self._is_ready, part.after + part.awaits))}
         return [name for name in missing if name not in waiting]
 
@@ -183,7 +183,7 @@ class Supervisor:
         (self._home / PROCESSES_FILE).unlink(missing_ok=True)
 
     def _services(self) -> frozenset[str]:
-        """What others depend on: also in a region where nothing but MongoDB runs."""
+        """Return what others depend on: also in a region if nothing but MongoDB runs."""
         return frozenset({"mongodb"}).union(*(part.after + part.awaits for part in self._parts))
 
     async def _supervise(self, part: ProcessSpec) -> None:
@@ -319,7 +319,7 @@ class Supervisor:
 
 
 def started_without(missing: Iterable[str], why: str) -> str:
-    """The message of a session that starts although an exchange does not answer."""
+    """Return the message of a session that starts although an exchange does not answer."""
     return f"starting without {', '.join(missing)}; they wait for their exchange and join once it answers: {why}"
 
 

@@ -19,7 +19,7 @@ log = logging.getLogger("launch")
 
 
 async def run_retention(session: Session, echo: Callable[[str], None]) -> None:
-    """Until cancelled; at once where nothing is to be removed. A session that is recorded keeps all, since it is
+    """Until cancelled; at once if nothing is to be removed. A session that is recorded keeps all, since it is
     verified against its recording."""
     if session.keep_trades_days == 0 or session.recordings_mb is not None:
         return

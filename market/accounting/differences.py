@@ -197,7 +197,7 @@ def settled_difference(known: StoredDifference, settlement: Settlement, unexplai
 
 
 def taken_back(found: StoredDifference, row: BalanceRow, known: StoredDifference | None) -> StoredDifference:
-    """The entry of what is unexplained in `row`, with what the same entry has booked before."""
+    """Return the entry of what is unexplained in `row`, with what the same entry has booked before."""
     booked = row.unexplained + (ZERO if known is None else known.booked)
     return replace(found, settled="explained", settled_at=found.found_at, booked=booked)
 
@@ -223,5 +223,5 @@ def is_found_again(known: StoredDifference, found: StoredDifference) -> bool:
 
 
 def confirmed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:
-    """The differences to act on; `seen_before` has the ids of the previous round."""
+    """Return the differences to act on; `seen_before` has the ids of the previous round."""
     return [one for one in found if HANDLING[one.kind].confirmed == "at once" or one.difference_id in seen_before]

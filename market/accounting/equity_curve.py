@@ -61,7 +61,7 @@ class EquityMark:
 
 @dataclass(frozen=True, slots=True)
 class EquityDrawdown:
-    """A drawdown of the sum from its previous high; `start` None where that was the opening."""
+    """A drawdown of the sum from its previous high; `start` None if that was the opening."""
 
     depth: Decimal = ZERO
     start: int | None = None
@@ -240,7 +240,7 @@ class EquityCurve:
 
 
 def drawdown_of(points: Iterable[tuple[int, Decimal]]) -> EquityDrawdown:
-    """The maximum drawdown of `points` as (microseconds, sum so far), in order."""
+    """Return the maximum drawdown of `points` as (microseconds, sum so far), in order."""
     drawdowns = Drawdowns()
     for at, net in points:
         drawdowns.add(at, net)

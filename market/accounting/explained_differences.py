@@ -40,5 +40,5 @@ def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) ->
 
 
 def _is_of(known: StoredDifference, fill: Fill) -> bool:
-    """Some exchanges number the fills of each market apart, so that the id alone does not tell."""
+    """Return some exchanges number the fills of each market apart, so that the id alone does not tell."""
     return known.subject == fill.fill_id and f" {fill.symbol} at " in f"{known.ours} {known.theirs}"

@@ -97,7 +97,7 @@ def inventory_of(
 
 
 def holds_of(arbitrages: Iterable[Arbitrage]) -> list[Hold]:
-    """What open legs hold."""
+    """Return what open legs hold."""
     return [
         Hold(leg.exchange, held_currency(leg), leg.held, arbitrage.arbitrage_id, leg.role)
         for arbitrage in arbitrages

@@ -12,7 +12,7 @@ from market.prices.opportunities import Opportunity
 
 
 def most_notional(opportunity: Opportunity, settings: Settings) -> Decimal:
-    """What one trade may use while nothing else is open."""
+    """Return what one trade may use while nothing else is open."""
     exchanges = (opportunity.buy.exchange, opportunity.sell.exchange)
     limits = (settings.asset_limit(opportunity.base), *map(settings.exchange_limit, exchanges))
     return min(settings.max_notional, settings.max_total_notional, *limits)
@@ -24,7 +24,7 @@ def settings_bounds(opportunity: Opportunity, settings: Settings | None) -> Trad
 
 
 def bounds_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple[str, str], Decimal]) -> TradeBounds:
-    """The same, and what lies free on both exchanges: (exchange, currency) → how much, as far as it is known."""
+    """Return the same, and what lies free on both exchanges: (exchange, currency) → how much, as far as it is known."""
     return TradeBounds(
         notional=most_notional(opportunity, settings),
         quote=free.get((opportunity.buy.exchange, opportunity.buy.quote_currency)),

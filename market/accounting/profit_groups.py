@@ -63,13 +63,13 @@ def pair_name(buy_exchange: str, sell_exchange: str) -> str:
 
 
 def added(one: ProfitAndLoss, other: ProfitAndLoss) -> ProfitAndLoss:
-    """The sum of each part, of one currency."""
+    """Return the sum of each part, of one currency."""
     others = other.parts
     return profit_from(one.currency, {part: amount + others[part] for part, amount in one.parts.items()})
 
 
 def profit_of(arbitrages: Iterable[Arbitrage], currency: str) -> ProfitAndLoss:
-    """The sum over all arbitrages that have a profit, settled in `currency`."""
+    """Return the sum over all arbitrages that have a profit, settled in `currency`."""
     profits = [arbitrage.profit.parts for arbitrage in arbitrages if arbitrage.profit is not None]
     return profit_from(currency, {part: total(parts[part] for parts in profits) for part in PROFIT_PARTS})
 

@@ -66,7 +66,8 @@ def rebalancing_plan(
     earned: Decimal,
     tolerance: Decimal = TOLERANCE,
 ) -> RebalancingPlan:
-    """The most worth moved per cost first. Every transfer keeps to its exchange's minimum and to what is free there."""
+    """Return the most worth moved per cost first. Every transfer keeps to its exchange's minimum and to what is free
+    there."""
     proposed: list[tuple[Decimal, Transfer]] = []
     skipped: list[SkippedTransfer] = []
     for currency in dict.fromkeys(holding.currency for holding in holdings):
@@ -105,7 +106,8 @@ class _TransferRequest:
 
 
 def _transfer_requests(holdings: Iterable[Holding], tolerance: Decimal) -> list[_TransferRequest]:
-    """The largest surplus to the largest lack, and so on: at most one transfer fewer than there are exchanges."""
+    """Return the largest surplus to the largest lack, and so on: at most one transfer fewer than there are
+    exchanges."""
     by_exchange = {one.exchange: one for one in holdings}
     surplus = {name: one.drift for name, one in by_exchange.items() if one.drift > 0}
     lack = {name: -one.drift for name, one in by_exchange.items() if one.drift < 0}

@@ -55,7 +55,7 @@ class BookState:
     legs: tuple[BookedLeg, ...]
     """All that may have been sent in the time that `ExchangeState.fills` cover, and some time before."""
     rows: tuple[BalanceRow, ...] | None = None
-    """None where anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
+    """None if anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
     resumable: tuple[str, ...] = ()
     """Arbitrages stopped by a halt, while trading is running again."""
     unconfirmed: tuple[BookedLeg, ...] = ()
@@ -65,7 +65,7 @@ class BookState:
 
     @property
     def traded(self) -> frozenset[str] | None:
-        """Currencies that our orders and their fees move here; None where the markets are not known.
+        """Currencies that our orders and their fees move here; None if the markets are not known.
 
         Whatever else the account has, as rewards and tokens that nobody asked for, is no business of ours."""
         markets = [market for market in self.rules.markets.values() if market.exchange == self.exchange]
@@ -189,7 +189,7 @@ def _unconfirmed(ours: BookState) -> list[Difference]:
 
 
 def _is_anothers(exchange_order_id: str, leg: Leg, ours: BookState) -> bool:
-    """Whether an order that was found for `leg` is, or may be, another leg's, where no client id tells."""
+    """Whether an order that was found for `leg` is, or may be, another leg's, if no client id tells."""
     if ours.has_client_ids:
         return False
     others = [one.leg for one in ours.legs if one.leg.client_order_id != leg.client_order_id]
@@ -291,8 +291,8 @@ def _changed_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
 
 
 def balance_marks(ours: BookState, theirs: ExchangeState) -> list[RowCorrection]:
-    """What each row has to say of what is unexplained in it, one for each row that says something else: from the first
-    comparison on, orders are sized by the smaller of both."""
+    """Return what each row has to say of what is unexplained in it, one for each row that says something else: from the
+    first comparison on, orders are sized by the smaller of both."""
     marks = []
     for row, there in compared_balances(ours, theirs):
         marked = _marked(row, there, ours)
@@ -302,7 +302,7 @@ def balance_marks(ours: BookState, theirs: ExchangeState) -> list[RowCorrection]
 
 
 def _marked(row: BalanceRow, there: Decimal, ours: BookState) -> BalanceRow:
-    """The row with what is unexplained in it; where nothing is, no late fill is in it twice."""
+    """Return the row with what is unexplained in it; if nothing is, no late fill is in it twice."""
     if _is_explained(row, there, ours):
         return replace(row, unexplained=ZERO, doubted=ZERO)
     return replace(row, unexplained=there - row.free - row.held)
@@ -335,7 +335,8 @@ def _is_explained(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
 
 
 def _rounding(row: BalanceRow, there: Decimal, ours: BookState) -> Decimal:
-    """What rounding may come to since the last comparison: by fills, which `ours.legs` have from some time before."""
+    """Return what rounding may come to since the last comparison: by fills, which `ours.legs` have from some time
+    before."""
     share = max(row.free + row.held, there) * ROUNDING_SHARE
     return max(share, rounding_of(row.currency, _fills(ours)))
 

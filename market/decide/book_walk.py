@@ -34,7 +34,8 @@ class WalkTerms:
     min_bps: Decimal | None = None
 
     def net_bps(self, ask: Decimal, bid: Decimal) -> Fraction:
-        """What one unit bought at `ask` and sold at `bid` brings after fees and FX, in bps of what is paid for it."""
+        """Return what one unit bought at `ask` and sold at `bid` brings after fees and FX, in bps of what is paid for
+        it."""
         received, paid = self._sides
         spent = EXACT.multiply(ask, paid)
         gained = EXACT.subtract(EXACT.multiply(bid, received), EXACT.multiply(spent, EXACT.add(ONE, self.buy_fee)))
@@ -97,7 +98,7 @@ class WalkStep(NamedTuple):
 class Walk:
     """How far it goes. `amount` is base bought, `factor` of which is sold; money is in the settlement currency.
 
-    The last of `steps` is the one that `amount` ends in, maybe before its end; there is none where nothing pays.
+    The last of `steps` is the one that `amount` ends in, maybe before its end; there is none if nothing pays.
     """
 
     terms: WalkTerms
@@ -133,18 +134,19 @@ class Walk:
         return self.proceeds - self.cost
 
     def floored(self, step: Decimal) -> Decimal:
-        """The largest whole number of `step` that is not more than `amount`."""
+        """Return the largest whole number of `step` that is not more than `amount`."""
         return EXACT.multiply(decimal_of_whole(self.amount // Fraction(step)), step)
 
     def cut(self, amount: Decimal) -> "Walk":
-        """The same walk, ended at `amount`, where that is before its end."""
+        """Return the same walk, ended at `amount`, where that is before its end."""
         if amount >= self.amount:
             return self
         sold = EXACT.multiply(amount, self.terms.factor)
         return replace(self, steps=tuple(step for step in self.steps if step.start < sold), amount=Fraction(amount))
 
     def bid_reached(self, sold: Decimal) -> Level:
-        """The worst bid that an order of `sold` reaches, where the walk goes so far. Raises LookupError otherwise."""
+        """Return the worst bid that an order of `sold` reaches, where the walk goes so far. Raises LookupError
+        otherwise."""
         for step in self.steps:
             if step.end >= sold:
                 return step.bid
@@ -181,13 +183,14 @@ def walk_books(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, l
 
 
 def _end_at_limit(terms: WalkTerms, steps: list[WalkStep], last: WalkStep, max_amount: Fraction) -> Walk:
-    """A walk that a limit ends in its `last` step, or before it: reaching its ask may forbid what went before."""
+    """Return a walk that a limit ends in its `last` step, or before it: reaching its ask may forbid what went
+    before."""
     start = Fraction(last.start) / Fraction(terms.factor)
     return Walk(terms, (*steps, last), max_amount) if max_amount > start else Walk(terms, tuple(steps), start)
 
 
 def settlement_factors(rate: FxRate | None, side: Side) -> tuple[Decimal, Decimal]:
-    """What an amount of quote currency is multiplied with and divided by to be settlement currency.
+    """Return what an amount of quote currency is multiplied with and divided by to be settlement currency.
 
     At the side of the FX quote that is paid to buy, or got by selling.
     """

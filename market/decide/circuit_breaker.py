@@ -52,7 +52,7 @@ class Health:
 
 
 def with_failure(health: Health, failure: Failure, settings: Settings, now: int) -> Health:
-    """The health after one more failure at `now`; unchanged if the failure is known.
+    """Return the health after one more failure at `now`; unchanged if the failure is known.
 
     Failures keep counting after a pause until their window is over, so an exchange that still fails is paused again by
     its first failure. A failure during a pause extends it. A report that contradicts its order pauses at once, and so

@@ -40,7 +40,7 @@ class DecisionContext:
     risk: RiskState | None = None
     """None: not known."""
     now: int | None = None
-    """Market time, microseconds; None in the store's transaction, where nothing below is known."""
+    """Market time, microseconds; None in the store's transaction, if nothing below is known."""
     window: SpreadWindow | None = None
     """The newest 10 s window of the opportunity's pair."""
     history: tuple[SpreadWindow, ...] = ()
@@ -119,7 +119,7 @@ def currencies_of(opportunity: Opportunity) -> tuple[str, ...]:
 
 
 def notional_keys(opportunity: Opportunity) -> tuple[str, ...]:
-    """The sums that its notional counts in; each key once."""
+    """Return the sums that its notional counts in; each key once."""
     exchanges = dict.fromkeys((opportunity.buy.exchange, opportunity.sell.exchange))
     return ("total", f"base|{opportunity.base}", *(f"exchange|{name}" for name in exchanges))
 

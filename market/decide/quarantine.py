@@ -25,7 +25,7 @@ def is_absurd(opportunity: Opportunity, history: Iterable[SpreadWindow], setting
 
 
 def absurd_above_bps(history: Iterable[SpreadWindow], settings: Settings) -> float | None:
-    """The net spread above which an opportunity is quarantined; None: no limit.
+    """Return the net spread above which an opportunity is quarantined; None: no limit.
 
     The calmest window decides: the newest hold the jump itself, which would soon make it look normal.
     """

@@ -39,7 +39,7 @@ class Check:
 
 
 def first_rejection(context: DecisionContext) -> str | None:
-    """The reason of the first check that rejects, None where it may be traded."""
+    """Return the reason of the first check that rejects, None if it may be traded."""
     for check in CHECKS:  # a generator costs as much again as the checks, hundreds of times a second
         if check.rejects(context):
             return check.reason
@@ -47,12 +47,12 @@ def first_rejection(context: DecisionContext) -> str | None:
 
 
 def forbidden(opportunity: Opportunity, settings: Settings) -> str | None:
-    """The first reason that the settings alone give, of a leg that joins too; None where there is none."""
+    """Return the first reason that the settings alone give, of a leg that joins too; None if there is none."""
     return first_rejection(DecisionContext(opportunity, settings))
 
 
 def notional_left(context: DecisionContext) -> tuple[Decimal | None, str]:
-    """The notional that may still be traded and the limit that binds; None where the risk state is not known."""
+    """Return the notional that may still be traded and the limit that binds; None if the risk state is not known."""
     risk = context.risk
     if risk is None:
         return None, ""
@@ -61,7 +61,7 @@ def notional_left(context: DecisionContext) -> tuple[Decimal | None, str]:
 
 
 def limit_of(key: str, settings: Settings) -> tuple[Decimal, str]:
-    """The maximum notional of one of `notional_keys`, and the reason if it is reached."""
+    """Return the maximum notional of one of `notional_keys`, and the reason if it is reached."""
     if key == "total":
         return settings.max_total_notional, "total_limit"
     if key.startswith("base|"):
@@ -92,7 +92,7 @@ def _has_a_closed_market(context: DecisionContext) -> bool:
 
 
 def _is_below_threshold(context: DecisionContext) -> bool:
-    """A trade on one exchange alone has no spread to compare."""
+    """Return a trade on one exchange alone has no spread to compare."""
     buy, sell = _exchanges_of(context)
     return buy != sell and context.opportunity.net_bps < context.settings.min_net_bps
 
@@ -107,8 +107,8 @@ def _is_stale(context: DecisionContext) -> bool:
 
 
 def _is_ahead(context: DecisionContext) -> bool:
-    """A quote from the future has no age: the clock beside its exchange is ahead of this one, or this one is behind.
-    On its way here it only grows older, so the clocks differ by more than that."""
+    """Return a quote from the future has no age: the clock beside its exchange is ahead of this one, or this one is
+    behind. On its way here it only grows older, so the clocks differ by more than that."""
     opportunity = context.opportunity
     if context.now is None:
         return False
@@ -117,7 +117,7 @@ def _is_ahead(context: DecisionContext) -> bool:
 
 
 def _is_crossed(context: DecisionContext) -> bool:
-    """A feed lets no crossed book through; levels out of order are what is left to see of a broken one."""
+    """Return a feed lets no crossed book through; levels out of order are what is left to see of a broken one."""
     if context.now is None:
         return False
     return not (_is_in_order(context.opportunity.buy, 1) and _is_in_order(context.opportunity.sell, -1))
@@ -205,7 +205,7 @@ def _is_exposed(context: DecisionContext) -> bool:
 
 
 def _has_drifted(context: DecisionContext) -> bool:
-    """Buying takes more of its currency away, selling brings more of its own: rejected only where that is so
+    """Buying takes more of its currency away, selling brings more of its own: rejected only if that is so
     already."""
     opportunity = context.opportunity
     if context.now is None:

@@ -9,7 +9,7 @@ from market.money import BoundedDecimal, decimal_of
 
 
 def _summed_as_decimal(number: float) -> float:
-    """Raises ValueError where that would need more digits than any number of ours has."""
+    """Raise ValueError if that would need more digits than any number of ours has."""
     return float(decimal_of(number))
 
 
@@ -124,7 +124,7 @@ class Settings(BaseModel):
 
 def of_next_session(stored: Settings, first: Settings, *, is_asked: bool = False) -> Settings | None:
     """`stored`, with the exchanges of `first` that it has never heard of: enabled, at their fees. An asset on standby
-    that was taken off again needs no feeds any more. None where nothing of it changes `stored`.
+    that was taken off again needs no feeds any more. None if nothing of it changes `stored`.
 
     What people chose stays: an exchange that was switched off has a fee in `stored`, so it is not new. `is_asked`: the
     fees and market rules of `first` are what the exchanges just said, and replace those stored.

@@ -81,12 +81,13 @@ class Sizing:
 
 
 def net_bps(buy: SizingSide, sell: SizingSide, buy_price: Decimal, sell_price: Decimal) -> Fraction:
-    """What one unit bought and sold at these prices brings after both fees and FX, in bps of the buy side. Exact."""
+    """Return what one unit bought and sold at these prices brings after both fees and FX, in bps of the buy side.
+    Exact."""
     return _terms(buy, sell, None).net_bps(buy_price, sell_price)
 
 
 def common_step(one: Decimal, other: Decimal) -> Decimal:
-    """The least step that is a whole number of both."""
+    """Return the least step that is a whole number of both."""
     (first, first_parts), (second, second_parts) = one.as_integer_ratio(), other.as_integer_ratio()
     parts = lcm(first_parts, second_parts)
     whole = lcm(first * (parts // first_parts), second * (parts // second_parts))
@@ -96,8 +97,8 @@ def common_step(one: Decimal, other: Decimal) -> Decimal:
 def size(
     buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None = None
 ) -> Sizing | SizingRejection:
-    """The largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels shown,
-    within depth, free balances, `max_notional` and `notional_cap` (both in settlement currency).
+    """Return the largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels
+    shown, within depth, free balances, `max_notional` and `notional_cap` (both in settlement currency).
 
     No amount that these rules allow brings more, as long as `min_net_bps` is not negative, since each unit adds to it.
     At 0 it is the greatest profit of all lots but for one case: where the units that pay end inside a lot, that whole
@@ -123,7 +124,7 @@ def size(
 def _shortage(
     buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None, minimum: Decimal
 ) -> SizingRejection:
-    """What it is that leaves less than the minimum: depth and settings first, balances last."""
+    """Return what it is that leaves less than the minimum: depth and settings first, balances last."""
     terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
     rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
     bounds: dict[SizingRejection, Decimal | None] = {"too_small": None, "limit_reached": notional_cap}
@@ -176,7 +177,8 @@ def _unit_notional(buy: SizingSide, sell: SizingSide, buy_limit: Decimal) -> Dec
 
 
 def _minimum(buy: SizingSide, sell: SizingSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
-    """The same for every amount of this opportunity: notionals count at the lowest price that an order may carry."""
+    """Return the same for every amount of this opportunity: notionals count at the lowest price that an order may
+    carry."""
     slack = settings.max_slippage_bps
     buy_least = minimum_order(buy.market, buy.limit(buy.levels[0].price, slack))
     sell_least = minimum_order(sell.market, sell.limit(sell.levels[-1].price, slack))

@@ -152,16 +152,16 @@ _SYMBOL_CODES = {
     "coinbaseexchange": {"CELO": "CGLD"},
     "bitfinex": {"USDT": "UST", "LUNA": "LUNA2", "LUNC": "LUNA"},
 }
-"""What the codes of our symbols, which are ccxt's, are called by the exchange itself where that differs."""
+"""What the codes of our symbols, which are ccxt's, are called by the exchange itself if that differs."""
 
 
 def own_code(exchange: str, code: str) -> str:
-    """What the exchange itself calls a code of our symbols: LUNA for LUNC on Kraken."""
+    """Return what the exchange itself calls a code of our symbols: LUNA for LUNC on Kraken."""
     return _SYMBOL_CODES.get(exchange, {}).get(code, code)
 
 
 def asset_of(exchange: str, code: str) -> Asset | None:
-    """The asset of an exchange's own code, case-sensitive; None if unknown."""
+    """Return the asset of an exchange's own code, case-sensitive; None if unknown."""
     codes = _OWN_CODES.get(exchange) or _SINGLE_CODES.get(exchange, {})
     asset_id = codes.get(code)
     return None if asset_id is None else _ASSETS[asset_id]
@@ -214,9 +214,9 @@ def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
 def identity_fault(
     markets: Iterable[Market], assumptions: Iterable[Assumption] = (), codes: SessionCodes | None = None
 ) -> str | None:
-    """The first market that is not what it would be compared as, in one sentence; None where all are.
+    """Return the first market that is not what it would be compared as, in one sentence; None if all are.
 
-    `codes`: of a session that may trade where nobody has listed the codes; None: only listed ones are known.
+    `codes`: of a session that may trade if nobody has listed the codes; None: only listed ones are known.
     """
     assumed = tuple(assumptions)
     for market in markets:
@@ -229,7 +229,7 @@ def identity_fault(
 def not_compared_because(
     market: Market, assumptions: Iterable[Assumption] = (), codes: SessionCodes | None = None
 ) -> str | None:
-    """Why a market is not what it would be compared as; None where it is."""
+    """Why a market is not what it would be compared as; None if it is."""
     assumed = {one.asset_id: one.counts_as for one in assumptions}
     for name, asset, compared_as in _sides(market, codes):
         if codes is not None and codes.are_said(market.exchange, name):
@@ -241,7 +241,7 @@ def not_compared_because(
 
 
 def said_fault(markets: Iterable[Market], codes: SessionCodes) -> str | None:
-    """The first code that a user says is one asset, while our lists know two, in one sentence."""
+    """Return the first code that a user says is one asset, while our lists know two, in one sentence."""
     known: dict[str, tuple[str, Asset]] = {}
     for market in markets:
         for name, asset, _ in _sides(market, codes):

@@ -9,11 +9,11 @@ from market.instruments.markets import FxRoute, Market, fx_route
 
 @dataclass(frozen=True, slots=True)
 class ComparedMarket:
-    """`reason`: why it is compared with none, in one sentence; None where it is."""
+    """`reason`: why it is compared with none, in one sentence; None if it is."""
 
     market: Market
     route: FxRoute | None
-    """What converts its currency; None where nothing has to, or nothing can."""
+    """What converts its currency; None if nothing has to, or nothing can."""
     others: tuple[str, ...] = ()
     """The exchanges that it is compared with."""
     reason: str | None = None

@@ -50,7 +50,7 @@ def kind_of(symbol: str) -> MarketKind:
 
 
 def contract_name(coin: str, symbol: str) -> str:
-    """What a contract on `coin` is called as an asset: with a day of delivery it is another one than without."""
+    """Return what a contract on `coin` is called as an asset: with a day of delivery it is another one than without."""
     delivery = symbol.partition(":")[2].partition("-")[2]
     return f"{coin} contract {delivery}".rstrip()
 
@@ -103,7 +103,7 @@ ALONE = frozenset({"binanceusdm", "binancecoinm", "okex-swap", "okex-futures", "
 
 
 def known_contract(exchange: str, symbol: str) -> Contract | None:
-    """The contract's terms; None for spot and for unknown contracts."""
+    """Return the contract's terms; None for spot and for unknown contracts."""
     kind = kind_of(symbol)
     if kind not in ("linear", "inverse"):
         return None

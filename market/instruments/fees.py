@@ -16,17 +16,17 @@ def fee_currency(market: Market, side: Side) -> str:
 
 
 def base_rate(market: Market, side: Side, fee_rate: Decimal) -> Decimal:
-    """The fee as a fraction of the amount, 0 where it is taken in quote currency."""
+    """Return the fee as a fraction of the amount, 0 where it is taken in quote currency."""
     return fee_rate if fee_currency(market, side) == market.base else ZERO
 
 
 def quote_rate(market: Market, side: Side, fee_rate: Decimal) -> Decimal:
-    """The fee as a fraction of the notional, 0 where it is taken in base."""
+    """Return the fee as a fraction of the notional, 0 where it is taken in base."""
     return fee_rate - base_rate(market, side, fee_rate)
 
 
 def charged(market: Market, side: Side, cost: Decimal, amount: Decimal) -> Decimal:
-    """What the fee is a fraction of, in `fee_currency`."""
+    """Return what the fee is a fraction of, in `fee_currency`."""
     return amount if fee_currency(market, side) == market.base else cost
 
 
@@ -38,7 +38,8 @@ def sell_factor(buy_market: Market, buy_fee: Decimal, sell_market: Market, sell_
 
 
 def hold_of(market: Market, side: Side, fee_rate: Decimal, limit_price: Decimal) -> tuple[str, Decimal]:
-    """The currency that an order needs, and how much of it per unit of its amount at worst; a rebate comes too late."""
+    """Return the currency that an order needs, and how much of it per unit of its amount at worst; a rebate comes too
+    late."""
     charged_rate = max(fee_rate, ZERO)
     if side == "buy":
         return market.quote_currency, limit_price * (1 + quote_rate(market, side, charged_rate))

@@ -48,9 +48,9 @@ class FxRoute:
 
 
 def fx_route(currency: str, settlement: str, markets: tuple[Market, ...]) -> FxRoute | None:
-    """The FX market that converts `currency`, None where none is needed.
+    """Return the FX market that converts `currency`, None if none is needed.
 
-    Raises LookupError where none of `markets` converts it.
+    Raises LookupError if none of `markets` converts it.
     """
     if currency == settlement:
         return None
@@ -63,8 +63,8 @@ def fx_route(currency: str, settlement: str, markets: tuple[Market, ...]) -> FxR
 
 
 def codes_in(symbol: str) -> tuple[str, str]:
-    """The codes of base and quote in a symbol: BTC and USDT of BTC/USDT:USDT. The exchange is asked by them; what they
-    are compared as is in the market's own fields, and may be another name."""
+    """Return the codes of base and quote in a symbol: BTC and USDT of BTC/USDT:USDT. The exchange is asked by them;
+    what they are compared as is in the market's own fields, and may be another name."""
     base, _, quote = symbol.partition(":")[0].partition("/")
     return base, quote
 

@@ -21,13 +21,13 @@ def limit_price(market: Market, side: Side, price: Decimal, slack_bps: float) ->
 
 
 def minimum_order(market: Market, price: Decimal) -> Decimal:
-    """The smallest amount, on lots, that the exchange takes as an order at `price`."""
+    """Return the smallest amount, on lots, that the exchange takes as an order at `price`."""
     by_notional = steps_to_reach(market.minimum_notional, EXACT.multiply(price, market.lot_step))
     return max(by_notional, steps_to_reach(market.minimum_amount, market.lot_step), 1) * market.lot_step
 
 
 def rule_broken(order: LimitOrder, market: Market) -> str | None:
-    """The exchange's size rule that forbids the order, or None."""
+    """Return the exchange's size rule that forbids the order, or None."""
     if order.amount <= 0 or order.amount % market.lot_step != 0:
         return f"amount {order.amount} is not a positive number of lots of {market.lot_step}"
     if order.price <= 0 or order.price % market.tick_size != 0:

@@ -89,7 +89,7 @@ class AccountFill:
     fill: Fill
     exchange_order_id: str
     client_order_id: str | None = None
-    """None also where the exchange's history does not say it."""
+    """None also if the exchange's history does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,6 @@ class OrderReport:
     reason: str | None = None
     """Why it never left."""
     posted_at: int | None = None
-    """When this process posted it, by the store's clock, microseconds; None where it only looked it up."""
+    """When this process posted it, by the store's clock, microseconds; None if it only looked it up."""
     stated: StatedOrder | None = None
     """Only until it is checked (`market.trade.report_checks`); never stored."""

@@ -66,7 +66,7 @@ class Token:
 
 
 def known_contracts(asset_id: str) -> Contracts:
-    """Of one of our assets; empty where it is no token or nobody has looked."""
+    """Of one of our assets; empty if it is no token or nobody has looked."""
     return _KNOWN.get(asset_id, {})
 
 
@@ -81,7 +81,7 @@ def is_address(text: str) -> bool:
 
 
 def contract_fault(tokens: Iterable[Token]) -> str | None:
-    """The first two of one name that are different coins, in one sentence; None where none are known to be."""
+    """Return the first two of one name that are different coins, in one sentence; None if none are known to be."""
     by_name: dict[str, dict[str, Token]] = {}
     for token in tokens:
         by_name.setdefault(token.name, {})[token.source] = token
@@ -97,7 +97,7 @@ def contract_fault(tokens: Iterable[Token]) -> str | None:
 
 
 def _network_that_differs(one: Contracts, other: Contracts) -> str | None:
-    """None where they share none, or one contract: an exchange with the same coin on one network may take a bridged
+    """None if they share none, or one contract: an exchange with the same coin on one network may take a bridged
     form of it on another."""
     shared = sorted(one.keys() & other.keys())
     if any(_is_same(one[network], other[network]) for network in shared):

@@ -7,7 +7,7 @@ from market.prices.quotes import Level
 
 @dataclass(frozen=True, slots=True)
 class BookTop:
-    """Up to ten levels a side, best first; `exchange_time` in microseconds UTC, None where the exchange gives none."""
+    """Up to ten levels a side, best first; `exchange_time` in microseconds UTC, None if the exchange gives none."""
 
     bids: tuple[Level, ...]
     asks: tuple[Level, ...]

@@ -58,7 +58,7 @@ class Episode:
     """From the first to the last sample of one run; money in the settlement currency, times in microseconds.
 
     `rejected` is the most that one trade on any one of its rejected sightings would have earned, at least 0, and
-    `reason` why that one was rejected (of equal ones the first); None where none was rejected.
+    `reason` why that one was rejected (of equal ones the first); None if none was rejected.
     """
 
     pair: MarketPair
@@ -82,7 +82,7 @@ class Episode:
 
     @property
     def missed(self) -> Decimal:
-        """0 where any sample was traded: the same gap cannot be traded twice."""
+        """0 if any sample was traded: the same gap cannot be traded twice."""
         return ZERO if self.is_taken else self.rejected
 
     @property
@@ -111,7 +111,7 @@ def pair_of(opportunity: Opportunity) -> MarketPair:
 def tradable_profit(opportunity: Opportunity, bounds: TradeBounds) -> Decimal:
     """Of what the best levels promise (`expected_profit`) the share that one trade within `bounds` could have had.
 
-    Notional counts for the dearer of both legs at the best prices, as in sizing. Exact where no bound cuts the amount;
+    Notional counts for the dearer of both legs at the best prices, as in sizing. Exact if no bound cuts the amount;
     else rounded to 8 digits. Fees, lots and slippage could cut it a little further: an upper bound.
     """
     shown = min(opportunity.buy.amount, opportunity.sell.amount)
@@ -153,7 +153,7 @@ class Episodes:
         run.decide(sample.reason, sample.at, sample.profit)
 
     def could_miss_more(self, pair: MarketPair, at: int, expected_profit: float) -> bool:
-        """Whether a sighting that promises so much could change what its episode missed: where it could not, what it
+        """Whether a sighting that promises so much could change what its episode missed: if it could not, what it
         would have earned within the limits need not be worked out."""
         run = self._newest.get(pair)
         if run is None or not run.goes_on_at(at):
@@ -269,7 +269,7 @@ def merged(one: Episode, other: Episode) -> Episode:
 
 
 def episodes_of(samples: Iterable[EpisodeSample]) -> tuple[Episode, ...]:
-    """The episodes of samples in time order."""
+    """Return the episodes of samples in time order."""
     found = Episodes()
     for sample in samples:
         found.add(sample)

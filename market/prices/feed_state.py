@@ -47,8 +47,8 @@ class FeedState:
     """How far the exchange's clock is ahead of ours; None until it is known."""
 
     def as_seen(self, now: int, stale_after_ms: int) -> "FeedState":
-        """What it says to a reader at `now`: a live feed receives, or is confirmed, within `stale_after_ms` and says so
-        a second later; where that is long over its process is gone and took nothing back."""
+        """Return what it says to a reader at `now`: a live feed receives, or is confirmed, within `stale_after_ms` and
+        says so a second later; where that is long over its process is gone and took nothing back."""
         if self.status != "live" or now - self.last_received <= stale_after_ms * 1_000 + SAVED_WITHIN:
             return self
         return replace(self, status="down", changed_at=self.last_received)

@@ -23,7 +23,7 @@ class OpportunityLeg:
     quote_id: str
     age: int
     exchange_time: int | None = None
-    """When the exchange says that it was so, by its own clock; None where it says nothing."""
+    """When the exchange says that it was so, by its own clock; None if it says nothing."""
     received_time: int | None = None
     """When the quote arrived; None in what earlier versions wrote."""
 
@@ -86,7 +86,7 @@ class Opportunity:
     """Position in the base's log of the row that made it."""
 
     def rate(self, currency: str) -> FxRate | None:
-        """The FX rate of `currency`; None for the settlement currency itself."""
+        """Return the FX rate of `currency`; None for the settlement currency itself."""
         return next((rate for rate in self.fx if rate.currency == currency), None)
 
 

@@ -97,7 +97,7 @@ class OrderBook:
 
 
 def top_of(bids: Iterable[Level], asks: Iterable[Level], exchange_time: int | None = None) -> BookTop:
-    """The best levels of a whole book that is not kept."""
+    """Return the best levels of a whole book that is not kept."""
     book = OrderBook()
     book.restart(bids, asks)
     return book.top(exchange_time)

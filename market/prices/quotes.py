@@ -66,7 +66,7 @@ class FeedMark:
 
 
 def next_sequence(last: int, received_time: int) -> int:
-    """A strictly growing sequence that needs no memory beyond the last record written."""
+    """Return a strictly growing sequence that needs no memory beyond the last record written."""
     return max(last + 1, received_time)
 
 

@@ -71,7 +71,7 @@ class Leg:
 
 
 def held_currency(leg: Leg) -> str:
-    """What a leg holds on its exchange's balance row."""
+    """Return what a leg holds on its exchange's balance row."""
     return leg.quote_currency if leg.side == "buy" else leg.base
 
 
@@ -154,7 +154,7 @@ class Arbitrage:
     """Server time, microseconds: no order is posted later, and a leg that is not granted by then is `not_sent`."""
     times: dict[str, int] = field(default_factory=dict)
     reason: str | None = None
-    """Why it ended where it did not close."""
+    """Why it ended if it did not close."""
     profit: ProfitAndLoss | None = None
     strategy: Strategy = "arbitrage"
     notional: BoundedDecimal = Decimal(0)

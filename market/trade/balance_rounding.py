@@ -15,7 +15,7 @@ _CENT, _SATOSHI = Decimal("0.01"), Decimal("0.00000001")
 
 
 def smallest_unit(currency: str) -> Decimal:
-    """What a booking in `currency` may be rounded by."""
+    """Return what a booking in `currency` may be rounded by."""
     if currency in WITHOUT_CENTS:
         return Decimal(1)
     return _CENT if is_money(currency) else _SATOSHI

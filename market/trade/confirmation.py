@@ -30,7 +30,7 @@ class ExchangeView:
 
 
 def doubt_about(leg: Leg, view: ExchangeView) -> str | None:
-    """Why the order of `leg` may exist although the exchange does not find it; None where it certainly does not.
+    """Why the order of `leg` may exist although the exchange does not find it; None if it certainly does not.
 
     Certain only if the exchange's balances equal our rows plus the known fills that are not booked yet.
     """

@@ -47,7 +47,7 @@ class DecisionStep:
 
 @dataclass(frozen=True, slots=True)
 class RejectionRecord:
-    """What a rejection was decided on; `read` where the store rejected."""
+    """What a rejection was decided on; `read` if the store rejected."""
 
     context: RecordedContext
     read: RowsRead | None = None
@@ -66,7 +66,7 @@ def reserve_request(reservation: Reservation) -> StepRequest:
 
 
 def step_by(request: StepRequest, before: ReservationState) -> DecisionStep:
-    """The step that `request` led to from these rows."""
+    """Return the step that `request` led to from these rows."""
     read = rows_read_to_reserve(before) if request.kind == "reserve" else rows_read(before, request.results)
     return DecisionStep(request, read)
 
@@ -76,7 +76,7 @@ def step_text(step: DecisionStep) -> str:
 
 
 def step_of(text: str) -> DecisionStep:
-    """Raises NoRecordError."""
+    """Raise NoRecordError."""
     return _read(_STEP, text)
 
 
@@ -85,7 +85,7 @@ def rejection_text(record: RejectionRecord) -> str:
 
 
 def rejection_record_of(text: str) -> RejectionRecord:
-    """Raises NoRecordError."""
+    """Raise NoRecordError."""
     return _read(_REJECTION, text)
 
 

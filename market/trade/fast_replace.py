@@ -14,7 +14,7 @@ else:
     _NAMES: dict[type, tuple[str, ...]] = {}
 
     def replace(value: Value, /, **changes: Any) -> Value:
-        """The same with `changes`; every field of its class is one that `__init__` takes. Raises TypeError."""
+        """Return the same with `changes`; every field of its class is one that `__init__` takes. Raises TypeError."""
         kind = value.__class__
         names = _NAMES.get(kind)
         if names is None:

@@ -15,7 +15,7 @@ class Grant:
 
 
 def grants_in(arbitrages: Iterable[Arbitrage], exchange: str | None = None) -> list[Grant]:
-    """Of all legs that are granted, at `exchange` where it is given."""
+    """Of all legs that are granted, at `exchange` if it is given."""
     return [
         Grant(one.arbitrage_id, leg)
         for one in arbitrages

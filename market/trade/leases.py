@@ -19,12 +19,12 @@ NO_BOT: Veto = "no_bot"
 
 
 def decision_right(partition: int) -> str:
-    """What the lease of the process that decides on one partition of the opportunities is of."""
+    """Return what the lease of the process that decides on one partition of the opportunities is of."""
     return f"decision|{partition}"
 
 
 def decided_partition(right: str) -> int | None:
-    """The partition of a `decision_right`; None for the lease of an exchange."""
+    """Return the partition of a `decision_right`; None for the lease of an exchange."""
     name, _, partition = right.partition("|")
     return int(partition) if name == "decision" and partition.isdecimal() else None
 
@@ -68,7 +68,7 @@ class Lease:
 
 
 def acquired(current: Lease | None, exchange: str, holder: str, now: int) -> Lease | None:
-    """The lease for `holder`, with a token that nobody had before and what the last holder had used; None while
+    """Return the lease for `holder`, with a token that nobody had before and what the last holder had used; None while
     another's still runs."""
     if current is None:
         return Lease(exchange, holder, 1, now + _LENGTH)
@@ -78,21 +78,21 @@ def acquired(current: Lease | None, exchange: str, holder: str, now: int) -> Lea
 
 
 def renewed(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
-    """The lease with a later end; None if another holder has taken it. An expired lease without a successor is still
-    valid.
+    """Return the lease with a later end; None if another holder has taken it. An expired lease without a successor is
+    still valid.
 
-    `used`: None where nothing is counted; the last reported usage stands.
+    `used`: None if nothing is counted; the last reported usage stands.
     """
     return _changed(current, lease, now, now + _LENGTH, used)
 
 
 def released(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
-    """Free for the next at once; None where it is somebody else's by now. The token is never given out again."""
+    """Free for the next at once; None if it is somebody else's by now. The token is never given out again."""
     return _changed(current, lease, now, now, used)
 
 
 def block_of(lease: Lease | None, now: int) -> str | None:
-    """Why no leg of a new trade may be reserved for the exchange of `lease` at `now`; None where it may."""
+    """Why no leg of a new trade may be reserved for the exchange of `lease` at `now`; None if it may."""
     if lease is None or now >= lease.until:
         return NO_BOT
     return lease.veto

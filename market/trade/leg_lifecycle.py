@@ -30,9 +30,9 @@ MAX_STEPS = 4
 
 
 def granted(rows: ReservationState, role: LegRole) -> ReservationState:
-    """The rows with a reserved leg granted to its exchange's bot, or `not_sent` past `send_by` or while halted.
+    """Return the rows with a reserved leg granted to its exchange's bot, or `not_sent` past `send_by` or while halted.
 
-    The same rows where it is not due: it was granted before, nobody acts for its exchange, or another order must land
+    The same rows if it is not due: it was granted before, nobody acts for its exchange, or another order must land
     first that the exchange could not tell from it.
     """
     arbitrage = rows.arbitrage
@@ -52,11 +52,11 @@ def granted(rows: ReservationState, role: LegRole) -> ReservationState:
 def booked(
     rows: ReservationState, results: Iterable[OrderResult], settings: Settings, advance: Advance
 ) -> ReservationState:
-    """The rows with what became of orders: fills (each once), balances, legs that ended; where no leg is open any
-    more, what `advance` says. A leg that follows is granted at once where it can be. The same rows where nothing is
+    """Return the rows with what became of orders: fills (each once), balances, legs that ended; if no leg is open any
+    more, what `advance` says. A leg that follows is granted at once where it can be. The same rows if nothing is
     new.
 
-    A fill that is new to the books after the end opens the arbitrage again. Raises IllegalStepError where there is no
+    A fill that is new to the books after the end opens the arbitrage again. Raises IllegalStepError if there is no
     such arbitrage or leg.
     """
     before = rows.arbitrage
@@ -77,7 +77,7 @@ def booked(
 
 
 def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
-    """The rows after resuming a single leg that stopped because nothing could be sent; the same rows if there is
+    """Return the rows after resuming a single leg that stopped because nothing could be sent; the same rows if there is
     none."""
     arbitrage = rows.arbitrage
     if arbitrage is None or arbitrage.state != "residual" or arbitrage.reason not in RESUMED or _is_halted(settings):
@@ -175,7 +175,7 @@ def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
 
 
 def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
-    """Fills that are neither in the ledger nor on the leg, whose fills an earlier version stored under other keys."""
+    """Fill that are neither in the ledger nor on the leg, whose fills an earlier version stored under other keys."""
     reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
     own = {fill_key(fill) for fill in leg.fills}
     return tuple(fill for key, fill in reported.items() if key not in rows.known_fills and key not in own)
@@ -202,7 +202,7 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
 
 
 def _with_fills(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
-    """The rows with the hold released and each fill booked to the free balances."""
+    """Return the rows with the hold released and each fill booked to the free balances."""
     after = rows.with_hold(leg, -leg.held) if leg.held else rows
     changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
     is_late = "done" in leg.times
@@ -211,7 +211,7 @@ def _with_fills(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> Re
 
 
 def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, advance: Advance) -> ReservationState:
-    """The rows after `advance`: an end, or a further leg with its hold.
+    """Return the rows after `advance`: an end, or a further leg with its hold.
 
     A leg without enough balance counts as not sent, and `advance` is called again for the next step.
     """
@@ -254,7 +254,7 @@ def _reserved(rows: ReservationState, leg: Leg) -> ReservationState:
 
 
 def _hold_needed(leg: Leg) -> Decimal:
-    """The hold of an added leg; computed if `advance` did not set it."""
+    """Return the hold of an added leg; computed if `advance` did not set it."""
     if leg.held > 0:
         return leg.held
     return leg.amount * leg.limit_price if leg.side == "buy" else leg.amount
@@ -266,7 +266,7 @@ def _with_leg(arbitrage: Arbitrage, changed: Leg) -> Arbitrage:
 
 
 def _with_times(arbitrage: Arbitrage, now: int) -> Arbitrage:
-    """Sets the times `sent` and `filled` once both first legs are final, at least one of them with a fill."""
+    """Set the times `sent` and `filled` once both first legs are final, at least one of them with a fill."""
     firsts = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell")]
     if "filled" in arbitrage.times or not all(leg.is_final for leg in firsts) or not any(leg.fills for leg in firsts):
         return arbitrage

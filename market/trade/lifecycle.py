@@ -74,7 +74,7 @@ def stage_of(arbitrage: Arbitrage) -> Stage:
 
 
 def with_history(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> Arbitrage:
-    """`after` with what changed since `before` in its history. Raises IllegalStepError where that may not follow."""
+    """`after` with what changed since `before` in its history. Raises IllegalStepError if that may not follow."""
     steps = [*_leg_steps(before, after, moment), *_state_steps(before, after, moment)]
     return replace(after, history=(*after.history, *steps)) if steps else after
 

@@ -58,7 +58,8 @@ class AverageRule(Protocol):
     """What a close means. One definition, the app's text (`cep.apps.hosts.average_app`), handed over to the bot."""
 
     def __call__(self, before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
-        """The average with `close`, and the crossing, if it is one. The answer depends on the arguments alone."""
+        """Return the average with `close`, and the crossing, if it is one. The answer depends on the arguments
+        alone."""
         ...
 
 
@@ -109,7 +110,7 @@ class AverageState:
 def after_close(
     state: AverageState, close: Close, rule: AverageRule, now: int, *, with_order: bool
 ) -> tuple[AverageState, AverageTrade | None]:
-    """The state after `close`, and the trade to write; the same state if its period was recorded already.
+    """Return the state after `close`, and the trade to write; the same state if its period was recorded already.
 
     `now` is the store's, microseconds.
     """
@@ -143,7 +144,7 @@ def trade_id_of(close: Close) -> str:
 
 
 def order_of(arbitrage: Arbitrage) -> AverageOrder:
-    """What became of the order so far, by its arbitrage."""
+    """Return what became of the order so far, by its arbitrage."""
     if arbitrage.state not in FINAL_STATES:
         return AverageOrder("open")
     filled, cost = total(leg.filled for leg in arbitrage.legs), total(leg.cost for leg in arbitrage.legs)
@@ -155,7 +156,7 @@ def order_of(arbitrage: Arbitrage) -> AverageOrder:
 
 
 def with_order(trade: AverageTrade, order: AverageOrder) -> AverageTrade:
-    """What is settled stays as it is."""
+    """Return what is settled stays as it is."""
     return trade if trade.order is None or trade.order.is_settled else replace(trade, order=order)
 
 

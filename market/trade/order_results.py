@@ -35,7 +35,7 @@ class OrderResult:
 
 
 def result_of(arbitrage_id: str, leg: Leg, report: OrderReport | None, unresolved: str | None = None) -> OrderResult:
-    """What became of the order of `leg`; the caller has checked the report."""
+    """Return what became of the order of `leg`; the caller has checked the report."""
     names = arbitrage_id, leg.base, leg.role, leg.exchange, leg.client_order_id
     return OrderResult(*names, None if report is None else replace(report, stated=None), unresolved)
 

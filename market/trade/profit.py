@@ -22,7 +22,7 @@ ByExchange = dict[str, Fraction]
 
 def profit_of(arbitrage: Arbitrage) -> ProfitAndLoss | None:
     """Each currency's signed flow times the FX side that the opportunity names: bought currency at the side one pays,
-    sold currency at the side one gets. None where a fee was taken in a currency that no rate converts.
+    sold currency at the side one gets. None if a fee was taken in a currency that no rate converts.
 
     Base left over (or missing) counts at the price seen where it was bought (sold), so that it carries no profit of its
     own: its later value is reported apart.
@@ -38,7 +38,7 @@ def profit_of(arbitrage: Arbitrage) -> ProfitAndLoss | None:
 
 
 def day_result(arbitrage: Arbitrage) -> Decimal:
-    """What an ended arbitrage adds to the day's result, in the settlement currency.
+    """Return what an ended arbitrage adds to the day's result, in the settlement currency.
 
     One whose result nobody can value, since a fee was taken in a currency without a rate, counts as lost whole: the
     daily loss limit must not overlook it. A moving average trade keeps what it bought and has no result.
@@ -76,7 +76,8 @@ class _ReferencePrices:
         )
 
     def reference(self, leg: Leg) -> Fraction:
-        """What a unit of this leg counts at: its side's price; where it takes back what another leg moved, that one's.
+        """Return what a unit of this leg counts at: its side's price; where it takes back what another leg moved, that
+        one's.
 
         Base that was bought and is sold again counts at the price at which it was seen where it was bought.
         """
@@ -106,7 +107,7 @@ def _parts(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _Reference
     rate = arbitrage.opportunity.rate
 
     def against_reference(leg: Leg, per_unit: Fraction) -> Fraction:
-        """What moving the leg's amount at `per_unit` (quote currency) earned against what it counts at."""
+        """Return what moving the leg's amount at `per_unit` (quote currency) earned against what it counts at."""
         return _sign(leg) * Fraction(leg.filled) * (_at_mid(rate(leg.quote_currency), per_unit) - seen.reference(leg))
 
     def decay(leg: Leg) -> Fraction:
@@ -169,7 +170,7 @@ def _fx(arbitrage: Arbitrage, flows: Mapping[str, Fraction]) -> ByExchange:
 
 
 def _with_rest(arbitrage: Arbitrage, unwinding: ByExchange, rest: Fraction) -> ByExchange:
-    """What taking back more than was left cost: it belongs to the last leg that unwound."""
+    """Return what taking back more than was left cost: it belongs to the last leg that unwound."""
     last = next((leg for leg in reversed(arbitrage.legs) if leg.role != leg.side and leg.fills), None)
     return unwinding if last is None else _added([*unwinding.items(), (last.exchange, rest)])
 

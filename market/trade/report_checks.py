@@ -219,7 +219,7 @@ def _fee(one: _Checked) -> str | None:
 
 
 def _fee_fault(fill: Fill, one: _Checked) -> str | None:
-    """A taker's fee is never negative: no schedule of a session's settings has such a rate. A backtest's may."""
+    """Return a taker's fee is never negative: no schedule of a session's settings has such a rate. A backtest's may."""
     if fill.fee < 0 <= one.taker_fee:
         return f"its fee is {text_of(fill.fee)} {fill.fee_currency}"
     highest = max(HIGHEST_FEE, FEE_MARGIN * one.taker_fee)
@@ -287,7 +287,7 @@ class ReportRules:
     checks: Mapping[Subject, Check] = field(default_factory=lambda: CHECKS)
 
     def doubt(self, leg: Leg, report: OrderReport, seen: Decimal = ZERO) -> ReportDoubt | None:
-        """What of a final report contradicts the order of `leg`; None if it may be booked.
+        """Return what of a final report contradicts the order of `leg`; None if it may be booked.
 
         `seen`: what an earlier report of the same order said was filled.
         """
@@ -302,7 +302,7 @@ class ReportRules:
         return None
 
     def doubt_beside_balances(self, leg: Leg, report: OrderReport) -> ReportDoubt | None:
-        """The same without what the balances can settle, and without the id of the acknowledgement."""
+        """Return the same without what the balances can settle, and without the id of the acknowledgement."""
         checks = {name: check for name, check in self.checks.items() if name not in SETTLED_BY_BALANCES}
         return replace(self, checks=checks).doubt(_unacknowledged(leg), report)
 
@@ -322,7 +322,7 @@ class ReportRules:
         )
 
     def _untraded(self, exchange: str) -> frozenset[str]:
-        """What the account holds and no market here trades: an exchange may take its fees of that."""
+        """Return what the account holds and no market here trades: an exchange may take its fees of that."""
         held = frozenset(self.held(exchange))
         if not held:
             return held
@@ -330,7 +330,7 @@ class ReportRules:
 
 
 def _unacknowledged(leg: Leg) -> Leg:
-    """The acknowledgement may have been the lie."""
+    """Return the acknowledgement may have been the lie."""
     return replace(leg, exchange_order_id=None)
 
 
@@ -343,12 +343,12 @@ def _contradiction(what: str, stated: str | None, ours: str) -> str | None:
 
 
 def _listed(one: _Checked) -> Decimal:
-    """An exchange may list a fill twice, which is one fill."""
+    """Return an exchange may list a fill twice, which is one fill."""
     return total({fill.fill_id: fill.amount for fill in one.report.fills}.values())
 
 
 def _first(one: _Checked, fault: Callable[[Fill], str | None]) -> str | None:
-    """The first fault of a fill, with its id."""
+    """Return the first fault of a fill, with its id."""
     for fill in one.report.fills:
         text = fault(fill)
         if text is not None:

@@ -49,12 +49,13 @@ class BalanceRow:
         return self.free + self.unexplained if self.unexplained < 0 else self.free
 
     def explained(self, settled_at: int | None = None) -> "BalanceRow":
-        """The row with what was unexplained booked to what is free; `settled_at`: if a person settled it."""
+        """Return the row with what was unexplained booked to what is free; `settled_at`: if a person settled it."""
         since = self.settled_at if settled_at is None else settled_at
         return replace(self, free=self.free + self.unexplained, unexplained=ZERO, doubted=ZERO, settled_at=since)
 
     def with_late(self, change: Decimal, granted_at: int) -> "BalanceRow":
-        """The row after a late fill moved it by `change`: of an order granted then, whose leg had ended without it.
+        """Return the row after a late fill moved it by `change`: of an order granted then, whose leg had ended without
+        it.
 
         The opening balance has it already if the order is older. So may a settlement; until a comparison has found out,
         the row counts on nothing twice. Otherwise it explains what was unexplained, as far as that goes.
@@ -69,7 +70,7 @@ class BalanceRow:
         return replace(after, unexplained=self.unexplained - explained)
 
     def holding(self, amount: Decimal) -> "BalanceRow":
-        """The row with `amount` more held; negative releases."""
+        """Return the row with `amount` more held; negative releases."""
         return replace(self, free=self.free - amount, held=self.held + amount)
 
 
@@ -102,7 +103,7 @@ class ReservationState:
     unexplained: tuple[str, ...] = ()
     """Exchanges with an unexplained difference, which are reduce-only."""
     leases: Mapping[str, Lease] | None = None
-    """Exchange → who acts for it; None where nobody needs a lease: in a backtest."""
+    """Exchange → who acts for it; None if nobody needs a lease: in a backtest."""
     arbitrage: Arbitrage | None = None
     pair: PairRow = field(default_factory=PairRow)
     balances: Mapping[tuple[str, str], BalanceRow] = field(default_factory=dict)
@@ -120,7 +121,7 @@ class ReservationState:
         return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
 
     def with_hold(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """The rows with `amount` more held for `leg`; negative releases."""
+        """Return the rows with `amount` more held for `leg`; negative releases."""
         return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
 
     def with_balance(self, row: BalanceRow) -> "ReservationState":
@@ -135,7 +136,7 @@ class ReservationState:
         return replace(self, balances=balances)
 
     def with_late_changes(self, leg: Leg, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
-        """The same for fills of a leg that had ended without them."""
+        """Return the same for fills of a leg that had ended without them."""
         after = self
         for currency, change in changes:
             row = after.balance(leg.exchange, currency)
@@ -143,7 +144,7 @@ class ReservationState:
         return after
 
     def with_liquidity(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """The rows with `amount` more of the quote behind `leg` used; negative releases."""
+        """Return the rows with `amount` more of the quote behind `leg` used; negative releases."""
         key = liquidity_key(self.opportunity, leg.side)
         return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
 
@@ -178,21 +179,21 @@ class ReservationState:
         return replace(self, in_flight={**self.in_flight, inflight_key(leg): None})
 
     def ended(self) -> "ReservationState":
-        """The counters and the pair are free for the next arbitrage."""
+        """Return the counters and the pair are free for the next arbitrage."""
         pair = self.pair
         if self.arbitrage is not None and pair.arbitrage_id == self.arbitrage.arbitrage_id:
             pair = replace(pair, arbitrage_id=None)
         return replace(self.with_notional(-1), open_arbitrages=self.open_arbitrages - 1, pair=pair)
 
     def reopened(self) -> "ReservationState":
-        """The rows with the arbitrage open again; its P&L counts when it ends again. What it counted is taken back, if
-        that was on this day: the day that it ended on is over otherwise."""
+        """Return the rows with the arbitrage open again; its P&L counts when it ends again. What it counted is taken
+        back, if that was on this day: the day that it ended on is over otherwise."""
         over = self.arbitrage
         counted = ZERO if over is None or not _is_same_day(over.times.get("ended", 0), self.now) else day_result(over)
         return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=self.day_net - counted)
 
     def with_notional(self, sign: int) -> "ReservationState":
-        """The arbitrage's own notional counted once more (1) or no longer (-1)."""
+        """Return the arbitrage's own notional counted once more (1) or no longer (-1)."""
         own = ZERO if self.arbitrage is None else sign * self.arbitrage.notional
         if own == 0:
             return self
@@ -295,7 +296,7 @@ def _leases_of(leases: Mapping[str, Lease] | None, exchanges: Container[str]) ->
 def reported_rows(
     rows: Iterable[BalanceRow], exchange: str, balances: Mapping[str, Decimal], opened_at: int | None = None
 ) -> list[BalanceRow]:
-    """The rows of `exchange`, by currency, after it reported `balances`; what open legs hold stays held.
+    """Return the rows of `exchange`, by currency, after it reported `balances`; what open legs hold stays held.
 
     `opened_at`: the server's time if they are a session's opening balances.
     """

@@ -52,7 +52,7 @@ class Reservation:
     minimum_amount: BoundedDecimal
     """Minimum matched amount that both exchanges accept."""
     settings: Settings
-    """As the bot knew them; those of `ReservationState`, in force by then, decide where there are any."""
+    """As the bot knew them; those of `ReservationState`, in force by then, decide if there are any."""
     valid_until: int | None = None
     """The store's time, microseconds, when the opportunity is over: an outage may outlast it."""
     unit_notional: BoundedDecimal = ZERO
@@ -60,7 +60,7 @@ class Reservation:
     strategy: Strategy = "arbitrage"
     """`ma`: its one leg is the whole trade."""
     context: RecordedContext | None = None
-    """What it follows from, kept with the decision; None where it is kept itself."""
+    """What it follows from, kept with the decision; None if it is kept itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class ReservationResult:
 
 
 def reserved(rows: ReservationState, request: Reservation) -> tuple[ReservationState, ReservationResult]:
-    """The rows with all legs reserved, each granted to the bot of its exchange, and the result; the same rows where
-    nothing changes.
+    """Return the rows with all legs reserved, each granted to the bot of its exchange, and the result; the same rows
+    where nothing changes.
 
-    Raises ValueError where the `hold_currency` of a leg is not what such a leg holds.
+    Raises ValueError if the `hold_currency` of a leg is not what such a leg holds.
     """
     for wanted in request.legs:
         if wanted.hold_currency != held_currency(wanted.leg):
@@ -163,7 +163,7 @@ def _context(rows: ReservationState, request: Reservation) -> DecisionContext:
 
 
 def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, str]:
-    """The matched amount that all legs can bear, and the reason to give where that is too little."""
+    """Return the matched amount that all legs can bear, and the reason to give where that is too little."""
     caps: list[tuple[Decimal, str]] = [(request.amount, "too_small")]
     for wanted in request.legs:
         used = rows.liquidity.get(liquidity_key(request.opportunity, wanted.leg.side), ZERO)

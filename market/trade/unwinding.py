@@ -65,7 +65,7 @@ class LegOutcome:
 
 
 def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
-    """The same for whoever computes it; another one where a leg of that role was granted before.
+    """Return the same for whoever computes it; another one where a leg of that role was granted before.
 
     A UUID of version 4: Coinbase Exchange accepts an order with another one, but does not process the id, so that the
     order is not found by it (https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/orders/create-new-order).
@@ -99,7 +99,7 @@ def advancing(markets: tuple[Market, ...]) -> Callable[[Arbitrage, Settings, int
 
 
 def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets) -> Arbitrage:
-    """What follows. Unchanged while a leg is open or after its end; residual where a market is not among `markets`:
+    """Return what follows. Unchanged while a leg is open or after its end; residual if a market is not among `markets`:
     an earlier session had it, this one can do nothing there.
 
     An added leg is `reserved`, its `held` the balance that it needs. `now` is the server's, microseconds.
@@ -125,7 +125,7 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
 
 
 def _position_taken(arbitrage: Arbitrage, outcome: LegOutcome, now: int) -> Arbitrage:
-    """A moving average trade ends with its one leg; what it bought is meant to stay."""
+    """Return a moving average trade ends with its one leg; what it bought is meant to stay."""
     is_filled = outcome.bought != 0 or outcome.sold != 0
     times = arbitrage.times | {"ended": now}
     if is_filled:
@@ -136,7 +136,7 @@ def _position_taken(arbitrage: Arbitrage, outcome: LegOutcome, now: int) -> Arbi
 def _end_of(
     arbitrage: Arbitrage, outcome: LegOutcome, settings: Settings, markets: Markets
 ) -> tuple[ArbitrageState, str | None]:
-    """The final state and why, once no further leg helps."""
+    """Return the final state and why, once no further leg helps."""
     if outcome.bought == 0 and outcome.sold == 0:
         return "unfilled", "nothing_filled"
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
@@ -194,7 +194,7 @@ def lot_tolerance(arbitrage: Arbitrage, markets: Markets) -> Decimal:
 
 
 def _next_leg(arbitrage: Arbitrage, left: Decimal, settings: Settings, now: int, markets: Markets) -> Leg | None:
-    """The first step of the policy that was not tried yet and that its exchange would take."""
+    """Return the first step of the policy that was not tried yet and that its exchange would take."""
     for role in _steps_of(arbitrage, settings):
         if arbitrage.leg(role) is None:
             leg = _unwinding_leg(arbitrage, role, left, settings, now, markets)
@@ -238,7 +238,7 @@ def _seen_for(arbitrage: Arbitrage, role: LegRole, side: Side) -> OpportunityLeg
 
 
 def _order_amount(market: Market, side: Side, left: Decimal, fee_rate: Decimal) -> Decimal:
-    """What to order so that, its fee in base included, at most `left` moves."""
+    """Return what to order so that, its fee in base included, at most `left` moves."""
     in_base = base_rate(market, side, fee_rate)
     return floor_to_step(left / (1 - in_base if side == "buy" else 1 + in_base), market.lot_step)
 

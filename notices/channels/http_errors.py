@@ -14,7 +14,7 @@ LONGEST_WAIT = 3_600.0
 
 
 def check_answer(status: int, retry_after: float | None = None, said: str = "") -> None:
-    """Returns where it was taken (2xx). Raises DestinationUnavailableError for 408, 425, 429 and 5xx,
+    """Return where it was taken (2xx). Raises DestinationUnavailableError for 408, 425, 429 and 5xx,
     DestinationRejectedError for anything else; `said`, what it gave as the reason, must hold no secret."""
     if 200 <= status < 300:
         return
@@ -27,7 +27,7 @@ def check_answer(status: int, retry_after: float | None = None, said: str = "") 
 
 
 def seconds_to_wait(header: str | None, now: int | None = None) -> float | None:
-    """Of a Retry-After header, in seconds or as a date (RFC 9110, 10.2.3); None where there is none to be read."""
+    """Of a Retry-After header, in seconds or as a date (RFC 9110, 10.2.3); None if there is none to be read."""
     if header is None:
         return None
     text = header.strip()

@@ -86,12 +86,12 @@ def secrets_of(destination: Destination, environment: Mapping[str, str]) -> Secr
 
 
 def variable(destination: str, secret: str) -> str:
-    """The environment variable that holds it."""
+    """Return the environment variable that holds it."""
     return f"{PREFIX}{destination.upper().replace('-', '_')}_{secret.upper()}"
 
 
 def check_address(url: str, place: str) -> None:
-    """Raises MisconfiguredError for what is no address, and for plain http beyond this machine."""
+    """Raise MisconfiguredError for what is no address, and for plain http beyond this machine."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

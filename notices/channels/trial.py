@@ -17,7 +17,7 @@ from session.session import Mode
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What became of one test message; `fault` None where it was taken."""
+    """What became of one test message; `fault` None if it was taken."""
 
     name: str
     fault: str | None

@@ -69,7 +69,7 @@ def signature(key: str, timestamp: str, body: bytes) -> str:
 
 
 def message_document(message: NoticeMessage) -> dict[str, object]:
-    """What is posted. `text` alone is what Slack and Mattermost show of it."""
+    """Return what is posted. `text` alone is what Slack and Mattermost show of it."""
     return {
         "form": FORM,
         "id": message.message_id,

@@ -41,7 +41,7 @@ class ConnectionLoop:
         self._chance = chance
 
     async def run(self) -> NoReturn:
-        """Runs for ever. Raises FeedRejectedError where the exchange rejects for good, and what publishing raises."""
+        """Run for ever. Raises FeedRejectedError if the exchange rejects for good, and what publishing raises."""
         delays = self._delays()
         while True:
             opened_at = self._clock.now()
@@ -61,7 +61,7 @@ class ConnectionLoop:
             await SystemClock().sleep(next(delays))
 
     async def _connection(self) -> None:
-        """One connection, until it is dropped. Raises FeedDroppedError where none could be opened."""
+        """One connection, until it is dropped. Raises FeedDroppedError if none could be opened."""
         async with self._endpoints.connected(self._feed_session.feed.market) as connection:
             fetches: asyncio.Queue[str] = asyncio.Queue()
             self._feed_session.withdraw("resyncing", self._clock.now())

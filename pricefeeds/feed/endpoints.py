@@ -33,13 +33,13 @@ class FeedEndpoints:
     """None: a connection for each symbol."""
 
     def connected(self, market: Market) -> AbstractAsyncContextManager[StreamConnection]:
-        """Raises FeedDroppedError where it cannot connect."""
+        """Raise FeedDroppedError if it cannot connect."""
         if self.shared is None:
             return connected(self.stream_address)
         return self.shared.line(market, self.credentials)
 
     def conversation(self, market: Market) -> Conversation:
-        """A Conversation for one connection. Raises FeedRejectedError where the stream needs API keys that are
+        """Return a Conversation for one connection. Raises FeedRejectedError if the stream needs API keys that are
         missing."""
         return self.wire.conversation(market, self.credentials)
 
@@ -47,7 +47,8 @@ class FeedEndpoints:
 def source_of(
     session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
 ) -> AbstractAsyncContextManager[FeedSource]:
-    """The books of one of the session's exchanges, by our own reader or through ccxt. Raises FeedRejectedError."""
+    """Return the books of one of the session's exchanges, by our own reader or through ccxt. Raises
+    FeedRejectedError."""
     if not session.entry_of(exchange).is_generic:
         return endpoints_of(session, exchange, clock, rest_seconds, environment)
     # only here, since ccxt costs a feeder a second and a hundred megabytes
@@ -60,9 +61,9 @@ def source_of(
 async def endpoints_of(
     session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[FeedEndpoints]:
-    """The simulated exchange where the session has one, otherwise the real one with keys from `environment`.
+    """Return the simulated exchange where the session has one, otherwise the real one with keys from `environment`.
 
-    Raises FeedRejectedError where there is no parser for that exchange.
+    Raises FeedRejectedError if there is no parser for that exchange.
     """
     entry = session.entry_of(exchange)
     wire = wire_of(entry.ccxt)
@@ -91,7 +92,7 @@ def _addresses(session: Session, exchange: str, wire: WireExchange) -> tuple[str
 
 
 def _keys(session: Session, exchange: str, environment: Mapping[str, str]) -> Credentials | None:
-    """None where there are none: only a stream that needs keys rejects that. Public-price sessions never read keys."""
+    """None if there are none: only a stream that needs keys rejects that. Public-price sessions never read keys."""
     if session.mode == "public":
         return None
     ccxt_id = session.entry_of(exchange).ccxt

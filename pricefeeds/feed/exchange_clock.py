@@ -33,7 +33,7 @@ class ExchangeClock:
         self._recheck_due.set()
 
     async def run(self) -> None:
-        """Runs for ever; returns at once where the exchange publishes no time."""
+        """Run for ever; returns at once where the exchange publishes no time."""
         server_time = self._endpoints.wire.server_time
         if server_time is None:
             return

@@ -49,7 +49,7 @@ async def run_feeder(
 
     `environment` holds the API keys of a real account, for streams that need them.
 
-    Raises StreamError where Kafka is unavailable for longer than the writer can buffer, FeedRejectedError where the
+    Raises StreamError if Kafka is unavailable for longer than the writer can buffer, FeedRejectedError where the
     exchange rejects the subscription: the process ends with it and is restarted. An outage of the store only delays
     the feeds' states.
     """
@@ -181,7 +181,7 @@ class Feeder:
         ready()
 
     async def _save_states(self) -> None:
-        """Runs for ever, through outages of the store: trading does not need the states, so feeding never waits for
+        """Run for ever, through outages of the store: trading does not need the states, so feeding never waits for
         it."""
         delays = backoff()
         while True:

@@ -14,7 +14,7 @@ log = logging.getLogger("pricefeeds")
 
 
 async def follow_settings(store: TradeStore, take: Callable[[Settings], Awaitable[None]]) -> NoReturn:
-    """Runs for ever: `take` gets the settings in force, then each version as it is stored; after an outage those in
+    """Run for ever: `take` gets the settings in force, then each version as it is stored; after an outage those in
     force again."""
     delays = backoff()
     while True:

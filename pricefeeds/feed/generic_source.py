@@ -129,7 +129,7 @@ class GenericSource:
 async def generic_source(
     session: Session, exchange: str, clock: Clock, rest_seconds: float
 ) -> AsyncIterator[FeedSource]:
-    """`rest_seconds`: a third of the limit of staleness. Raises FeedRejectedError where ccxt has no such exchange, or
+    """`rest_seconds`: a third of the limit of staleness. Raises FeedRejectedError if ccxt has no such exchange, or
     cannot show its books often enough within the limit."""
     books, keys = _books(session, exchange)
     is_lifted = session.exchanges_url is not None and not session.rate_limits
@@ -150,7 +150,7 @@ async def generic_source(
 
 
 async def _rejecting(request: Awaitable[None]) -> None:
-    """Raises FeedDroppedError, FeedRejectedError."""
+    """Raise FeedDroppedError, FeedRejectedError."""
     try:
         await request
     except ExchangeError as error:

@@ -20,8 +20,8 @@ COMPARISONS = 2
 
 
 def seconds_between_comparisons(symbols: int, pace: float, rest_seconds: float) -> float:
-    """The least interval of one symbol's comparisons. Whatever the number of symbols, an exchange gets one such request
-    every `rest_seconds / 2` at most."""
+    """Return the least interval of one symbol's comparisons. Whatever the number of symbols, an exchange gets one such
+    request every `rest_seconds / 2` at most."""
     return symbols * max(rest_seconds / 2, pace * COMPARISONS)
 
 
@@ -57,7 +57,7 @@ class BookChecks:
         self._is_doubted.set()
 
     async def confirm_in_doubt(self) -> None:
-        """Runs for ever: while REST returns the newest book of the stream, a quiet feed stays live."""
+        """Run for ever: while REST returns the newest book of the stream, a quiet feed stays live."""
         while True:
             await self._is_doubted.wait()
             found = await self._fetch_book()
@@ -69,7 +69,7 @@ class BookChecks:
             self._is_doubted.clear()
 
     async def compare(self) -> None:
-        """Runs for ever at intervals. Raises BookMismatchError where two checks in a row find the same difference."""
+        """Run for ever at intervals. Raises BookMismatchError if two checks in a row find the same difference."""
         timeouts = self._timeouts
         usual = timeouts.compare_every if self._endpoints.wire.detects_loss else timeouts.compare_often
         interval = max(usual, self._endpoints.compare_seconds)
@@ -88,7 +88,7 @@ class BookChecks:
                 raise BookMismatchError("the REST book differs from the stream's")
 
     async def _check(self, since: int | None = None) -> _BookCheck | None:
-        """Compare REST with the stream's books of that time, or since `since`. None where there is nothing to
+        """Compare REST with the stream's books of that time, or since `since`. None if there is nothing to
         compare."""
         if self._feed_session.recent_books.newest() is None:
             return None

@@ -38,7 +38,7 @@ class RestTurns:
         self._turn = asyncio.Lock()
 
     async def wait(self, patience: float = 0.0) -> None:
-        """Raises RestFailedError where so many requests wait that the answer would come too late."""
+        """Raise RestFailedError if so many requests wait that the answer would come too late."""
         seconds_left = max(0.0, self._next_at - _now()) + self._waiting * self._pace
         if seconds_left > max(self._seconds, self._pace, patience):
             raise RestFailedError(f"{self._address} has too many requests waiting")
@@ -97,7 +97,7 @@ class RestReader:
 
 @asynccontextmanager
 async def rest_reader(address: str, clock: Clock, seconds: float, pace: float = 0.0) -> AsyncIterator[RestReader]:
-    """Requests below `address`, each within `seconds` and `pace` seconds after the one before; connections are reused
+    """Request below `address`, each within `seconds` and `pace` seconds after the one before; connections are reused
     and closed with the block."""
     async with aiohttp.ClientSession() as session:
         yield RestReader(session, address, clock, seconds, pace)

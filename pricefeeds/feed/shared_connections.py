@@ -41,7 +41,7 @@ class SymbolLine:
             yield frame
 
     async def send(self, text: str) -> None:
-        """Returns at once; a failure ends `frames`."""
+        """Return at once; a failure ends `frames`."""
         self._connection.send(text)
 
     async def ping(self, seconds: float) -> None:
@@ -70,7 +70,7 @@ class SharedConnection:
         self._opened: asyncio.Future[WebSocketConnection] = asyncio.get_running_loop().create_future()
 
     async def open(self) -> None:
-        """Raises FeedDroppedError where it cannot connect."""
+        """Raise FeedDroppedError if it cannot connect."""
         self._start(self._read())
         await self._opened
 
@@ -102,13 +102,13 @@ class SharedConnection:
                 self.send(text)
 
     def send(self, text: str) -> None:
-        """Returns at once; where it fails, so does reading."""
+        """Return at once; if it fails, so does reading."""
         self._requests.append(text)
         if self._sender is None or self._sender.done():
             self._sender = self._start(self._send_all())
 
     async def ping(self, seconds: float) -> None:
-        """One ping serves all who wait for one, also where it has to wait itself. Raises as WebSocketConnection.ping
+        """One ping serves all who wait for one, also if it has to wait itself. Raises as WebSocketConnection.ping
         does."""
         if self._pong is None or self._pong.done():
             if self._socket is None:
@@ -192,7 +192,7 @@ class SharedConnections:
 
     @asynccontextmanager
     async def line(self, market: Market, keys: Credentials | None) -> AsyncIterator[SymbolLine]:
-        """Raises FeedDroppedError where it cannot connect."""
+        """Raise FeedDroppedError if it cannot connect."""
         stream = self._sharing.stream_name(market)
         connection = await self._with_room_for(stream)
         try:
@@ -230,7 +230,7 @@ class SharedConnections:
         return connection
 
     def _close(self, connection: SharedConnection) -> None:
-        """Does not wait: a silent exchange takes its time."""
+        """Do not wait: a silent exchange takes its time."""
         self._connections.discard(connection)
         task = asyncio.create_task(connection.close())
         self._closing.add(task)

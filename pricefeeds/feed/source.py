@@ -22,7 +22,7 @@ class StreamConnection(Protocol):
     async def send(self, text: str) -> None: ...
 
     async def ping(self, seconds: float) -> None:
-        """Returns with a pong. Raises FeedStaleError where none comes in time."""
+        """Return with a pong. Raises FeedStaleError if none comes in time."""
         ...
 
 
@@ -60,7 +60,7 @@ class FeedSource(Protocol):
 
     @property
     def streams(self) -> bool:
-        """False where every book is fetched by REST, so that a comparison with REST would show nothing more."""
+        """False if every book is fetched by REST, so that a comparison with REST would show nothing more."""
         ...
 
     @property
@@ -69,9 +69,9 @@ class FeedSource(Protocol):
         ...
 
     def connected(self, market: Market) -> AbstractAsyncContextManager[StreamConnection]:
-        """Raises FeedDroppedError where it cannot connect, FeedRejectedError."""
+        """Raise FeedDroppedError if it cannot connect, FeedRejectedError."""
         ...
 
     def conversation(self, market: Market) -> Conversation:
-        """For one connection. Raises FeedRejectedError where the stream needs API keys that are missing."""
+        """For one connection. Raises FeedRejectedError if the stream needs API keys that are missing."""
         ...

@@ -36,6 +36,6 @@ class StandbyAssets:
         await self._added[market.base].wait()
 
     async def follow(self) -> NoReturn:
-        """Runs for ever, through outages of the store; what was added before goes on being fed."""
+        """Run for ever, through outages of the store; what was added before goes on being fed."""
         async with await retry_until_available(lambda: open_store(self._session)) as store:
             await follow_settings(store, self._take)

@@ -14,7 +14,7 @@ log = logging.getLogger("pricefeeds")
 
 
 async def retry_until_available(operation: Callable[[], Awaitable[Result]]) -> Result:
-    """The result of `operation`, retried while Kafka or the store is unavailable; other errors are raised."""
+    """Return the result of `operation`, retried while Kafka or the store is unavailable; other errors are raised."""
     return await backoff.retry_on(
         operation,
         (StreamUnavailableError, StoreUnavailableError),

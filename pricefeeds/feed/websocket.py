@@ -41,7 +41,7 @@ class WebSocketConnection:
             raise FeedDroppedError(f"the stream took no message: {error}") from error
 
     async def ping(self, seconds: float) -> None:
-        """Returns with the pong. Raises FeedStaleError where none comes in time."""
+        """Return with the pong. Raises FeedStaleError if none comes in time."""
         try:
             pong = asyncio.ensure_future(await self._socket.ping())
             # unlike a timeout, `wait` sees a pong that came while this process itself was suspended
@@ -55,7 +55,7 @@ class WebSocketConnection:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[WebSocketConnection]:
-    """Raises FeedDroppedError where it cannot connect. Closed within a second, whatever the exchange does."""
+    """Raise FeedDroppedError if it cannot connect. Closed within a second, whatever the exchange does."""
     proxy: Literal[True] | None = None if is_near(urlsplit(url).hostname or "") else True
     try:
         # No compression: it costs a tenth of a core and saves little. No keepalive: ConnectionLoop pings with the

@@ -41,7 +41,7 @@ class RecentBooks:
         return self._books[-1][1] if self._books else None
 
     def between(self, since: int, until: int) -> list[BookTop]:
-        """The book in force at `since`, and those received up to `until`."""
+        """Return the book in force at `since`, and those received up to `until`."""
         books_then: list[BookTop] = []
         for at, top in self._books:
             if at > until:

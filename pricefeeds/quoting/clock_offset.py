@@ -43,7 +43,7 @@ class ClockSamples:
         self._max = 0
 
     def add(self, sent: int, received: int, shown: int, step: int) -> int:
-        """The offset after one more sample: `shown` is the exchange's time, with a resolution of `step`.
+        """Return the offset after one more sample: `shown` is the exchange's time, with a resolution of `step`.
 
         The bounds of all samples are intersected, so the fastest responses decide. Where the intersection is empty the
         clock was set or has drifted, and the newest sample alone counts.

@@ -65,7 +65,7 @@ class SymbolFeed:
         """The newest book of the connection, accepted or not, and when it was received."""
         self._sequence = last_sequence
         self._quote: Quote | None = None
-        """This symbol's quote in the log; None where it was withdrawn or there was none."""
+        """This symbol's quote in the log; None if it was withdrawn or there was none."""
         self._last_mid: Decimal | None = None
         """Mid of the last accepted book, even if it was withdrawn since."""
         self._leap: _Leap | None = None
@@ -87,7 +87,7 @@ class SymbolFeed:
         self._requested_at, self._last_book = now, None
 
     def exchange_now(self, now: int) -> int:
-        """The exchange's time now, by the known offset."""
+        """Return the exchange's time now, by the known offset."""
         return now + (self._offset.value or 0)
 
     def take(self, top: BookTop, now: int) -> list[Row]:
@@ -107,7 +107,7 @@ class SymbolFeed:
         """Rows once REST has confirmed that the newest book was in force at `held_at`.
 
         A book that is late by its own time and still the exchange's newest shows that the exchange's clock was set;
-        there is no other evidence where the clock cannot be measured.
+        there is no other evidence if the clock cannot be measured.
         """
         if self._last_book is None:
             return []
@@ -124,7 +124,7 @@ class SymbolFeed:
         self.clock_is_doubtful = False
 
     def alive(self, now: int) -> list[Row]:
-        """The row that renews the age of the quote in the log, if there is one."""
+        """Return the row that renews the age of the quote in the log, if there is one."""
         return [] if self._quote is None else [self._mark("alive", now)]
 
     def withdraw(self, status: FeedStatus, now: int) -> list[Row]:

@@ -149,7 +149,7 @@ class FileRecorder:
             self._parts.abandon()
 
     def _write(self, entries: list[RecordedEvent | _Published]) -> None:
-        """Raises OSError where the disk fails, TypeError for a text that cannot be encoded."""
+        """Raise OSError if the disk fails, TypeError for a text that cannot be encoded."""
         for entry in entries:
             self._parts.make_room(entry.now)
             for event in _events_of(entry):
@@ -236,7 +236,7 @@ class _Parts:
 
 @contextmanager
 def recording(session: Session, exchange: str, settings: dict[str, str] | None = None) -> Iterator[Recorder]:
-    """The recorder of one exchange's feeder; a NoRecorder where the session does not record."""
+    """Return the recorder of one exchange's feeder; a NoRecorder if the session does not record."""
     if session.recordings_mb is None:
         yield NoRecorder()
         return

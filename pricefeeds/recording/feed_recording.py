@@ -6,7 +6,7 @@
 * Then events: `symbol`, `kind`, `now` (microseconds UTC) and the data as `text`, as `bytes` (they were bytes, and
   UTF-8) or as `base64` (bytes that are not). What an exchange sent is recorded unchanged; what was sent to it is not
   recorded.
-* The last line: `{"end": "closed"}`, `"continued"` where another file goes on, `"stopped"` where the recording ended
+* The last line: `{"end": "closed"}`, `"continued"` where another file goes on, `"stopped"` if the recording ended
   before the feed did. A file without it was truncated by a crash.
 """
 
@@ -69,7 +69,7 @@ class RecordingHeader:
     exchange whose frames they are; older recordings are of the exchange itself by its own adapter."""
     part: int = 1
     opened_at: int = 0
-    """Microseconds UTC of the first event; 0 where there is none."""
+    """Microseconds UTC of the first event; 0 if there is none."""
     format: int = FORMAT
 
 
@@ -85,7 +85,7 @@ class RecordedEvent:
 
 @dataclass(frozen=True, slots=True)
 class PartEnd:
-    """The end of a file; `reason` None where it was truncated: rows of the last event may be missing."""
+    """The end of a file; `reason` None if it was truncated: rows of the last event may be missing."""
 
     path: Path
     reason: EndReason | None
@@ -95,7 +95,7 @@ _HEADER = TypeAdapter(RecordingHeader)
 
 
 def row_text(row: Row) -> bytes:
-    """A published row as written, without the `bases` that each partition of the log adds to an FX row."""
+    """Return a published row as written, without the `bases` that each partition of the log adds to an FX row."""
     if isinstance(row, Quote):
         return quote_row(row)
     return reject_row(row.quote, row.reason) if isinstance(row, RejectedQuote) else mark_row(row)
@@ -107,7 +107,7 @@ def book_text(top: BookTop) -> bytes:
 
 
 def book_of(text: str | bytes) -> BookTop:
-    """Raises ValueError for anything that `book_text` did not write."""
+    """Raise ValueError for anything that `book_text` did not write."""
     try:
         book = orjson.loads(text)
         return BookTop(levels_of(book["bids"]), levels_of(book["asks"]), book["exchange_time"])
@@ -120,7 +120,7 @@ def header_line(header: RecordingHeader) -> bytes:
 
 
 def event_line(event: RecordedEvent) -> bytes:
-    """Raises TypeError for a text with half a surrogate pair, which valid UTF-8 cannot contain."""
+    """Raise TypeError for a text with half a surrogate pair, which valid UTF-8 cannot contain."""
     line: dict[str, object] = {"symbol": event.symbol, "kind": event.kind, "now": event.now} | _encoded(event.data)
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
@@ -134,13 +134,13 @@ def part_path(folder: Path, exchange: str, part: int) -> Path:
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """The files of one exchange's recording in the order of writing."""
+    """Return the files of one exchange's recording in the order of writing."""
     numbered = ((_PART_NUMBER.search(path.name), path) for path in folder.glob(f"*{SUFFIX}"))
     return [path for _, path in sorted((int(found.group(1)), path) for found, path in numbered if found)]
 
 
 def recorded_folders(folder: Path) -> list[Path]:
-    """Every folder at or below `folder` with a recording of one exchange. Raises ImportRejectedError where there is
+    """Every folder at or below `folder` with a recording of one exchange. Raises ImportRejectedError if there is
     none."""
     if not folder.is_dir():
         reject(folder, None, "is not a folder; name one below `recordings` of the data folder")
@@ -182,7 +182,7 @@ def read_part(path: Path) -> Iterator[RecordingHeader | RecordedEvent | PartEnd]
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
-    """Raises ImportRejectedError where the file is damaged rather than truncated."""
+    """Raise ImportRejectedError if the file is damaged rather than truncated."""
     unpacker, rest, lines = zlib.decompressobj(wbits=GZIP), b"", 0
     try:
         with path.open("rb") as file:
@@ -246,7 +246,7 @@ def _encoded(data: str | bytes) -> dict[str, object]:
 
 
 def _decoded(fields: Mapping[str, Any]) -> str | bytes:
-    """Raises KeyError, AttributeError, TypeError, ValueError for invalid data."""
+    """Raise KeyError, AttributeError, TypeError, ValueError for invalid data."""
     if "text" in fields:
         text: str = fields["text"]
         if not isinstance(text, str):

@@ -43,7 +43,7 @@ class PendingRows:
 
     @property
     def limit_reached(self) -> str | None:
-        """Why nothing more may be written; None where there is room. Looks at all files."""
+        """Why nothing more may be written; None if there is room. Looks at all files."""
         if self._most_mb is None or recorded_bytes(self._root) < self._most_mb * MEGABYTE:
             return None
         return f"all recordings together reached recordings_mb = {self._most_mb}"

@@ -45,7 +45,7 @@ class BinanceBook:
         self._last_id: int | None = None
         """The last update id in the book; None before the snapshot."""
         self._has_joined = False
-        """Whether a message was applied since the snapshot: from then on each begins exactly where the last ended."""
+        """Whether a message was applied since the snapshot: from then on each begins exactly if the last ended."""
         self._waiting: list[_Change] = []
 
     def open(self, now: int) -> list[WireOutput]:
@@ -91,7 +91,7 @@ class BinanceBook:
         return self._fetches.due(now, len(self._waiting))
 
     def _apply(self, change: _Change) -> bool:
-        """Whether the change was new. Raises FrameRejectedError where update ids are missing before it."""
+        """Whether the change was new. Raises FrameRejectedError if update ids are missing before it."""
         last_id = self._last_id or 0
         if change.last <= last_id:
             return False
@@ -127,14 +127,14 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
+    """Raise FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     fields = fields_of(body)
     _check_answer(fields)
     return top_of(levels_in(fields, "bids"), levels_in(fields, "asks"))
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRejectedError."""
+    """Raise FrameRejectedError."""
     return count_in(fields_of(body), "serverTime") * _MICROS_OF_MS
 
 
@@ -153,7 +153,7 @@ def _check_other(fields: Fields) -> None:
 
 
 def _check_answer(fields: Fields) -> None:
-    """Raises FeedRejectedError, FeedDroppedError where it is an error."""
+    """Raise FeedRejectedError, FeedDroppedError if it is an error."""
     error = fields.get("error", fields)
     if not isinstance(error, dict) or "code" not in error:
         return

@@ -93,7 +93,7 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRejectedError, FeedDroppedError."""
+    """Raise FrameRejectedError, FeedDroppedError."""
     fields = exact_fields_of(body)
     if "error_message" in fields:
         raise FeedDroppedError(f"bitflyer error: {str(fields['error_message'])[:200]}")

@@ -43,7 +43,7 @@ _Change = tuple[int, list[Level], list[Level]]
 
 
 class BitstampBook:
-    """One pair. A snapshot is used where it is not older than the first change received: then nothing is missing."""
+    """One pair. A snapshot is used if it is not older than the first change received: then nothing is missing."""
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
         self._channel = _channel_of(market)
@@ -103,7 +103,7 @@ class BitstampBook:
         return [self._book.top(self._book_time)]
 
     def _apply(self, change: _Change) -> None:
-        """Changes up to the snapshot's time are in the book already."""
+        """Change up to the snapshot's time are in the book already."""
         moment, bids, asks = change
         if self._book_time is None or moment > self._book_time:
             self._book.apply(bids, asks)
@@ -133,7 +133,7 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
+    """Raise FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     fields = _book_fields(body)
     moment = count_in(fields, "microtimestamp")
     return top_of(best_levels_in(fields, "bids"), best_levels_in(fields, "asks"), moment)

@@ -21,7 +21,8 @@ class SnapshotFetches:
         """None while a fetch is under way."""
 
     def due(self, now: int, waiting: int) -> list[WireOutput]:
-        """The fetch to make now, if any, while `waiting` changes have no snapshot yet. Raises FeedDroppedError."""
+        """Return the fetch to make now, if any, while `waiting` changes have no snapshot yet. Raises
+        FeedDroppedError."""
         if waiting > MAX_WAITING:
             raise FeedDroppedError(f"{self._path} was not answered while {waiting} changes were received")
         if self._due_at is None or now < self._due_at:

@@ -131,7 +131,7 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
+    """Raise FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     fields = fields_of(body)
     if "message" in fields:
         raise exchange_error("coinbaseexchange", str(fields["message"]), _FINAL_WORDS)
@@ -140,7 +140,7 @@ def parse_rest_book(body: bytes) -> BookTop:
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRejectedError."""
+    """Raise FrameRejectedError."""
     return micros_of_iso(text_in(as_fields(exact_json(body)), "iso"))
 
 

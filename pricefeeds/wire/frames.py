@@ -31,7 +31,7 @@ def malformed(detail: str) -> FrameRejectedError:
 
 
 def fields_of(frame: str | bytes) -> Fields:
-    """A JSON object of an exchange that writes prices and amounts as text."""
+    """Return a JSON object of an exchange that writes prices and amounts as text."""
     try:
         return as_fields(orjson.loads(frame))
     except orjson.JSONDecodeError as error:
@@ -39,7 +39,7 @@ def fields_of(frame: str | bytes) -> Fields:
 
 
 def exact_fields_of(frame: str | bytes) -> Fields:
-    """A JSON object with each number as the text that the exchange wrote, so that no digit is lost."""
+    """Return a JSON object with each number as the text that the exchange wrote, so that no digit is lost."""
     return as_fields(exact_json(frame))
 
 
@@ -72,7 +72,7 @@ def text_in(fields: Fields, name: str) -> str:
 
 
 def count_in(fields: Fields, name: str) -> int:
-    """A whole number from 0 up, below 10^18, written as a number or as text."""
+    """Return a whole number from 0 up, below 10^18, written as a number or as text."""
     value = fields.get(name)
     if type(value) is int and 0 <= value < 10**18:
         return value
@@ -82,7 +82,7 @@ def count_in(fields: Fields, name: str) -> int:
 
 
 def level_of(price: object, amount: object) -> Level:
-    """A level from texts without a sign. The amount may be 0: the level was removed."""
+    """Return a level from texts without a sign. The amount may be 0: the level was removed."""
     if not isinstance(price, str) or not isinstance(amount, str):
         raise malformed(f"not a level: {price!r} {amount!r}")
     try:
@@ -119,7 +119,8 @@ def micros_of_iso(text: str) -> int:
 
 
 def exchange_error(exchange: str, text: str, final_words: Iterable[str]) -> FeedDroppedError | FeedRejectedError:
-    """The feed error for an exchange's error text: final where it contains any of the lower-case `final_words`."""
+    """Return the feed error for an exchange's error text: final where it contains any of the lower-case
+    `final_words`."""
     lowered = text.lower()
     if any(word in lowered for word in final_words):
         return FeedRejectedError(f"{exchange} rejected: {text[:200]}")

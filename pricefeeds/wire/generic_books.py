@@ -41,7 +41,7 @@ class GenericBooks:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRejectedError, also for an empty book: ccxt makes one of an answer that it cannot read."""
+    """Raise FrameRejectedError, also for an empty book: ccxt makes one of an answer that it cannot read."""
     top = _top_of(fields_of(body))
     if not (top.bids and top.asks):
         raise malformed("an empty book by REST")

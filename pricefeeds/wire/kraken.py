@@ -105,7 +105,7 @@ class CheckedBook:
         self._book.cut(self._depth)
 
     def check(self, checksum: int) -> None:
-        """Raises FrameRejectedError "checksum" where the book differs from the exchange's."""
+        """Raise FrameRejectedError "checksum" if the book differs from the exchange's."""
         digits = self._asks.of(self._book.asks.best()) + self._bids.of(self._book.bids.best())
         own = crc32(digits.encode())
         if own != checksum:
@@ -140,7 +140,7 @@ def rest_book(market: Market) -> str:
 
 
 def parse_rest_book(body: bytes) -> BookTop:
-    """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
+    """Raise FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     books = list(_result_of(body).values())
     if len(books) != 1:
         raise malformed(f"{len(books)} books instead of one")
@@ -149,7 +149,7 @@ def parse_rest_book(body: bytes) -> BookTop:
 
 
 def parse_server_time(body: bytes) -> int:
-    """A whole second. Raises FrameRejectedError, FeedDroppedError."""
+    """Return a whole second. Raises FrameRejectedError, FeedDroppedError."""
     return count_in(_result_of(body), "unixtime") * MICROSECONDS
 
 
@@ -166,7 +166,7 @@ def _result_of(body: bytes) -> Fields:
 
 
 def _check_status(fields: Fields) -> None:
-    """Raises FeedDroppedError unless the exchange trades: quotes of a halted book cannot be traded."""
+    """Raise FeedDroppedError unless the exchange trades: quotes of a halted book cannot be traded."""
     for row in as_rows(fields.get("data")):
         system = text_in(as_fields(row), "system")
         if system != "online":
@@ -174,7 +174,7 @@ def _check_status(fields: Fields) -> None:
 
 
 def _check_answer(fields: Fields) -> None:
-    """Raises FeedRejectedError, FeedDroppedError, FrameRejectedError unless it reports that a request succeeded."""
+    """Raise FeedRejectedError, FeedDroppedError, FrameRejectedError unless it reports that a request succeeded."""
     if "error" in fields:
         raise exchange_error("kraken", str(fields["error"]), _FINAL_WORDS)
     if fields.get("success") is not True:

@@ -24,17 +24,17 @@ class StreamSharing:
     symbols: int
     """In one connection."""
     symbols_field: tuple[str, ...] = ()
-    """Path of the list of symbols in a request; empty where a request has one symbol."""
+    """Path of the list of symbols in a request; empty if a request has one symbol."""
     seconds_between_requests: float = 0.0
 
     def stream_in(self, frame: bytes) -> str | None:
-        """None where the message names no stream."""
+        """None if the message names no stream."""
         found = self.pattern.search(frame)
         return None if found is None else found[1].decode(errors="replace")
 
 
 def merged_requests(requests: Iterable[str], symbols_field: tuple[str, ...]) -> list[str]:
-    """Requests that differ in nothing but their symbols become one, in order."""
+    """Request that differ in nothing but their symbols become one, in order."""
     if not symbols_field:
         return list(requests)
     symbols: dict[bytes, list[object]] = {}

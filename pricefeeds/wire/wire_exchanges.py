@@ -10,7 +10,7 @@ _WIRES: dict[str, WireExchange] = {
 
 
 def wire_of(exchange: str) -> WireExchange:
-    """Raises FeedRejectedError where the exchange has no parser."""
+    """Raise FeedRejectedError if the exchange has no parser."""
     if exchange not in _WIRES:
         raise FeedRejectedError(f"no feed for {exchange}; there are feeds for {', '.join(sorted(_WIRES))}")
     return _WIRES[exchange]

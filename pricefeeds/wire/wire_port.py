@@ -41,7 +41,7 @@ class Conversation(Protocol):
     """
 
     def open(self, now: int) -> list[WireOutput]:
-        """The first requests on a new connection."""
+        """Return the first requests on a new connection."""
         ...
 
     def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]: ...
@@ -72,15 +72,15 @@ class WireExchange:
     rest_prefix: str
     """The simulated exchange's REST prefix, below the simulator's address; the live paths follow it."""
     conversation: Callable[[Market, Credentials | None], Conversation]
-    """Raises FeedRejectedError where the stream needs API keys that are missing or invalid."""
+    """Raises FeedRejectedError if the stream needs API keys that are missing or invalid."""
     rest_book: Callable[[Market], str]
     """Path of the REST order book."""
     parse_rest_book: Callable[[bytes], BookTop]
     """Raises FrameRejectedError, FeedDroppedError."""
     sharing: StreamSharing | None = None
-    """None where each symbol needs a connection of its own."""
+    """None if each symbol needs a connection of its own."""
     server_time: ServerTime | None = None
-    """None where the exchange publishes no time."""
+    """None if the exchange publishes no time."""
     detects_loss: bool = False
     """Whether a sequence or a checksum shows that a message was lost. Otherwise only the REST book can."""
     live_rest_pace: float = 0.2

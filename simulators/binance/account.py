@@ -117,7 +117,7 @@ class BinanceAccount:
         ]
 
     def _deposits(self, fields: Fields) -> object:
-        """What the account was funded with."""
+        """Return what the account was funded with."""
         at = timestamp(self._exchange.customer.opened_at)
         opened = self._exchange.customer.opened_at
         since, until = time_field(fields, "startTime", 0), until_field(fields, "endTime", opened)

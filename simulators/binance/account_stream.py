@@ -60,11 +60,11 @@ class Calls(Protocol):
     def is_signed(self, method: str, path: str) -> bool: ...
 
     def answer(self, method: str, path: str, fields: Fields) -> object:
-        """Raises RequestRejectedError."""
+        """Raise RequestRejectedError."""
         ...
 
     def counts(self, method: str = "", path: str = "") -> list[dict[str, object]]:
-        """What is used by now of the limits that this endpoint counts in."""
+        """Return what is used by now of the limits that this endpoint counts in."""
         ...
 
 
@@ -117,7 +117,7 @@ class BinanceAccountStream:
         connection.send(answer)
 
     def shutdown_notice(self, query: Mapping[str, str]) -> object:
-        """What a connection is sent before it ends; `query` of its address."""
+        """Return what a connection is sent before it ends; `query` of its address."""
         with time_unit(_unit_of(query)):
             return {"event": shutdown_event(self._exchange.clock.now())}
 
@@ -205,7 +205,7 @@ def _unit_of(query: Mapping[str, str]) -> str:
 
 
 def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Raises RequestRejectedError."""
+    """Raise RequestRejectedError."""
     parameters = fields.get("params") or {}
     if not isinstance(parameters, dict):
         raise RequestRejectedError("invalid_request", "params")

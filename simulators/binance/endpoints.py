@@ -46,7 +46,7 @@ class Endpoint:
         return max([self.weight, *weights])
 
     def check(self, fields: Fields, is_signed: bool) -> None:
-        """Raises RequestRejectedError for a parameter that the endpoint does not read."""
+        """Raise RequestRejectedError for a parameter that the endpoint does not read."""
         read = self.known | SIGNED_FIELDS if is_signed else self.known
         if unread := fields.keys() - read:
             raise MisusedError(
@@ -79,7 +79,7 @@ def limit_field(fields: Fields, default: int, longest: int = _LONGEST_LIST) -> i
 
 
 def symbol_field(fields: Fields, listings: Mapping[str, Listing]) -> Listing:
-    """The market that `symbol` names. Raises RequestRejectedError."""
+    """Return the market that `symbol` names. Raises RequestRejectedError."""
     name = fields.get("symbol")
     if not name:
         raise RequestRejectedError("invalid_request", "symbol")
@@ -89,7 +89,7 @@ def symbol_field(fields: Fields, listings: Mapping[str, Listing]) -> Listing:
 
 
 def symbols_field(fields: Fields) -> list[str] | None:
-    """What `symbol` or `symbols` names, a list such as ["BTCUSDT","ETHUSDT"]; None where all are meant.
+    """Return what `symbol` or `symbols` names, a list such as ["BTCUSDT","ETHUSDT"]; None if all are meant.
 
     Raises RequestRejectedError.
     """
@@ -141,7 +141,7 @@ def time_field(fields: Fields, name: str, default: int) -> int:
 
 
 def until_field(fields: Fields, name: str, default: int) -> int:
-    """The last microsecond that is meant: a millisecond is meant whole."""
+    """Return the last microsecond that is meant: a millisecond is meant whole."""
     sent = integer_field(fields, name, -1)
     if sent < 0:
         return default

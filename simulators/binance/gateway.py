@@ -130,13 +130,13 @@ class BinanceGateway:
         return (method, path) in self._signed_names
 
     def answer(self, method: str, path: str, fields: Fields) -> object:
-        """What an endpoint answers to one who calls it by its method and path, counted as over REST."""
+        """Return what an endpoint answers to one who calls it by its method and path, counted as over REST."""
         endpoint = self._endpoint(method, path)
         self._count(endpoint, fields)
         return endpoint.answer(fields)
 
     def counts(self, method: str = "", path: str = "") -> list[dict[str, object]]:
-        """What is used by now of the limits that this endpoint counts in."""
+        """Return what is used by now of the limits that this endpoint counts in."""
         is_order = bool(path) and self._endpoint(method, path).is_order
         return self._limits.counts(self.exchange.clock.now(), is_order=is_order)
 
@@ -149,7 +149,7 @@ class BinanceGateway:
         return endpoint
 
     def _count(self, endpoint: Endpoint, fields: Fields) -> dict[str, str]:
-        """What was used until now, as headers. Raises RequestRejectedError where it is too much."""
+        """Return what was used until now, as headers. Raises RequestRejectedError if it is too much."""
         now = self.exchange.clock.now()
         headers = self._limits.take_weight(endpoint.weigh(fields), now)
         endpoint.check(fields, is_signed=self.is_signed(endpoint.method, endpoint.path))

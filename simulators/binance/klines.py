@@ -66,7 +66,7 @@ class KlineStream:
         """When the kline began that was sent last, where it has not been closed yet."""
 
     def messages(self) -> Sequence[Callable[[], dict[str, object]]]:
-        """The last kline, closed, where its time is over; then the one of now, where something was traded."""
+        """Return the last kline, closed, where its time is over; then the one of now, where something was traded."""
         candles, messages = self._exchange.tape.candles[self._listing.market.symbol], []
         began = self._interval.start(self._exchange.clock.now())
         shown, current = self._shown, candles.at(self._interval, began)

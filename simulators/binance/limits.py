@@ -62,7 +62,7 @@ class BinanceLimits:
         self.is_lifted = False
 
     def take_weight(self, weight: int, now: int) -> dict[str, str]:
-        """What was used until now, as headers. Raises RequestRejectedError where it is too much."""
+        """Return what was used until now, as headers. Raises RequestRejectedError if it is too much."""
         used = self._weight.take(weight, now)
         if used > self._weight.limit and not self.is_lifted:
             raise RequestRejectedError("rate_limited")

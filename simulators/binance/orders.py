@@ -117,7 +117,7 @@ class BinanceOrders:
         return placed_row(order, self._fills_of(order), prevented, listing.market_id, answer)
 
     def _test(self, fields: Fields) -> object:
-        """The rules without the funds, as the real exchange checks them."""
+        """Return the rules without the funds, as the real exchange checks them."""
         listing, _ = self._listing_and_answer(fields)
         self._checked(fields, listing)
         return {}
@@ -129,7 +129,7 @@ class BinanceOrders:
         return symbol_field(fields, self._listings), answer
 
     def _checked(self, fields: Fields, listing: Listing) -> OrderRequest:
-        """The order, where it keeps the rules. Raises RequestRejectedError."""
+        """Return the order, where it keeps the rules. Raises RequestRejectedError."""
         request = self._request(fields, listing)
         self._check_filters(listing, request)
         if fields["type"] == "LIMIT_MAKER" and self._exchange.would_take(request):
@@ -139,7 +139,7 @@ class BinanceOrders:
         return request
 
     def _replace(self, fields: Fields) -> object:
-        """Cancel an order, then place another; both answers stand in one, also where one of them is a rejection."""
+        """Cancel an order, then place another; both answers stand in one, also if one of them is a rejection."""
         mode = text_field(fields, "cancelReplaceMode")
         if mode not in _REPLACE_MODES:
             raise MisusedError(-1130, "Data sent for parameter 'cancelReplaceMode' is not valid.")
@@ -225,7 +225,7 @@ class BinanceOrders:
         return decimal_of(lowest) * average <= price <= decimal_of(highest) * average
 
     def _check_count(self, listing: Listing, *, is_waiting: bool) -> None:
-        """Raises RequestRejectedError where one more order would be too many."""
+        """Raise RequestRejectedError if one more order would be too many."""
         orders = self._open_on(listing)
         if len(orders) >= MOST_ORDERS:
             raise RequestRejectedError("amount_too_small", "MAX_NUM_ORDERS")
@@ -298,7 +298,7 @@ class BinanceOrders:
         return [prevented_row(row, listing.market_id) for row in rows if row.number >= first][:limit]
 
     def _found(self, fields: Fields) -> SimulatedOrder:
-        """The order named by `orderId`, else by `origClientOrderId`. Raises RequestRejectedError."""
+        """Return the order named by `orderId`, else by `origClientOrderId`. Raises RequestRejectedError."""
         listing, customer = symbol_field(fields, self._listings), self._exchange.customer
         if "orderId" in fields:
             order = customer.order(str(integer_field(fields, "orderId", 0)))
@@ -364,7 +364,7 @@ def _side(fields: Fields) -> Side:
 
 
 def _self_trade(fields: Fields) -> SelfTrade:
-    """Raises RequestRejectedError."""
+    """Raise RequestRejectedError."""
     mode = fields.get("selfTradePreventionMode", DEFAULT_SELF_TRADE)
     if mode not in SELF_TRADES:
         raise MisusedError(-1013, "This symbol does not allow the specified self-trade prevention mode.")
@@ -384,7 +384,7 @@ def _prevented_weight(fields: Fields) -> int:
 
 
 def _number(fields: Fields, name: str) -> Decimal:
-    """Raises RequestRejectedError where it is missing, no number, or has more than eight digits after its point."""
+    """Raise RequestRejectedError if it is missing, no number, or has more than eight digits after its point."""
     text = text_field(fields, name)
     if not re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,20})?", text):
         legal = "'^([0-9]{1,20})(\\.[0-9]{1,20})?$'"
@@ -395,7 +395,7 @@ def _number(fields: Fields, name: str) -> Decimal:
 
 
 def _client_id(fields: Fields) -> str:
-    """The one sent, else one that the exchange makes."""
+    """Return the one sent, else one that the exchange makes."""
     name = fields.get("newClientOrderId")
     if name is None:
         return uuid4().hex[:22]

@@ -84,7 +84,7 @@ class BinancePublic:
         return [trade_row(trade) for trade in self._newest(fields, limit_field(fields, 500))]
 
     def _aggregates(self, fields: Fields) -> object:
-        """One trade each, oldest first; from a number or a time on where asked for, else the newest."""
+        """One trade each, oldest first; from a number or a time on if asked for, else the newest."""
         first, since = integer_field(fields, "fromId", 0), time_field(fields, "startTime", 0)
         until, limit = until_field(fields, "endTime", 0), limit_field(fields, 500)
         found = [

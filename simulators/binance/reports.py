@@ -79,7 +79,7 @@ class BinanceReports:
         }
 
     def _fills_until(self, event: SimulatedAccountEvent) -> list[SimulatedFill]:
-        """The order's fills that `event` counts: events are published after all fills were booked."""
+        """Return the order's fills that `event` counts: events are published after all fills were booked."""
         fills, left = [], event.order.filled
         for fill in self._exchange.customer.fills_of(event.order.order_id):
             if left <= 0:

@@ -36,7 +36,7 @@ MOST_ORDERS, MOST_STOPS = 200, 5
 
 
 def market_row(listing: Listing) -> Row:
-    """The market's row in exchangeInfo."""
+    """Return the market's row in exchangeInfo."""
     market = listing.market
     return {
         "symbol": listing.market_id,
@@ -99,7 +99,7 @@ def _filters(listing: Listing) -> list[Row]:
 
 
 def status_of(order: SimulatedOrder) -> str:
-    """An order ended by the exchange is expired, one ended by the customer is cancelled."""
+    """Return an order ended by the exchange is expired, one ended by the customer is cancelled."""
     if order.state == "done":
         return "FILLED"
     if order.is_prevented or (order.state == "open" and not order.remaining):
@@ -110,7 +110,7 @@ def status_of(order: SimulatedOrder) -> str:
 
 
 def terms_of(order: SimulatedOrder) -> Row:
-    """The terms of the order as requested."""
+    """Return the terms of the order as requested."""
     lifetime = "FOK" if order.whole else "IOC" if order.immediate else "GTC"
     return {
         "price": eight(order.price or ZERO),
@@ -165,7 +165,7 @@ def placed_row(
     market_id: str,
     kind: str,
 ) -> Row:
-    """The answer to a new order: ACK, RESULT or FULL, each with more than the one before."""
+    """Return the answer to a new order: ACK, RESULT or FULL, each with more than the one before."""
     row = {**_names(order, market_id), "transactTime": timestamp(order.placed_at)}
     if kind == "ACK":
         return row
@@ -184,7 +184,7 @@ def placed_row(
 
 
 def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str, cancel_id: str) -> Row:
-    """The cancel has its own client id; the order's is the original one."""
+    """Return the cancel has its own client id; the order's is the original one."""
     return {
         **_names(order, market_id),
         "origClientOrderId": order.client_order_id,
@@ -213,7 +213,7 @@ def _prevented_part(trade: PreventedTrade) -> Row:
 
 
 def prevented_row(trade: PreventedTrade, market_id: str) -> Row:
-    """A row of myPreventedMatches."""
+    """Return a row of myPreventedMatches."""
     return {
         "symbol": market_id,
         "takerOrderId": int(trade.taker_id),
@@ -226,7 +226,7 @@ def prevented_row(trade: PreventedTrade, market_id: str) -> Row:
 
 
 def fill_row(fill: SimulatedFill, market_id: str) -> Row:
-    """A row of myTrades."""
+    """Return a row of myTrades."""
     return {
         "symbol": market_id,
         "id": fill.number,

@@ -41,7 +41,7 @@ class VerifyingKey:
 
 
 def verifying_key(pem: str) -> VerifyingKey:
-    """Of a private key's PEM. Raises ValueError where it is neither an RSA nor an Ed25519 key."""
+    """Of a private key's PEM. Raises ValueError if it is neither an RSA nor an Ed25519 key."""
     private = load_pem_private_key(pem.encode(), None)
     if not isinstance(private, Ed25519PrivateKey | RSAPrivateKey):
         raise ValueError("neither an RSA nor an Ed25519 key")
@@ -61,9 +61,9 @@ def verifying_key(pem: str) -> VerifyingKey:
 
 
 def ensure_signing_keys(home: Path, accounts: Sequence[str]) -> None:
-    """A key of each kind for each of those accounts, made where there is none yet.
+    """A key of each kind for each of those accounts, made if there is none yet.
 
-    Raises AccountRejectedError where the file is damaged.
+    Raises AccountRejectedError if the file is damaged.
     """
     path = credentials_path(home)
     known = known_keys(path)
@@ -74,7 +74,7 @@ def ensure_signing_keys(home: Path, accounts: Sequence[str]) -> None:
 
 
 def signing_keys(home: Path, account: str) -> dict[str, Credentials]:
-    """By kind; the secret is the private key's PEM. None where none was made. Raises AccountRejectedError."""
+    """By kind; the secret is the private key's PEM. None if none was made. Raises AccountRejectedError."""
     known = known_keys(credentials_path(home))
     return {kind: load_credentials(home, f"{account}.{kind}") for kind in KINDS if f"{account}.{kind}" in known}
 

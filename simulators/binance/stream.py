@@ -65,7 +65,7 @@ class PendingDepth:
             self._levels[side, ticks] = lots
 
     def drain(self) -> tuple[int, list[Change]]:
-        """The first update id among them, and the levels; none where nothing changed."""
+        """Return the first update id among them, and the levels; none if nothing changed."""
         changes = [(side, ticks, lots) for (side, ticks), lots in self._levels.items()]
         self._levels.clear()
         return self._first, changes
@@ -94,7 +94,7 @@ class BinanceFeed:
             pending.add(first, step.changes)
 
     def depth(self, limit: int) -> Message:
-        """The book by REST. It includes changes since the last step, which get the next update ids."""
+        """Return the book by REST. It includes changes since the last step, which get the next update ids."""
         book = self.book
         return {
             "lastUpdateId": self._last_id,
@@ -103,7 +103,7 @@ class BinanceFeed:
         }
 
     def depth_update(self, first: int, changes: list[Change]) -> Message:
-        """What has changed since `first`."""
+        """Return what has changed since `first`."""
         return {
             **self._head("depthUpdate"),
             "U": first,
@@ -127,12 +127,12 @@ class BinanceFeed:
         return {**self._head("trade"), "t": trade.number, **_traded(trade), "M": True}
 
     def aggregate_trade(self, trade: PublicTrade) -> Message:
-        """The aggregate of one trade: each fill of a taker has its own microsecond, so nothing is aggregated."""
+        """Return the aggregate of one trade: each fill of a taker has its own microsecond, so nothing is aggregated."""
         numbers = {"a": trade.number, "f": trade.number, "l": trade.number}
         return {**self._head("aggTrade"), **numbers, **_traded(trade), "M": True}
 
     def ticker(self) -> Message:
-        """The stream's 24-hour ticker."""
+        """Return the stream's 24-hour ticker."""
         row = self.day_row()
         return {**self._head("24hrTicker"), **{short: row[name] for short, name in _TICKER.items()}}
 
@@ -151,7 +151,7 @@ class BinanceFeed:
         }
 
     def day_row(self) -> Message:
-        """REST's 24-hour ticker; zeros where nothing was traded."""
+        """REST's 24-hour ticker; zeros if nothing was traded."""
         now = self._exchange.clock.now()
         row = {**self.best_row(), "openTime": timestamp(now - DAY), "closeTime": timestamp(now)}
         figures = self._day.figures(now)
@@ -360,7 +360,7 @@ class BinanceStream:
 
 
 def shutdown_notice(prefix: str, now: int) -> Message:
-    """What a connection is sent before it ends; `prefix` of its channels."""
+    """Return what a connection is sent before it ends; `prefix` of its channels."""
     with time_unit("MICROSECOND" if prefix.startswith(UNITS[1]) else ""):
         event = shutdown_event(now)
     return {"stream": "!serverShutdown", "data": event} if prefix.endswith(_WRAPPED) else event
@@ -374,7 +374,7 @@ def prefix_of(path: str, unit: str) -> str:
 
 
 def _is_stream(name: str) -> bool:
-    """An unknown market is accepted and never has messages, as on the real exchange."""
+    """Return an unknown market is accepted and never has messages, as on the real exchange."""
     market, _, kind = name.partition("@")
     return market.isalnum() and market.islower() and kind in _ALL_KINDS
 

@@ -42,7 +42,7 @@ class BinanceWindows:
         ]
 
     def average_price(self, listing: Listing) -> Decimal:
-        """Weighted by amount; the last trade's where nothing was traded, the best bid where nothing ever was."""
+        """Weighted by amount; the last trade's if nothing was traded, the best bid if nothing ever was."""
         candle = self._candle(listing, AVERAGE_MINUTES * 60)
         if candle is not None:
             return candle.average
@@ -97,7 +97,7 @@ class BinanceWindows:
         }
 
     def _candle(self, listing: Listing, seconds: int) -> Candle | None:
-        """What was traded in the last so many seconds and the rest of the minute before, None where nothing was."""
+        """Return what was traded in the last so many seconds and the rest of the minute before, None if nothing was."""
         began = _began(self._exchange.clock.now(), seconds)
         minutes = self._exchange.tape.candles[listing.market.symbol].traded(MINUTE)
         joined: Candle | None = None
@@ -116,7 +116,7 @@ def _began(now: int, seconds: int) -> int:
 
 
 def _window_seconds(text: str) -> int:
-    """Raises RequestRejectedError."""
+    """Raise RequestRejectedError."""
     found = _WINDOW.fullmatch(text)
     if found is not None:
         count, (seconds, most) = int(found[1]), _UNITS[found[2]]

@@ -64,7 +64,7 @@ class BitflyerAccount:
         return [balance_row(name, owned, held[name]) for name, owned in self._customer.balances.items()]
 
     def _coin_deposits(self, fields: Fields) -> object:
-        """What the account was funded with."""
+        """Return what the account was funded with."""
         return self._deposits(fields, is_money=False)
 
     def _yen_deposits(self, fields: Fields) -> object:
@@ -135,7 +135,7 @@ class BitflyerAccount:
         return {"child_order_acceptance_id": order.order_id}
 
     def _cancel(self, fields: Fields) -> object:
-        """The real exchange answers 200 without a body, even where the order has ended."""
+        """Return the real exchange answers 200 without a body, even if the order has ended."""
         text_field(fields, "product_code")
         if not any(fields.get(name) for name in _IDS):
             raise RequestRejectedError("invalid_request", "child_order_acceptance_id")
@@ -155,7 +155,7 @@ class BitflyerAccount:
         return None
 
     def _named(self, fields: Fields) -> SimulatedOrder | None:
-        """The order by its acceptance id, by its own id, or by both."""
+        """Return the order by its acceptance id, by its own id, or by both."""
         accepted, own = (str(fields.get(name) or "") for name in reversed(_IDS))
         order = self._customer.orders.get(accepted or own.replace("JOR", "JRF"))
         if order is None or (own and order_id(order.order_id) != own):

@@ -39,7 +39,7 @@ class BitflyerProducts:
         self._ticks = 0
 
     def one(self, fields: Fields) -> Listing:
-        """Raises RequestRejectedError."""
+        """Raise RequestRejectedError."""
         return listing_named(self.exchange.listings_by_id, str(fields.get("product_code") or _DEFAULT_PRODUCT))
 
     def tick(self) -> None:
@@ -92,7 +92,7 @@ class BitflyerPublic:
         self._products = products
 
     def calls(self) -> dict[str, Call]:
-        """Calls by path below /v1/."""
+        """Call by path below /v1/."""
         product = known("product_code")
         calls = {
             "getmarkets": Call(self._markets),

@@ -47,7 +47,7 @@ def stream_time(micros: int) -> str:
 
 
 def state_of(order: SimulatedOrder) -> str:
-    """The remainder of an immediate order expires; a resting order was cancelled by its owner."""
+    """Return the remainder of an immediate order expires; a resting order was cancelled by its owner."""
     if order.state == "cancelled":
         return "EXPIRED" if order.immediate else "CANCELED"
     return "ACTIVE" if order.state == "open" else "COMPLETED"

@@ -24,7 +24,7 @@ _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS, _PARSE, _REJECTED = -32600, -3260
 
 
 def event_row(exchange: SimulatedExchange, event: SimulatedAccountEvent) -> Row | None:
-    """None where bitFlyer sends no message: a filled order is known from its last execution."""
+    """None if bitFlyer sends no message: a filled order is known from its last execution."""
     order = event.order
     if event.kind == "opened":
         return {**_named(exchange, order, order.placed_at, "ORDER"), **_terms(order)}
@@ -130,7 +130,7 @@ class BitflyerStream:
             connection.send(_message(channel, self._board(listing)))
 
     def _execute(self, connection: SubscriberConnection, fields: dict[str, Any]) -> Listing | None:
-        """The listing whose board snapshot follows, if any. Raises _RpcError."""
+        """Return the listing whose board snapshot follows, if any. Raises _RpcError."""
         method, parameters = fields.get("method"), fields.get("params")
         if method not in ("subscribe", "unsubscribe", "auth"):
             raise _RpcError(_NO_METHOD, "Method not found")

@@ -121,7 +121,7 @@ class BitstampGateway:
         return json_reply({"data": {"pair": listing.market.symbol, "ohlc": rows}})
 
     async def _pairs(self, _request: web.Request) -> web.Response:
-        """What clients asked before there was /markets/."""
+        """Return what clients asked before there was /markets/."""
         return json_reply([pair_row(listing) for listing in self.exchange.listings_by_id.values()])
 
     def _ticker_row(self, listing: Listing) -> dict[str, object]:

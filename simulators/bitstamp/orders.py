@@ -87,7 +87,7 @@ class BitstampOrders:
         return json_reply(rows[0] if wanted and rows else rows)
 
     async def _old_balances(self, request: web.Request) -> web.Response:
-        """What clients asked before there was account_balances: all currencies in one object, with the fees."""
+        """Return what clients asked before there was account_balances: all currencies in one object, with the fees."""
         await _form(request, frozenset())
         customer, listings = self._exchange.customer, list(self._exchange.listings.values())
         is_one = "pair" in request.match_info
@@ -199,7 +199,7 @@ class BitstampOrders:
         return json_reply([transaction_row(fill, self._exchange.listings[fill.symbol]) for fill in shown])
 
     async def _fees(self, request: web.Request) -> web.Response:
-        """The account's fees, in percent."""
+        """Return the account's fees, in percent."""
         await _form(request, frozenset(("market_symbol",)))
         tier = self._exchange.tier
         fees = {"maker": _percent(tier.maker), "taker": _percent(tier.taker)}
@@ -226,7 +226,7 @@ class BitstampOrders:
 
 
 async def _form(request: web.Request, known: frozenset[str]) -> Form:
-    """Raises RequestRejectedError where a field is none of the call's."""
+    """Raise RequestRejectedError if a field is none of the call's."""
     form = dict(parse_qsl(await request.text()))
     for name in form if form != _FILLER else ():
         if name in _NOT_SIMULATED:

@@ -24,7 +24,7 @@ HEADERS = {
     "X-Auth-Timestamp": "API0015",
     "X-Auth-Version": "API0016",
 }
-"""Headers of every signed request, and the error code where one is missing."""
+"""Headers of every signed request, and the error code if one is missing."""
 
 # (HTTP status, which field it is about, words, code)
 _REASONS: dict[Reason, tuple[int, str, str, str]] = {
@@ -84,7 +84,7 @@ def rejection(error: RequestRejectedError, available: Decimal) -> web.Response:
 
 
 def check_steps(request: OrderRequest, market: Market) -> None:
-    """Raises RequestRejectedError with the field and its decimals where amount or price lie between two steps."""
+    """Raise RequestRejectedError with the field and its decimals where amount or price lie between two steps."""
     if (found := off_step(request, market)) is not None:
         field, step = found
         raise RequestRejectedError("too_precise", f"{field}:{decimals_of(step)}")

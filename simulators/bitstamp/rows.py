@@ -17,7 +17,7 @@ _FIRST_TRADE = 400_000_000
 
 
 def trade_id(number: int) -> int:
-    """The id of a public trade, and of the account's fill in it."""
+    """Return the id of a public trade, and of the account's fill in it."""
     return _FIRST_TRADE + number
 
 
@@ -42,7 +42,7 @@ def market_row(listing: Listing) -> dict[str, object]:
 
 
 def pair_row(listing: Listing) -> dict[str, object]:
-    """A row of trading-pairs-info, which says the same as /markets/ under other names."""
+    """Return a row of trading-pairs-info, which says the same as /markets/ under other names."""
     market, row = listing.market, market_row(listing)
     taken = ("name", "base_decimals", "counter_decimals", "trading", "instant_and_market_orders", "description")
     return {
@@ -95,7 +95,7 @@ def trade_row(trade: PublicTrade) -> dict[str, object]:
 
 
 def order_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
-    """The price of a market order is zero."""
+    """Return the price of a market order is zero."""
     row: dict[str, object] = {
         "id": order.order_id,
         "market": order.symbol,
@@ -139,7 +139,7 @@ def status_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: L
 def balance_row(
     balances: Mapping[str, Decimal], held: Mapping[str, Decimal], names: Collection[str]
 ) -> dict[str, object]:
-    """The old form of balances: three fields for each currency."""
+    """Return the old form of balances: three fields for each currency."""
     row: dict[str, object] = {}
     for name in names:
         total, reserved = balances.get(name, ZERO), held.get(name, ZERO)
@@ -149,14 +149,14 @@ def balance_row(
 
 
 def old_fees(listings: Sequence[Listing], *, is_one: bool) -> dict[str, object]:
-    """The taker's fee in percent: of one market under `fee`, of several under their names."""
+    """Return the taker's fee in percent: of one market under `fee`, of several under their names."""
     return {
         "fee" if is_one else f"{listing.market_id}_fee": fixed_text(listing.taker_rate * 100, 3) for listing in listings
     }
 
 
 def transaction_row(fill: SimulatedFill, listing: Listing) -> dict[str, object]:
-    """A row of the account's ledger; amounts are signed, positive where they were received."""
+    """Return a row of the account's ledger; amounts are signed, positive where they were received."""
     base, quote = _names(listing)
     sign = 1 if fill.side == "buy" else -1
     return {

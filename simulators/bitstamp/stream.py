@@ -52,7 +52,7 @@ def public_trade(trade: PublicTrade, fills: Iterable[SimulatedFill]) -> dict[str
 
 
 def order_event(order: SimulatedOrder, now: int) -> dict[str, object]:
-    """The current state of an order; `amount` is what remains of it. `now`: time of the event, microseconds."""
+    """Return the current state of an order; `amount` is what remains of it. `now`: time of the event, microseconds."""
     price = order.price if order.price is not None else ZERO
     event: dict[str, object] = {
         "id": int(order.order_id),
@@ -204,7 +204,7 @@ class BitstampStream:
 
 
 def reconnect_notice() -> dict[str, object]:
-    """What a connection is sent before it ends."""
+    """Return what a connection is sent before it ends."""
     return {"event": "bts:request_reconnect", "channel": "", "data": ""}
 
 

@@ -158,7 +158,7 @@ class CoinbaseExchangeGateway:
         return json_reply([candle_row(candle, listing) for candle in candles[::-1][:_MOST_CANDLES]])
 
     async def _spark_lines(self, _request: web.Request) -> web.Response:
-        """The hours of the last day of each product, newest first."""
+        """Return the hours of the last day of each product, newest first."""
         lines = {}
         for name, feed in self._stream.feeds.items():
             hours = self.exchange.tape.candles[feed.listing.market.symbol].traded(Interval(3_600))

@@ -130,13 +130,14 @@ class CoinbaseExchangeOrders:
         )
 
     def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
-        """What `funds` buy at the market. The real exchange also sells for an amount of money; this one does not."""
+        """Return what `funds` buy at the market. The real exchange also sells for an amount of money; this one does
+        not."""
         if side != "buy" or not 0 < funds <= LARGEST:
             raise RequestRejectedError("invalid_request", "funds")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
 
     def _rejected_row(self, wanted: OrderRequest, listing: Listing) -> dict[str, object]:
-        """An order that may only make, and would have taken; it is not kept."""
+        """Return an order that may only make, and would have taken; it is not kept."""
         now = self._exchange.clock.now()
         order = SimulatedOrder(
             "00000000-0000-0000-0000-000000000000",

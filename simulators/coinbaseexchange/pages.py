@@ -19,7 +19,8 @@ Item = TypeVar("Item")
 def page_reply(
     request: web.Request, newest_first: Iterable[Item], number: Callable[[Item], int], row: Callable[[Item], object]
 ) -> web.Response:
-    """The page that the query's cursors name: `before` means newer than it, `after` older. `number`: an item's cursor.
+    """Return the page that the query's cursors name: `before` means newer than it, `after` older. `number`: an item's
+    cursor.
 
     https://docs.cdp.coinbase.com/exchange/rest-api/pagination
     """
@@ -42,7 +43,7 @@ def is_between(time: int, query: Mapping[str, str]) -> bool:
 
 
 def moment_in(query: Mapping[str, str], name: str) -> int | None:
-    """Microseconds of an ISO time, or of seconds since 1970; None where there is none. Raises RequestRejectedError."""
+    """Microseconds of an ISO time, or of seconds since 1970; None if there is none. Raises RequestRejectedError."""
     if name not in query:
         return None
     if query[name].isdecimal():

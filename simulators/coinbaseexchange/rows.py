@@ -56,14 +56,14 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
 
 
 def pending_row(order: SimulatedOrder, market_id: str) -> dict[str, object]:
-    """The answer to a new order: the order as requested, since the real exchange answers before matching."""
+    """Return the answer to a new order: the order as requested, since the real exchange answers before matching."""
     row = order_row(order, (), market_id)
     row |= {"status": "pending", "settled": False, "filled_size": fixed_text(Decimal(0), 8)}
     return {name: value for name, value in row.items() if not name.startswith("done")}
 
 
 def status_of(order: SimulatedOrder) -> str:
-    """A stop order that waits is active."""
+    """Return a stop order that waits is active."""
     if order.is_waiting:
         return "active"
     return "open" if order.state == "open" else "done"
@@ -96,7 +96,7 @@ def account_id(currency: str) -> str:
 
 
 def ledger_rows(row: LedgerChange, listings: Mapping[str, Listing]) -> list[dict[str, object]]:
-    """One of a deposit; of a fill the match, and its fee where there is one in that currency."""
+    """One of a deposit; of a fill the match, and its fee if there is one in that currency."""
     fill = row.fill
     if fill is None:
         return [_ledger_row(row, "transfer", row.amount, row.balance, {"transfer_type": "deposit"})]

@@ -46,7 +46,7 @@ class ProductFeed:
         self._last_number = 0
 
     def figures(self) -> DayFigures | None:
-        """None where nothing was traded for a day."""
+        """None if nothing was traded for a day."""
         self._exchange.venue.steps.look(self.listing.market.symbol)
         return self._day.figures(self._exchange.clock.now())
 
@@ -120,7 +120,7 @@ class ProductFeed:
         return {"type": "heartbeat", "last_trade_id": self._last_number, **self._stamp(self.sequence), "time": now}
 
     def step_of(self, event: SimulatedAccountEvent) -> Message | None:
-        """One step of an order of the account, as sent to its owner; None where nothing is."""
+        """One step of an order of the account, as sent to its owner; None if nothing is."""
         if event.fill is not None:
             return self._own_match(event.fill)
         if event.prevented is not None:
@@ -136,7 +136,7 @@ class ProductFeed:
         return {**message, "price": fixed_text(order.price or order.amount, 8), "remaining_size": _size(order)}
 
     def _changed(self, order: SimulatedOrder, trade: PreventedTrade) -> Message:
-        """An order became smaller since it would have traded with another of the account."""
+        """Return an order became smaller since it would have traded with another of the account."""
         message = self._of_order("change", order, trade.at, self._newest())
         ended = trade.taker_amount if order.order_id == trade.taker_id else trade.maker_amount
         sizes = {"old_size": fixed_text(order.remaining + ended, 8), "new_size": _size(order)}
@@ -155,7 +155,7 @@ class ProductFeed:
         return message
 
     def _activated(self, order: SimulatedOrder) -> Message:
-        """A stop order waits; it is received once it is triggered."""
+        """Return a stop order waits; it is received once it is triggered."""
         message = self._of_order("activate", order, order.placed_at, self._newest())
         row = order_row(order, (), self.listing.market_id)
         return {**message, "stop_type": row["stop"], "stop_price": row["stop_price"], "size": row["size"]}
@@ -199,7 +199,7 @@ class ProductFeed:
         return self._sequences[number]
 
     def _newest(self) -> int:
-        """The number of the newest trade."""
+        """Return the number of the newest trade."""
         newest = self._exchange.tape.newest(self.listing.market.symbol, 1)
         return newest[0].number if newest else 0
 
@@ -336,7 +336,7 @@ class CoinbaseExchangeStream:
         self._check(fields)
 
     def _greeting(self, channel: str, feed: ProductFeed) -> Message | None:
-        """The first messages of a channel."""
+        """Return the first messages of a channel."""
         if channel in ("level2", "level2_batch"):
             return feed.snapshot()
         if channel == "ticker":

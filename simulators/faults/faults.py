@@ -112,12 +112,12 @@ class Fault:
     share: float | None = None
     """Maximum share of the order's amount that fills at once; default a half."""
     hold_seconds: float | None = None
-    """How long the rest is stuck; default until the fault is over, or 10 s where that is not known."""
+    """How long the rest is stuck; default until the fault is over, or 10 s if that is not known."""
     lie: str | None = None
     """Which of `simulators.faults.lies.LIES` it is; by default a seeded random choice of the exchange's."""
 
     def check(self, symbols: Symbols) -> None:
-        """Raises FaultRejectedError where it is invalid."""
+        """Raise FaultRejectedError if it is invalid."""
         if self.exchange not in symbols:
             raise _no_exchange(self.exchange, symbols)
         if self.count is None and self.seconds is None:
@@ -211,7 +211,7 @@ class ExchangeFaults:
             yield from self._current(kind)
 
     def inject(self, kind: FaultKind, symbol: str | None = None, channel: str | None = None) -> ActiveFault | None:
-        """The fault to inject here and now, which is then counted. Both arguments give the place."""
+        """Return the fault to inject here and now, which is then counted. Both arguments give the place."""
         for active in self._current(kind):
             fault = active.fault
             if not fault.applies_to(symbol, channel):
@@ -226,7 +226,7 @@ class ExchangeFaults:
         return None
 
     def newest(self, kind: FaultKind) -> ActiveFault | None:
-        """The newest fault of a kind with a duration, without counting it."""
+        """Return the newest fault of a kind with a duration, without counting it."""
         found = self._current(kind)
         return found[-1] if found else None
 
@@ -266,13 +266,13 @@ class Faults:
         return tuple(self._of)
 
     def of(self, exchange: str) -> ExchangeFaults:
-        """Raises FaultRejectedError where there is no such exchange."""
+        """Raise FaultRejectedError if there is no such exchange."""
         if exchange not in self._of:
             raise _no_exchange(exchange, self._symbols)
         return self._of[exchange]
 
     def switch_on(self, fault: Fault) -> ActiveFault:
-        """Activate a fault. Raises FaultRejectedError where it is invalid."""
+        """Activate a fault. Raises FaultRejectedError if it is invalid."""
         fault.check(self._symbols)
         now = self._clock.now()
         ends_at = None if fault.seconds is None else now + round(fault.seconds * MICROSECONDS)
@@ -291,7 +291,7 @@ class Faults:
         return {name: dict(faults.counts) for name, faults in self._of.items() if faults.counts}
 
     def clear(self, exchange: str | None = None, kind: FaultKind | None = None) -> None:
-        """All, or those of one exchange or kind. Raises FaultRejectedError where there is no such exchange."""
+        """All, or those of one exchange or kind. Raises FaultRejectedError if there is no such exchange."""
         for faults in self._of.values() if exchange is None else (self.of(exchange),):
             faults.clear(kind)
 

@@ -32,7 +32,7 @@ class FrameFaults:
     _silences: list[ActiveFault] = field(default_factory=list)
 
     def frames(self, channel: str, text: str) -> list[Frame]:
-        """The frames to send instead of the message, in order."""
+        """Return the frames to send instead of the message, in order."""
         if self.faults.is_quiet and not self._held and not self._silences:
             return [text]
         symbol = self.symbol_of(channel)
@@ -69,7 +69,7 @@ class FrameFaults:
         return [text]
 
     def _is_silent(self, symbol: str | None, channel: str) -> bool:
-        """A count silences so many connections for good, seconds silence all of them for that time."""
+        """Return a count silences so many connections for good, seconds silence all of them for that time."""
         now = self.faults.clock.now()
         self._silences = [
             silence
@@ -89,5 +89,5 @@ class FrameFaults:
 
 
 def cut(text: str, random: Random) -> str:
-    """A truncated frame: never empty, never complete."""
+    """Return a truncated frame: never empty, never complete."""
     return text[: random.randrange(1, len(text))] if len(text) > 1 else text

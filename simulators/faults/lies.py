@@ -291,7 +291,7 @@ _PLACES: Mapping[str, tuple[_Place, ...]] = {
 
 
 def lies_of(exchange: str) -> tuple[str, ...]:
-    """The names of those that the exchange's answers can tell."""
+    """Return the names of those that the exchange's answers can tell."""
     fields = _FIELDS.get(exchange, {})
     return tuple(name for name, lie in LIES.items() if lie[0][1] in _names_of(exchange, fields, lie[0][0]))
 

@@ -40,7 +40,7 @@ class OrderFaults:
     """Per stuck order: when it continues, the fault, and its id."""
 
     def admit(self, request: OrderRequest) -> None:
-        """Raises RequestRejectedError or DisconnectedError: then there is no order."""
+        """Raise RequestRejectedError or DisconnectedError: then there is no order."""
         if self.faults.is_quiet:
             return
         if self.faults.inject("rejected_order", request.symbol) is not None:

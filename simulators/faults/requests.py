@@ -1,4 +1,4 @@
-"""A fault as JSON, in and out, and a description of each kind: in general, and where an exchange differs."""
+"""A fault as JSON, in and out, and a description of each kind: in general, and if an exchange differs."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -57,12 +57,12 @@ _NAMES = tuple(field.name for field in fields(Fault))
 
 
 def fault_description(kind: FaultKind, exchange: str) -> str:
-    """A description of the fault, in one sentence."""
+    """Return a description of the fault, in one sentence."""
     return _DIFFERENT_DESCRIPTIONS.get((kind, exchange), _DESCRIPTIONS[kind])
 
 
 def fault_from(body: object) -> Fault:
-    """Raises FaultRejectedError with one sentence."""
+    """Raise FaultRejectedError with one sentence."""
     if not isinstance(body, dict):
         raise FaultRejectedError(
             'A fault is a JSON object such as {"exchange": "kraken", "kind": "ban", "seconds": 5}.'
@@ -84,7 +84,7 @@ def fault_from(body: object) -> Fault:
 
 
 def fault_row(active: ActiveFault, now: int) -> dict[str, object]:
-    """The requested fault, its number, its remaining count or time, and how often it was injected."""
+    """Return the requested fault, its number, its remaining count or time, and how often it was injected."""
     asked = {name: value for name, value in asdict(active.fault).items() if value is not None}
     left = {"count_left": active.left, "seconds_left": active.seconds_left(now)}
     rest = {name: value for name, value in left.items() if value is not None}

@@ -56,7 +56,7 @@ class FaultSchedule:
         self._next = next(self._entries, None)
 
     def advance(self) -> None:
-        """Raises FaultRejectedError where an entry is invalid."""
+        """Raise FaultRejectedError if an entry is invalid."""
         while self._next is not None and self._start + self._next.at * MICROSECONDS <= self._clock.now():
             self._faults.switch_on(self._next.fault)
             self._next = next(self._entries, None)
@@ -89,7 +89,7 @@ def schedule_of(text: str, symbols: Symbols) -> Iterable[ScheduledFault]:
 
 
 def read_schedule(path: Path, symbols: Symbols) -> list[ScheduledFault]:
-    """A JSON list of faults, each with `at`, seconds after the start. Raises FaultRejectedError."""
+    """Return a JSON list of faults, each with `at`, seconds after the start. Raises FaultRejectedError."""
     try:
         rows = orjson.loads(path.read_bytes())
     except OSError as error:

@@ -29,7 +29,7 @@ _PAGE = 50
 _MOST_ORDERS = 50
 _MOST_TRADES = 20
 _EQUITY_STEP = Decimal("0.0001")
-# What ccxt sends along where the documentation has no such field: read, and without effect, as there.
+# What ccxt sends along if the documentation has no such field: read, and without effect, as there.
 _CCXT_START = "start"
 _REBASED = "rebase_multiplier"
 """How amounts of tokenized shares are shown; there are none here: changelog, August 2025."""
@@ -169,7 +169,7 @@ class KrakenAccount:
         return {name: rows[name] for name in text_field(fields, "id").split(",") if name in rows}
 
     def _deposits(self, fields: Fields) -> object:
-        """What the account was funded with."""
+        """Return what the account was funded with."""
         (start, end), assets = self._bounds(fields), assets_in(fields)
         return [
             deposit_row(number, name, amount, self._customer.opened_at)

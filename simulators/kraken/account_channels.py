@@ -71,7 +71,7 @@ class PrivateChannel(Protocol):
     readers: KrakenReaders
 
     def result(self, parameters: Mapping[str, object]) -> Row:
-        """The subscription as acknowledged."""
+        """Return the subscription as acknowledged."""
         ...
 
     def start(self, connection: SubscriberConnection, parameters: Mapping[str, object]) -> None:
@@ -155,7 +155,7 @@ class KrakenExecutions:
         return row if reason is None else {**row, "reason": reason, "cancel_reason": reason}
 
     def _fill(self, fill: SimulatedFill) -> Row:
-        """The order is partly filled even after its last fill: that it is filled is a message of its own."""
+        """Return the order is partly filled even after its last fill: that it is filled is a message of its own."""
         order, listing = self._exchange.customer.order(fill.order_id), self._exchange.listings[fill.symbol]
         row = {
             **_named(order, fill.filled_at),
@@ -176,7 +176,7 @@ class KrakenExecutions:
         return {**row, **{name: sums[name] for name in ("cum_qty", "cum_cost", "avg_price")}}
 
     def _sums(self, order: SimulatedOrder, newest: int | None = None) -> Row:
-        """Sums of all fills, or of those up to the fill number `newest`."""
+        """Sum of all fills, or of those up to the fill number `newest`."""
         fills = self._exchange.customer.fills_of(order.order_id)
         fills = [fill for fill in fills if newest is None or fill.number <= newest]
         listing = self._exchange.listings[order.symbol]
@@ -213,7 +213,7 @@ def _state(event: str, status: str) -> Row:
 
 
 def _in_dollars(fee: Decimal, price: Decimal, listing: Listing) -> Decimal:
-    """A fee in quote currency; where that is not the dollar, the base currency is."""
+    """Return a fee in quote currency; if that is not the dollar, the base currency is."""
     if listing.market.base == "USD" and price:
         return (fee / price).quantize(_CENT_PARTS)
     return fee

@@ -28,7 +28,7 @@ def _in_dollars(exchange: SimulatedExchange, currency: str) -> Decimal:
 
 
 def _bid(exchange: SimulatedExchange, symbol: str) -> Decimal | None:
-    """None where there is no such market, or nothing is bid."""
+    """None if there is no such market, or nothing is bid."""
     if symbol not in exchange.listings:
         return None
     ticks = exchange.books[symbol].best("buy")

@@ -101,7 +101,7 @@ class KrakenGateway:
 
 
 def _answered(call: Call) -> Handler:
-    """The fields are in the query, or in the form or the JSON object that was signed."""
+    """Return the fields are in the query, or in the form or the JSON object that was signed."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         fields = kraken_fields(await request.text()) if request.method == "POST" else dict(request.query)

@@ -31,7 +31,7 @@ class KrakenEngineLimits:
         self.is_lifted = False
 
     def take(self, symbol: str, points: int = 1) -> None:
-        """Count what a request for that market costs whatever comes of it. Raises RequestRejectedError where it is
+        """Count what a request for that market costs whatever comes of it. Raises RequestRejectedError if it is
         too much."""
         used, now = self._of(symbol), self._clock.now()
         if used.left(now) < points and not self.is_lifted:
@@ -50,7 +50,7 @@ class KrakenEngineLimits:
             self._amended_at.pop(order.order_id, None)
 
     def level(self, symbol: str) -> int:
-        """What is counted now, rounded down."""
+        """Return what is counted now, rounded down."""
         return int(self._of(symbol).level(self._clock.now()))
 
     def _of(self, symbol: str) -> Used:

@@ -57,7 +57,8 @@ class DepthView:
     known: dict[Side, Levels] = field(default_factory=dict)
 
     def snapshot(self, book: MatchingBook) -> dict[str, object]:
-        """The whole view as it is published now; readers that know an older one get the difference by `update`."""
+        """Return the whole view as it is published now; readers that know an older one get the difference by
+        `update`."""
         row: dict[str, object] = {"symbol": self.listing.market.symbol}
         for name, side in _SIDES:
             levels = self.known.setdefault(side, book.levels(side, self.depth))
@@ -66,7 +67,7 @@ class DepthView:
         return row
 
     def update(self, book: MatchingBook) -> dict[str, object] | None:
-        """What changed since the last call, None where nothing did.
+        """Return what changed since the last call, None if nothing did.
 
         A level pushed out of the depth is not mentioned, readers drop it; one that comes back in is sent again.
         """
@@ -124,7 +125,7 @@ class MarketTopic:
         return f"{self.channel}:{self.symbol}:{option}"
 
     def result(self) -> dict[str, object]:
-        """The subscription as acknowledged."""
+        """Return the subscription as acknowledged."""
         row: dict[str, object] = {"channel": self.channel, "symbol": self.symbol, "snapshot": self.snapshot}
         if self.channel == "book":
             row["depth"] = self.depth
@@ -144,7 +145,7 @@ class KrakenMarkets:
         self._best: dict[str, object] = {}
 
     def topic(self, parameters: Mapping[str, object], symbol: object) -> MarketTopic:
-        """Raises RequestRejectedError whose detail is what Kraken says."""
+        """Raise RequestRejectedError whose detail is what Kraken says."""
         channel, depth = str(parameters["channel"]), parameters.get("depth", 10)
         trigger = parameters.get("event_trigger", "trades")
         if not set(parameters) <= _KNOWN[channel] or trigger not in _TRIGGERS:

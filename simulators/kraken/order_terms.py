@@ -50,7 +50,7 @@ _MOMENT = re.compile(r"\+?[0-9]{1,12}")
 
 
 def order_request(fields: Fields, listing: Listing, exchange: SimulatedExchange) -> OrderRequest:
-    """Raises RequestRejectedError."""
+    """Raise RequestRejectedError."""
     for name, values in _ONLY.items():
         if str(fields.get(name, "")).lower() not in values:
             raise RequestRejectedError("invalid_request", name)
@@ -80,7 +80,7 @@ def order_request(fields: Fields, listing: Listing, exchange: SimulatedExchange)
 
 
 def _price(fields: Fields, kind: str) -> Decimal | None:
-    """The limit: `price2` of a stop order, whose `price` is what it waits for."""
+    """Return the limit: `price2` of a stop order, whose `price` is what it waits for."""
     if kind == "limit":
         return _absolute(fields, "price")
     return _absolute(fields, "price2") if kind.endswith("-limit") else None
@@ -93,14 +93,14 @@ def _trigger(fields: Fields, kind: str, side: Side) -> Trigger | None:
 
 
 def _absolute(fields: Fields, name: str) -> Decimal:
-    """A price; one relative to the market, such as +1% or #5, is not simulated."""
+    """Return a price; one relative to the market, such as +1% or #5, is not simulated."""
     if text_field(fields, name)[0] in "+-#":
         raise RequestRejectedError("price_invalid", name)
     return decimal_field(fields, name, "price_invalid")
 
 
 def _amount(fields: Fields, listing: Listing, exchange: SimulatedExchange, side: Side, kind: str) -> Decimal:
-    """The volume in base currency, or what so much quote currency buys at the market."""
+    """Return the volume in base currency, or what so much quote currency buys at the market."""
     volume = decimal_field(fields, "volume", "amount_invalid")
     if "viqc" not in _flags(fields):
         return volume
@@ -171,7 +171,7 @@ def check_deadline(fields: Fields, now: int) -> None:
 
 
 def _client_id(fields: Fields) -> str | None:
-    """A UUID, with dashes or without, or up to 18 characters of text: https://docs.kraken.com/api/blog/cl-ord-id"""
+    """Return a UUID, with dashes or without, or up to 18 characters of text: https://docs.kraken.com/api/blog/cl-ord-id"""
     if "cl_ord_id" not in fields:
         return None
     name = str(fields["cl_ord_id"])

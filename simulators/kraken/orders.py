@@ -35,7 +35,7 @@ class KrakenOrders:
         self._pairs = pairs
         self._limits = limits
         self._cancels_at: int | None = None
-        """When the dead man's switch cancels all orders, microseconds; None where it is not armed."""
+        """When the dead man's switch cancels all orders, microseconds; None if it is not armed."""
 
     def calls(self) -> dict[str, Call]:
         whole = ("nonce", "pair", "deadline", "validate")
@@ -143,7 +143,7 @@ class KrakenOrders:
         return referenced[0] if len(referenced) == 1 else self._customer.order(name)
 
     def _named(self, fields: Fields) -> SimulatedOrder:
-        """The order that `cl_ord_id` or `txid` names. Raises RequestRejectedError."""
+        """Return the order that `cl_ord_id` or `txid` names. Raises RequestRejectedError."""
         if not fields.get("cl_ord_id"):
             return self._customer.order(text_field(fields, "txid"))
         if fields.get("txid"):
@@ -186,7 +186,7 @@ class KrakenOrders:
         return len([self.cancel(order) for order in orders])
 
     def cancel(self, order: SimulatedOrder) -> SimulatedOrder:
-        """Raises RequestRejectedError where it is no longer open."""
+        """Raise RequestRejectedError if it is no longer open."""
         ended = self._exchange.cancel(order.order_id)
         self._limits.penalize(order, CANCELLED)
         return ended

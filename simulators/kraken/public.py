@@ -57,7 +57,7 @@ class KrakenDay:
         self._today.add(trade)
 
     def rest_row(self) -> dict[str, object]:
-        """The row of the REST ticker: pairs are [today, last 24 hours]."""
+        """Return the row of the REST ticker: pairs are [today, last 24 hours]."""
         (bid, bid_lots), (ask, ask_lots) = self._best()
         today, day = self._figures()
         pair = (today, day)
@@ -74,7 +74,7 @@ class KrakenDay:
         }
 
     def stream_row(self) -> dict[str, object]:
-        """The row of the `ticker` channel: numbers, of the last 24 hours."""
+        """Return the row of the `ticker` channel: numbers, of the last 24 hours."""
         (bid, bid_lots), (ask, ask_lots) = self._best()
         _, day = self._figures()
         change = day.last.price - day.open
@@ -145,11 +145,11 @@ class KrakenPairs:
         }
 
     def one(self, name: str) -> Listing:
-        """Raises RequestRejectedError."""
+        """Raise RequestRejectedError."""
         return listing_named(self._listings, self._symbols.get(name, name))
 
     def all_in(self, fields: Fields) -> list[Listing]:
-        """Those that `pair` lists, all where it is missing. Raises RequestRejectedError."""
+        """Those that `pair` lists, all if it is missing. Raises RequestRejectedError."""
         names = str(fields.get("pair") or "")
         return [self.one(name) for name in names.split(",")] if names else list(self._listings.values())
 
@@ -230,7 +230,7 @@ class KrakenPublic:
 
 
 def moment_field(fields: Fields, name: str) -> Decimal:
-    """A time since 1970, in whatever unit. Raises RequestRejectedError."""
+    """Return a time since 1970, in whatever unit. Raises RequestRejectedError."""
     moment = decimal_field(fields, name, "invalid_request")
     if not 0 <= moment <= _LATEST:
         raise RequestRejectedError("invalid_request", name)
@@ -238,7 +238,7 @@ def moment_field(fields: Fields, name: str) -> Decimal:
 
 
 def assets_in(fields: Fields) -> list[str]:
-    """Ids of the assets that `asset` lists, by id or by other name; none where it is missing or all are meant."""
+    """Ids of the assets that `asset` lists, by id or by other name; none if it is missing or all are meant."""
     text = str(fields.get("asset") or "all")
     if text == "all":
         return []

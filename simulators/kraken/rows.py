@@ -24,7 +24,7 @@ _PRICE_DECIMALS = 5
 
 
 def transaction_name(kind: str, number: int, micros: int) -> str:
-    """An id such as OQCLML-BW3P3-BUCMWZ: nineteen characters, of which sixteen count the number and its time."""
+    """Return an id such as OQCLML-BW3P3-BUCMWZ: nineteen characters, of which sixteen count the number and its time."""
     value = (micros << 24) | (number & 0xFFFFFF)
     letters = ""
     for _ in range(16):
@@ -136,7 +136,7 @@ def prices_of(order: SimulatedOrder, listing: Listing) -> tuple[str, str]:
 
 
 def edited_terms(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
-    """An order's own fields, as they were when it was placed."""
+    """Return an order's own fields, as they were when it was placed."""
     price, second_price = prices_of(order, listing)
     kind = kind_of(order)
     terms: dict[str, object] = {"type": order.side, "ordertype": kind, "volume": str(order.amount)}
@@ -152,7 +152,8 @@ def _price_text(price: Decimal | None, listing: Listing) -> str:
 
 
 def description(order: SimulatedOrder, listing: Listing) -> str:
-    """A description such as `buy 0.01000000 XBTUSD @ limit 30000.0`, or `… @ stop loss 29000.0 -> limit 28900.0`."""
+    """Return a description such as `buy 0.01000000 XBTUSD @ limit 30000.0`, or `… @ stop loss 29000.0 -> limit
+    28900.0`."""
     first, second = prices_of(order, listing)
     kind = kind_of(order).removesuffix("-limit").replace("-", " ")
     text = f"{order.side} {fixed_text(order.amount, 8)} {altname(listing)} @ {kind}"
@@ -210,7 +211,8 @@ def _terms(order: SimulatedOrder, listing: Listing) -> dict[str, str]:
 
 
 def cancel_reason(order: SimulatedOrder) -> str | None:
-    """The remainder of an immediate order is cancelled without a reason; a resting order was cancelled by its owner."""
+    """Return the remainder of an immediate order is cancelled without a reason; a resting order was cancelled by its
+    owner."""
     if order.is_expired:
         return "Order expired"
     return "User requested" if order.state == "cancelled" and not order.is_cut_short else None

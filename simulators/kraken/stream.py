@@ -152,7 +152,7 @@ class KrakenStream:
 
 
 def parameters_of(fields: dict[str, Any]) -> dict[str, Any]:
-    """Raises RequestRejectedError."""
+    """Raise RequestRejectedError."""
     parameters = fields.get("params")
     if not isinstance(parameters, dict):
         raise RequestRejectedError("invalid_request", "Subscription field must be an object")

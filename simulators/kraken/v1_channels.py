@@ -41,7 +41,7 @@ class V1DepthView(DepthView):
 
 
 def book_parts(row: Mapping[str, object]) -> list[Row]:
-    """An update: each side that changed apart, the checksum in the last."""
+    """Return an update: each side that changed apart, the checksum in the last."""
     parts: list[Row] = [{name[0]: row[name]} for name in ("asks", "bids") if row[name]]
     parts[-1]["c"] = str(row["checksum"])
     return parts
@@ -106,7 +106,7 @@ class V1Account:
             orders.publish([self._changed(order, {"status": status, **self._sums(order)})])
 
     def _changed(self, order: SimulatedOrder, fields: Row) -> Row:
-        """The order's own name, and what has changed."""
+        """Return the order's own name, and what has changed."""
         named: Row = {**fields, "userref": order.user_reference or 0}
         if order.client_order_id:
             named["cl_ord_id"] = order.client_order_id

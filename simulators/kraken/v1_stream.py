@@ -121,7 +121,8 @@ class KrakenV1Stream:
     def _channel(
         self, name: str, wanted: Fields, connection: SubscriberConnection, pair: object, *, is_start: bool
     ) -> str:
-        """The channel's name, after the connection has joined or left it. Raises RequestRejectedError, in words."""
+        """Return the channel's name, after the connection has joined or left it. Raises RequestRejectedError, in
+        words."""
         if name in self._account.readers:
             if not self._tokens.is_valid(wanted.get("token")):
                 raise RequestRejectedError("unknown_key", "ESession:Invalid session")
@@ -191,7 +192,7 @@ class KrakenV1Stream:
 
 
 def _listed(fields: Fields, name: str) -> list[object]:
-    """Raises RequestRejectedError."""
+    """Raise RequestRejectedError."""
     rows = fields.get(name) or []
     if not isinstance(rows, list):
         raise RequestRejectedError("invalid_request", name)
@@ -203,11 +204,11 @@ def _key(channel: str, listing: Listing) -> str:
 
 
 def _number(channel: str) -> int:
-    """A channel's id; the documents call it deprecated."""
+    """Return a channel's id; the documents call it deprecated."""
     depth = channel.partition("-")[2]
     return 300 + DEPTHS.index(int(depth)) if depth else 100 + _MARKETS.index(channel)
 
 
 def _asked(fields: Fields) -> Fields:
-    """The request's own number, where it has one."""
+    """Return the request's own number, where it has one."""
     return {"reqid": fields["reqid"]} if isinstance(fields.get("reqid"), int) else {}

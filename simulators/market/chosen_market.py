@@ -1,4 +1,4 @@
-"""The market that the simulated exchanges have: which of the three, and the tape that drives it where there is one."""
+"""The market that the simulated exchanges have: which of the three, and the tape that drives it if there is one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class ChosenMarket:
     tape: Tape | None = None
 
     def listed(self, listings: Listings) -> dict[str, tuple[Listing, ...]]:
-        """The listings, which start at the tape's first prices where there is a tape."""
+        """Return the listings, which start at the tape's first prices if there is a tape."""
         return {name: tuple(map(self._started, rows)) for name, rows in listings.items()}
 
     def prices(self, seed: int, listings: Listings) -> MarketPrices:

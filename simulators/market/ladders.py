@@ -155,7 +155,7 @@ class Ladder:
         return levels
 
     def _beyond(self, side: Side, first: int, step: int) -> Iterable[tuple[int, int]]:
-        """Built again only where they have moved: most steps move nothing there."""
+        """Built again only if they have moved: most steps move nothing there."""
         far, random = self._far.get(side), self._far_random
         redrawn = random.randrange(_NEAR, LEVELS) if random.random() < _FAR_REDRAWN else None
         if far is None or far.first != first:

@@ -35,7 +35,7 @@ class MarketPrices(Protocol):
         ...
 
     def orders(self, listing: Listing) -> Sequence[MarketOrder]:
-        """What competitors send to this market in this turn."""
+        """Return what competitors send to this market in this turn."""
         ...
 
     def traded(self, listing: Listing, trades: Sequence[PublicTrade]) -> None:

@@ -28,7 +28,8 @@ class MarketPace:
         return self._every(listing) == _RESTING_EVERY
 
     def due(self, turn: int) -> list[tuple[Listing, int]]:
-        """The markets that move in this turn, in the order of the list, with the turns since they did so last."""
+        """Return the markets that move in this turn, in the order of the list, with the turns since they did so
+        last."""
         due = []
         for number, listing in enumerate(self._listings):
             every = self._every(listing)

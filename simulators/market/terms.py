@@ -35,11 +35,11 @@ class DislocationTerms:
     first_after: float = 3.0
     """Seconds until the first."""
     opening_every: float = 5.0
-    """Seconds between them while `opening_seconds` last, or longer where detection is not ready by then."""
+    """Seconds between them while `opening_seconds` last, or longer if detection is not ready by then."""
     opening_seconds: float = 0.0
     largest: float = 75.0
     seconds: float = 0.85
-    """Median of how long it lasts where nobody trades it away before."""
+    """Median of how long it lasts if nobody trades it away before."""
     seconds_spread: float = 0.9
     longest: float = 6.0
     taken_share: float = 0.6

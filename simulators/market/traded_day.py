@@ -51,7 +51,7 @@ class TradedDay:
         self._forget(self._minute.began - DAY)
 
     def figures(self, now: int) -> DayFigures | None:
-        """None where nothing was traded in the 24 hours before `now` (microseconds)."""
+        """None if nothing was traded in the 24 hours before `now` (microseconds)."""
         self._forget(now - DAY)
         if self._minute is None or self._last is None:
             return None
@@ -81,7 +81,7 @@ class TradedDay:
 
 
 def _together(before: Candle | None, later: Candle) -> Candle:
-    """A candle of its own."""
+    """Return a candle of its own."""
     if before is None:
         return replace(later)
     joined = replace(before)

@@ -46,7 +46,7 @@ class Candle:
 
     @property
     def average(self) -> Decimal:
-        """Weighted by volume; 0 where nothing was traded."""
+        """Weighted by volume; 0 if nothing was traded."""
         return self.value / self.volume if self.volume else ZERO
 
     def join(self, later: "Candle") -> None:
@@ -61,7 +61,7 @@ class Candle:
         self.last = later.last
 
     def flat_at(self, began: int) -> "Candle":
-        """A later one in which nothing was traded."""
+        """Return a later one in which nothing was traded."""
         return Candle(began, self.close, self.close, self.close, self.close)
 
 
@@ -108,7 +108,7 @@ class Candles:
         self._hours.add(part)
 
     def at(self, interval: Interval, began: int) -> Candle | None:
-        """The candle that began then, None where nothing was traded in it."""
+        """Return the candle that began then, None if nothing was traded in it."""
         parts = takewhile(lambda part: part.began >= began, self._newest_parts(interval))
         found = _joined(interval, reversed(list(parts)))
         return found[0] if found and found[0].began == began else None
@@ -120,7 +120,7 @@ class Candles:
         return candles[1:] if is_cut else candles
 
     def unbroken(self, interval: Interval, now: int) -> list[Candle]:
-        """From the first trade to `now`, oldest first: flat ones stand where nothing was traded."""
+        """From the first trade to `now`, oldest first: flat ones stand if nothing was traded."""
         filled: list[Candle] = []
         for candle in self.traded(interval):
             filled += _flat_after(filled, interval, candle.began)
@@ -146,7 +146,7 @@ class KeptCandles:
         self._last: list[Candle] = []
 
     def add(self, part: Candle) -> Candle | None:
-        """The one that ended with it, if any."""
+        """Return the one that ended with it, if any."""
         extend(self._last, self._interval, part)
         if len(self._last) == 1:
             return None
@@ -155,7 +155,7 @@ class KeptCandles:
         return ended
 
     def pop_oldest(self) -> Candle:
-        """Raises IndexError where there is none."""
+        """Raise IndexError if there is none."""
         return _candle_of(self._ended.popleft()) if self._ended else self._last.pop()
 
     def __len__(self) -> int:

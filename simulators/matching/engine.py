@@ -126,7 +126,7 @@ class MatchingBook:
         return best is not None and is_within_limit(side, ticks, best)
 
     def cancel(self, order_id: str) -> int:
-        """Lots taken off the book; 0 where no such order rests."""
+        """Lots taken off the book; 0 if no such order rests."""
         order = self._orders.get(order_id)
         if order is None:
             return 0
@@ -155,7 +155,7 @@ class MatchingBook:
         return changes
 
     def _met(self, order: BookOrder) -> list[tuple[BookOrder, int]]:
-        """The resting orders that it meets, best first, and the lots that each takes off it."""
+        """Return the resting orders that it meets, best first, and the lots that each takes off it."""
         if not self.would_match(order.side, order.ticks):
             return []
         met, left = list[tuple[BookOrder, int]](), order.lots

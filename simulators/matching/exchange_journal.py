@@ -53,12 +53,12 @@ class Journal:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def entries(self) -> list[Entry]:
-        """What was written before this process started, oldest first; handed out once."""
+        """Return what was written before this process started, oldest first; handed out once."""
         entries, self._entries = self._entries, []
         return entries
 
     def write(self, entry: Entry) -> None:
-        """All of it. Raises OSError, now and at each later call, where it does not fit on the disk."""
+        """All of it. Raises OSError, now and at each later call, if it does not fit on the disk."""
         self.check()
         rest = memoryview(_ENTRY.dump_json(replace(entry, at=wall_now())) + b"\n")
         try:
@@ -70,7 +70,7 @@ class Journal:
             raise
 
     def check(self) -> None:
-        """Raises the OSError with which a write has failed."""
+        """Raise the OSError with which a write has failed."""
         if self._failure is not None:
             raise self._failure
 
@@ -89,7 +89,7 @@ class MemoryJournal:
 
 
 def read_journal(path: Path) -> list[Entry]:
-    """An exchange's entries so far, oldest first; the exchange may be running. Raises OSError."""
+    """Return an exchange's entries so far, oldest first; the exchange may be running. Raises OSError."""
     return _entries_and_length(path.read_bytes())[0]
 
 

@@ -54,14 +54,14 @@ class FundedAccount:
         return self.balances.get(currency, ZERO) - self.held().get(currency, ZERO)
 
     def order(self, order_id: str) -> SimulatedOrder:
-        """Raises RequestRejectedError where there is none."""
+        """Raise RequestRejectedError if there is none."""
         order = self.orders.get(order_id)
         if order is None:
             raise RequestRejectedError("unknown_order", order_id)
         return order
 
     def latest_by_client_id(self, client_order_id: str) -> SimulatedOrder:
-        """Raises RequestRejectedError where there is none."""
+        """Raise RequestRejectedError if there is none."""
         orders = self.orders_by_client_id(client_order_id)
         if not orders:
             raise RequestRejectedError("unknown_order", client_order_id)
@@ -120,7 +120,7 @@ class FundedAccount:
             self.balances[currency] = self.balances.get(currency, ZERO) + change
 
     def update_order(self, fill: SimulatedFill) -> SimulatedOrder:
-        """The new state of the fill's order."""
+        """Return the new state of the fill's order."""
         order = self.orders[fill.order_id]
         filled = order.filled + fill.amount
         if filled + order.prevented == order.amount:
@@ -140,6 +140,6 @@ def charged_fee(fills: Iterable[SimulatedFill]) -> Decimal:
 
 
 def average_price(fills: Sequence[SimulatedFill]) -> Decimal:
-    """Weighted by amount, not cut as costs are; 0 where there are none."""
+    """Weighted by amount, not cut as costs are; 0 if there are none."""
     amount = total(fill.amount for fill in fills)
     return total(fill.price * fill.amount for fill in fills) / amount if amount else ZERO

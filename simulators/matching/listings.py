@@ -129,7 +129,7 @@ _BASE_VALUE = 600_000.0
 
 
 def listings_of(exchange: str, bases: Collection[str] | None = None) -> tuple[Listing, ...]:
-    """Of those `bases`, and the FX markets; all where None. Raises KeyError where no such exchange is simulated."""
+    """Of those `bases`, and the FX markets; all where None. Raises KeyError if no such exchange is simulated."""
     return _listed(exchange, simulated_bases() if bases is None else tuple(bases))
 
 

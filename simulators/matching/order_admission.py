@@ -21,7 +21,7 @@ _DEEPEST = 1_000
 
 
 def check_size(listing: Listing, request: OrderRequest) -> None:
-    """Raises RequestRejectedError where amount or price break the market's rules."""
+    """Raise RequestRejectedError if amount or price break the market's rules."""
     market, amount, price = listing.market, request.amount, request.price
     if not 0 < amount <= LARGEST:
         raise RequestRejectedError("amount_invalid", str(amount))
@@ -40,8 +40,8 @@ def check_size(listing: Listing, request: OrderRequest) -> None:
 
 
 def off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "price"], Decimal] | None:
-    """The number that lies between two steps, and its step. Numbers beyond LARGEST are left to `check_size`: their
-    remainder has too many digits to be worked out."""
+    """Return the number that lies between two steps, and its step. Numbers beyond LARGEST are left to `check_size`:
+    their remainder has too many digits to be worked out."""
     if abs(request.amount) < LARGEST and request.amount % market.lot_step:
         return "amount", market.lot_step
     if request.price is not None and abs(request.price) < LARGEST and request.price % market.tick_size:
@@ -56,7 +56,7 @@ def check_client_id(client_order_id: str | None, used: Iterable[SimulatedOrder],
 
 
 def ticks_of(listing: Listing, side: Side, price: Decimal | None) -> int:
-    """A market order's price is one that crosses everything."""
+    """Return a market order's price is one that crosses everything."""
     if price is not None:
         return listing.ticks(price)
     return ANY_PRICE if side == "buy" else 0

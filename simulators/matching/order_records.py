@@ -59,7 +59,7 @@ class RequestRejectedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A stop order waits until the last trade's price is at least this one, or at most it where not `rises`."""
+    """A stop order waits until the last trade's price is at least this one, or at most it if not `rises`."""
 
     price: BoundedDecimal
     rises: bool

@@ -31,7 +31,7 @@ class OrderFaultPort(Protocol):
     """Injected faults of the customer's orders."""
 
     def admit(self, request: OrderRequest) -> None:
-        """Raises where the order must not be accepted."""
+        """Raise where the order must not be accepted."""
         ...
 
     def lots_at_once(self, order: SimulatedOrder, lots: int) -> int:
@@ -104,7 +104,7 @@ class SimulatedExchange:
         return self.customer.order(order.order_id)
 
     def checked(self, request: OrderRequest) -> SimulatedOrder:
-        """The order as it would be placed. Raises RequestRejectedError where it would be rejected."""
+        """Return the order as it would be placed. Raises RequestRejectedError if it would be rejected."""
         self._check(request)
         return self._numbered(request)
 
@@ -167,7 +167,7 @@ class SimulatedExchange:
             self._match(order, self._resting(order), is_stuck=False)
 
     def cancel(self, order_id: str) -> SimulatedOrder:
-        """Raises RequestRejectedError where there is no such open order."""
+        """Raise RequestRejectedError if there is no such open order."""
         order = self._open_order(order_id)
         self.books[order.symbol].cancel(order_id)
         return self._end(order)
@@ -187,7 +187,7 @@ class SimulatedExchange:
         self._commit(Entry(orders=orders, fills=tuple(fills)))
 
     def due_stop(self, symbol: str) -> SimulatedOrder | None:
-        """The oldest stop order whose price the last trade has reached."""
+        """Return the oldest stop order whose price the last trade has reached."""
         waiting = self.customer.waiting_orders(symbol)
         return next((row for row in waiting if row.trigger is not None and self.is_reached(symbol, row.trigger)), None)
 
@@ -246,14 +246,14 @@ class SimulatedExchange:
         return BookOrder(order.order_id, self._owner, order.side, ticks, lots, order.self_trade)
 
     def _open_order(self, order_id: str) -> SimulatedOrder:
-        """Raises RequestRejectedError where there is no such open order."""
+        """Raise RequestRejectedError if there is no such open order."""
         order = self.customer.order(order_id)
         if order.state != "open":
             raise RequestRejectedError("order_ended", order_id)
         return order
 
     def _match(self, order: SimulatedOrder, book_order: BookOrder, is_stuck: bool) -> SimulatedOrder:
-        """The order after its matches; `is_stuck`: its remainder neither rests nor is cancelled."""
+        """Return the order after its matches; `is_stuck`: its remainder neither rests nor is cancelled."""
         book = self.books[order.symbol]
         is_killed = order.whole and book.fillable(book_order) < book_order.lots
         matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not is_stuck)
@@ -355,7 +355,7 @@ class SimulatedExchange:
     def _check_funds(
         self, wanted: OrderRequest | SimulatedOrder, ticks: int, lots: int, released: SimulatedOrder | None = None
     ) -> None:
-        """Raises RequestRejectedError where the account has too little for the order."""
+        """Raise RequestRejectedError if the account has too little for the order."""
         listing, book = self.listings[wanted.symbol], self.books[wanted.symbol]
         currency, needed = funds_needed(listing, wanted.side, ticks, lots, book)
         available = self.customer.available(currency)

@@ -55,7 +55,7 @@ class VenueAccount(Protocol):
         ...
 
     def due_stop(self, symbol: str) -> SimulatedOrder | None:
-        """The oldest stop order whose price the last trade has reached."""
+        """Return the oldest stop order whose price the last trade has reached."""
         ...
 
     def trigger(self, order: SimulatedOrder) -> None:
@@ -83,7 +83,7 @@ class Venue:
         self._house_orders = 0
 
     def join(self, owner: str, account: VenueAccount) -> None:
-        """Raises ValueError where the owner has an account already."""
+        """Raise ValueError if the owner has an account already."""
         if owner in self._accounts or owner in HOUSE:
             raise ValueError(f"{self.name} has an account of {owner} already")
         self._accounts[owner] = account
@@ -125,7 +125,7 @@ class Venue:
             account.trigger(order)
 
     def total_of(self, currency: str) -> Decimal:
-        """The total of all accounts, the house and the fees charged, which never changes."""
+        """Return the total of all accounts, the house and the fees charged, which never changes."""
         house = sum((amount for (_, owned), amount in self._house.items() if owned == currency), ZERO)
         return house + sum((account.balances.get(currency, ZERO) for account in self._accounts.values()), ZERO)
 
@@ -196,5 +196,5 @@ def trades_of(side: Side, lots: int, levels: Iterable[tuple[int, int]]) -> int:
 
 
 def _at_market(side: Side) -> int:
-    """The limit in ticks of an order that takes any price."""
+    """Return the limit in ticks of an order that takes any price."""
     return ANY_PRICE if side == "buy" else 0

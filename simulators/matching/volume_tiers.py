@@ -74,7 +74,7 @@ _ASSUMED_VOLUMES = {
 
 
 def tiers_of(exchange: str) -> tuple[Tier, ...]:
-    """Lowest volume first. Raises KeyError where no such exchange is simulated."""
+    """Lowest volume first. Raises KeyError if no such exchange is simulated."""
     rows = _SCHEDULES[exchange]
     return tuple(
         Tier(decimal_of(volume), decimal_of(maker) * _BPS, decimal_of(taker) * _BPS) for volume, maker, taker in rows
@@ -82,10 +82,10 @@ def tiers_of(exchange: str) -> tuple[Tier, ...]:
 
 
 def tier_at(exchange: str, volume: Decimal) -> Tier:
-    """The tier that an account of that volume is in. Raises KeyError where no such exchange is simulated."""
+    """Return the tier that an account of that volume is in. Raises KeyError if no such exchange is simulated."""
     return [tier for tier in tiers_of(exchange) if tier.volume <= volume][-1]
 
 
 def assumed_volume(exchange: str) -> Decimal:
-    """30-day volume of the test account. Raises KeyError where no such exchange is simulated."""
+    """30-day volume of the test account. Raises KeyError if no such exchange is simulated."""
     return decimal_of(_ASSUMED_VOLUMES[exchange])

@@ -20,10 +20,10 @@ def account_names(exchange: str, count: int) -> tuple[str, ...]:
 
 
 def ensure_credentials(home: Path, accounts: Mapping[str, str]) -> dict[str, Credentials]:
-    """The keys of each account, made where there are none yet; the file is written whole or not at all. `accounts`:
+    """Return the keys of each account, made if there are none yet; the file is written whole or not at all. `accounts`:
     name of the account → its exchange.
 
-    Raises AccountRejectedError where the file is damaged.
+    Raises AccountRejectedError if the file is damaged.
     """
     path = credentials_path(home)
     known = known_keys(path)
@@ -43,7 +43,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def known_keys(path: Path) -> dict[str, object]:
-    """What the file has so far. Raises AccountRejectedError where it is damaged."""
+    """Return what the file has so far. Raises AccountRejectedError if it is damaged."""
     if not path.exists():
         return {}
     try:

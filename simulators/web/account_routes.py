@@ -68,7 +68,7 @@ def _by_account(accounts: Sequence[_Account]) -> Middleware:
 
 
 def _hand_over(accounts: Sequence[_Account], route: web.AbstractRoute) -> Callable[[str], Handler | None]:
-    """A connection belongs to the first account that it names."""
+    """Return a connection belongs to the first account that it names."""
     named: list[_Account] = []
 
     def hand_over(text: str) -> Handler | None:

@@ -40,7 +40,7 @@ class Publisher:
     """Symbol → ticks of the published bid that does not exist."""
 
     def publish(self, symbol: str, changes: list[Change], trades: list[PublicTrade]) -> None:
-        """Does nothing without changes."""
+        """Do nothing without changes."""
         exchange = self.gateways[0].exchange
         book = exchange.books[symbol]
         wrong = self._crossed.pop(symbol, None)

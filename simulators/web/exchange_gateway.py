@@ -72,7 +72,7 @@ class Gateway(Protocol):
 
 
 def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejection: Rejection) -> web.Application:
-    """An application that runs `check` on private paths and answers rejections with `rejection`.
+    """Return an application that runs `check` on private paths and answers rejections with `rejection`.
 
     What does not exist is said to be so whoever asks, with whatever key.
     """
@@ -81,7 +81,7 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejectio
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             if request.match_info.http_exception is not None:
-                # below its own name only where it shares a port with others
+                # below its own name only if it shares a port with others
                 is_shared = len(request.match_info.apps) > 1
                 raise RequestRejectedError("unknown_path", request.path.removeprefix(f"/{name}" if is_shared else ""))
             body = await _body_of(request)
@@ -99,7 +99,7 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejectio
 
 
 async def _body_of(request: web.Request) -> str:
-    """Raises RequestRejectedError where it is no text."""
+    """Raise RequestRejectedError if it is no text."""
     try:
         return await request.text() if request.body_exists else ""
     except (UnicodeDecodeError, LookupError) as error:
@@ -107,7 +107,7 @@ async def _body_of(request: web.Request) -> str:
 
 
 def _url_of(request: web.Request) -> str:
-    """Raises RequestRejectedError where the Host header names none."""
+    """Raise RequestRejectedError if the Host header names none."""
     try:
         return str(request.url)
     except ValueError as error:
@@ -130,13 +130,13 @@ def levels_of(listing: Listing, book: MatchingBook, depth: int) -> dict[str, lis
 
 
 def best_level(book: MatchingBook, side: Side) -> tuple[int, int]:
-    """Ticks and lots of the best bid ("buy") or ask ("sell"), zeros where there is none."""
+    """Ticks and lots of the best bid ("buy") or ask ("sell"), zeros if there is none."""
     levels = book.levels(side, 1)
     return levels[0] if levels else (0, 0)
 
 
 def best_texts(listing: Listing, book: MatchingBook) -> tuple[str, str]:
-    """Best bid and ask, 0 where there is none."""
+    """Best bid and ask, 0 if there is none."""
     return listing.price_text(best_level(book, "buy")[0]), listing.price_text(best_level(book, "sell")[0])
 
 
@@ -145,7 +145,7 @@ def json_reply(body: object, status: int = 200) -> web.Response:
 
 
 def json_fields(text: str) -> dict[str, Any]:
-    """A JSON object's fields, `{}` where there is no body. Raises RequestRejectedError."""
+    """Return a JSON object's fields, `{}` if there is no body. Raises RequestRejectedError."""
     try:
         fields = orjson.loads(text) if text else {}
     except orjson.JSONDecodeError as error:
@@ -156,7 +156,7 @@ def json_fields(text: str) -> dict[str, Any]:
 
 
 def text_field(fields: Fields, name: str) -> str:
-    """Raises RequestRejectedError where it is missing."""
+    """Raise RequestRejectedError if it is missing."""
     value = fields.get(name)
     if value is None or value == "":
         raise RequestRejectedError("invalid_request", name)
@@ -164,7 +164,7 @@ def text_field(fields: Fields, name: str) -> str:
 
 
 def decimal_field(fields: Fields, name: str, reason: Reason) -> Decimal:
-    """Raises RequestRejectedError for `reason`."""
+    """Raise RequestRejectedError for `reason`."""
     text = text_field(fields, name)
     if not _NUMBER.fullmatch(text):
         raise RequestRejectedError(reason, name)
@@ -184,7 +184,7 @@ def side_field(fields: Fields, name: str) -> Side:
 
 
 def count_field(fields: Fields, name: str, default: int) -> int:
-    """A whole number from 0 to _MOST. Raises RequestRejectedError."""
+    """Return a whole number from 0 to _MOST. Raises RequestRejectedError."""
     try:
         return min(_MOST, max(0, int(fields.get(name) or default)))
     except (TypeError, ValueError) as error:
@@ -204,7 +204,7 @@ class Call:
     known: frozenset[str] = frozenset()
 
     def __call__(self, fields: Fields) -> object:
-        """The response body. Raises RequestRejectedError."""
+        """Return the response body. Raises RequestRejectedError."""
         for name in fields:
             if name not in self.known:
                 raise RequestRejectedError("invalid_request", name)

@@ -20,7 +20,7 @@ def token_path(home: Path) -> Path:
 
 
 def ensure_token(home: Path) -> str:
-    """The token that opens the admin routes, made at the first start; only its owner may read the file."""
+    """Return the token that opens the admin routes, made at the first start; only its owner may read the file."""
     path = token_path(home)
     if not path.exists():
         write_private(path, secrets.token_urlsafe(32))

@@ -84,7 +84,7 @@ class FaultGuard:
         return response
 
     async def _receive(self, request: web.Request, seconds: float) -> None:
-        """What was sent is on its way, even where the sender does not wait for the answer."""
+        """What was sent is on its way, even if the sender does not wait for the answer."""
         if request.can_read_body:
             await request.read()
         await self.clock.sleep(seconds)
@@ -113,7 +113,7 @@ class FaultGuard:
         return (active.fault.milliseconds or _LATENCY_MILLISECONDS) / 1_000
 
     def _rejection(self, request: web.Request, active: ActiveFault) -> web.Response:
-        """The response with the exchange's own error body."""
+        """Return the response with the exchange's own error body."""
         fault, now = active.fault, self.clock.now()
         if fault.kind == "http_5xx" and fault.status is not None and fault.status not in _OWN_5XX:
             return _edge_page(fault.status)
@@ -139,14 +139,14 @@ class FaultGuard:
         return True
 
     def _disconnected(self, request: web.Request) -> web.Response:
-        """The request's connection breaks, and all streams with it."""
+        """Return the request's connection breaks, and all streams with it."""
         self.gateway.subscribers.cut()
         _cut(request)
         return web.Response()
 
     def _lied(self, method: str, path: str, response: web.StreamResponse) -> web.StreamResponse:
-        """An answer about an order that is not true, if one is wanted; an answer that has no such field uses none
-        up."""
+        """Return an answer about an order that is not true, if one is wanted; an answer that has no such field uses
+        none up."""
         active = self.faults.newest("lie")
         if active is None or not isinstance(response, web.Response) or response.status != 200:
             return response
@@ -157,7 +157,7 @@ class FaultGuard:
         return response
 
     def _repeated(self, path: str, response: web.StreamResponse) -> web.StreamResponse:
-        """A list of fills that shows its newest twice, where that is wanted."""
+        """Return a list of fills that shows its newest twice, where that is wanted."""
         for prefix, name in FILL_LISTS.get(self.faults.exchange, ()):
             if not path.startswith(prefix) or not isinstance(response, web.Response) or response.status != 200:
                 continue
@@ -170,7 +170,7 @@ class FaultGuard:
 
 
 def _status(kind: FaultKind, asked: int | None, own: int) -> int:
-    """What was asked for, else what the kind is named after, else the exchange's own."""
+    """Return what was asked for, else what the kind is named after, else the exchange's own."""
     if asked is not None:
         return asked
     if kind == "http_418":
@@ -179,7 +179,7 @@ def _status(kind: FaultKind, asked: int | None, own: int) -> int:
 
 
 def _edge_page(status: int) -> web.Response:
-    """The page of a proxy in front of the exchange that cannot reach it."""
+    """Return the page of a proxy in front of the exchange that cannot reach it."""
     page = f"<html><head><title>{status}</title></head><body><center><h1>{status}</h1></center><hr></body></html>"
     return web.Response(text=page, status=status, content_type="text/html")
 

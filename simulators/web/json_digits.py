@@ -8,7 +8,7 @@ from market.money import text_of
 
 
 def exact(text: str) -> orjson.Fragment:
-    """A number as these digits, trailing zeros and all; readers that take floats read it as any other."""
+    """Return a number as these digits, trailing zeros and all; readers that take floats read it as any other."""
     return orjson.Fragment(text.encode())
 
 
@@ -18,6 +18,6 @@ def plain(number: Decimal) -> orjson.Fragment:
 
 
 def pointed(number: Decimal) -> orjson.Fragment:
-    """A number with at least one digit after the point: 0.5, 12.0, 0.0."""
+    """Return a number with at least one digit after the point: 0.5, 12.0, 0.0."""
     text = text_of(number)
     return exact(text if "." in text else f"{text}.0")

@@ -77,7 +77,7 @@ class RateGuard:
         return guard
 
     def _over(self, counts: Mapping[str, int]) -> str | None:
-        """The limit that is exceeded, or None after counting the weights."""
+        """Return the limit that is exceeded, or None after counting the weights."""
         now = self._clock.now()
         for name, weight in counts.items():
             if self._of(name).left(now) < weight:
@@ -92,7 +92,7 @@ class RateGuard:
         return self._used[name]
 
     async def _hardened(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """A client that continues after 429 is banned and answered by 418."""
+        """Return a client that continues after 429 is banned and answered by 418."""
         now = self._clock.now()
         if now < self._banned_until:
             return self._ban(request, now)

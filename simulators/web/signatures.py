@@ -111,7 +111,7 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
 
 
 def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: int) -> int:
-    """The nonce, which must be above the last one."""
+    """Return the nonce, which must be above the last one."""
     if request.headers.get("API-Key", "") != credentials.api_key:
         raise RequestRejectedError("unknown_key")
     nonce = str(kraken_fields(request.body).get("nonce", ""))
@@ -136,7 +136,7 @@ def kraken_fields(body: str) -> dict[str, Any]:
 
 
 def hex_signature(credentials: Credentials, signed: str) -> bytes:
-    """The HMAC-SHA256 of a text in hex digits, as three of the exchanges sign."""
+    """Return the HMAC-SHA256 of a text in hex digits, as three of the exchanges sign."""
     return hmac.digest(credentials.secret.encode(), sent_bytes(signed), hashlib.sha256).hex().encode()
 
 
@@ -153,7 +153,7 @@ def _compare(expected: bytes, signature: str) -> None:
 
 
 def sent_bytes(text: str) -> bytes:
-    """The bytes that were read as `text`, whether they are UTF-8 or not."""
+    """Return the bytes that were read as `text`, whether they are UTF-8 or not."""
     return text.encode(errors="surrogateescape")
 
 

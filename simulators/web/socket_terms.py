@@ -68,7 +68,7 @@ class SocketLife:
     _is_noticed: bool = False
 
     def step(self, now: int) -> SocketStep | None:
-        """What is due, the end before all else; a ping and a notice are due once."""
+        """Return what is due, the end before all else; a ping and a notice are due once."""
         terms = self.terms
         if self._pinged and _is_over(self._pinged[0][0], terms.pong_within, now):
             return "no pong"

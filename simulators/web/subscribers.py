@@ -65,7 +65,7 @@ class Outbox:
             self._transport.abort()
 
     async def write(self) -> None:
-        """Runs until the client is gone, too slow, or sent away."""
+        """Run until the client is gone, too slow, or sent away."""
         while not self.socket.closed and self.goodbye is None:
             frame = await self._queue.get()
             if isinstance(frame, Ping):
@@ -99,7 +99,7 @@ class SubscriberConnection:
         self._notice = notice
 
     def of_another_account(self) -> "SubscriberConnection":
-        """The same client, without its channels."""
+        """Return the same client, without its channels."""
         return SubscriberConnection(self._outbox, self._faults, self.life, self._notice)
 
     def is_one_too_many(self, now: int) -> bool:
@@ -185,7 +185,7 @@ class Subscribers:
         return any(channel in connection.channels for connection in self._connections)
 
     def symbols(self, symbol_of: SymbolOf) -> set[str]:
-        """The markets that somebody listens to."""
+        """Return the markets that somebody listens to."""
         channels = {channel for connection in self._connections for channel in connection.channels}
         return {symbol for symbol in map(symbol_of, channels) if symbol is not None}
 
@@ -279,7 +279,7 @@ def _take(connection: SubscriberConnection, text: str, on_message: OnMessage) ->
 async def _opened(
     request: web.Request, faults: tuple[ExchangeFaults, SymbolOf] | None, life: SocketLife | None, notice: Notice
 ) -> AsyncIterator[SubscriberConnection]:
-    """A prepared connection with its writer running, until the block ends."""
+    """Return a prepared connection with its writer running, until the block ends."""
     # Deflate costs the reader a tenth of a core and saves nothing on loopback. Pongs are ours to send, or not.
     socket = web.WebSocketResponse(timeout=_GOODBYE_SECONDS, compress=False, max_msg_size=1 << 16, autoping=False)
     await socket.prepare(request)

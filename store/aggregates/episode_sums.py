@@ -30,7 +30,7 @@ FRESH = MICROSECONDS // 200
 """And not before this fraction of its span has passed."""
 MAX_CACHED = 16
 RECOUNT_MICROSECONDS = 3_600 * MICROSECONDS
-"""An episode changes later than it says only where a bot could not write for longer than the sums take to settle."""
+"""An episode changes later than it says only if a bot could not write for longer than the sums take to settle."""
 
 IS_REJECTED: Document = {"is_taken": False, "rejected": {"$exists": True}}
 OUTCOMES: Mapping[EpisodeOutcome, Document] = {
@@ -73,7 +73,7 @@ class EpisodeSum:
     sell_exchange: str
     outcome: EpisodeOutcome
     reason: str
-    """Why the best sighting was not traded; empty where any was, or nothing is decided yet."""
+    """Why the best sighting was not traded; empty if any was, or nothing is decided yet."""
     bin: int
     """Of the widest spread: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
     episodes: int

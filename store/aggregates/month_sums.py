@@ -165,7 +165,7 @@ class RemovedTrades:
 
 
 async def read_removed(database: Database, session_id: str) -> RemovedTrades:
-    """Raises StoreUnavailableError."""
+    """Raise StoreUnavailableError."""
     wanted: Document = {"session_id": session_id}
     arbitrages: dict[str, int] = {}
     profits: dict[str, ProfitAndLoss] = {}

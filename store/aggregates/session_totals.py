@@ -72,7 +72,7 @@ class RunningSums:
         self._recount_at = 0
 
     async def read(self, moment: Moment | None = None) -> Sums:
-        """Raises StoreUnavailableError; the next read is unaffected."""
+        """Raise StoreUnavailableError; the next read is unaffected."""
         settled, since, recount_at = self._settled, self._settled_until, self._recount_at
         if wall_now() >= recount_at:
             settled, since, recount_at = {}, 0, wall_now() + self._recount_every
@@ -152,7 +152,7 @@ class RunningTotals:
         self._rejections = RunningSums(database, REJECTIONS, wanted, ("$reason",), ["$count"])
 
     async def read(self, currency: str) -> SessionTotals:
-        """Raises StoreUnavailableError."""
+        """Raise StoreUnavailableError."""
         arbitrages, rejections = await self._arbitrages.read(), await self._rejections.read()
         states: Counter[str] = Counter()
         profit = dict.fromkeys(PROFIT_PARTS, ZERO)
@@ -182,7 +182,7 @@ async def rejection_counts(database: Database, wanted: Document) -> dict[str, in
 
 
 def decimal_of(number: object) -> Decimal:
-    """What the server summed: its own decimals, or integers."""
+    """Return what the server summed: its own decimals, or integers."""
     return number.to_decimal() if isinstance(number, Decimal128) else decimal_of_whole(integer_of(number))
 
 

@@ -45,7 +45,7 @@ class DatabaseSnapshot:
 
     database: BlockingDatabase
     session: ClientSession
-    """Of whatever kind; by itself a moment only where it is a snapshot's."""
+    """Of whatever kind; by itself a moment only if it is a snapshot's."""
 
     def collections(self) -> list[str]:
         """By name; asked for before the first read, since those that are younger than it cannot be read."""
@@ -70,8 +70,8 @@ class DatabaseSnapshot:
 
 @contextmanager
 def database_snapshot(uri: str, name: str) -> Iterator[DatabaseSnapshot]:
-    """The database as it is at the first read of a collection that there is. Raises StoreUnavailableError where MongoDB
-    is not reached."""
+    """Return the database as it is at the first read of a collection that there is. Raises StoreUnavailableError if
+    MongoDB is not reached."""
     with blocking_database(uri, name) as database, database.client.start_session(snapshot=True) as session:
         yield DatabaseSnapshot(database, session)
 
@@ -104,7 +104,7 @@ def granted_orders(
 
 
 def documents_of(source: IO[bytes]) -> Iterator[RawBSONDocument]:
-    """What `copy` wrote. Raises StoreError where it is no BSON, or is cut off."""
+    """Return what `copy` wrote. Raises StoreError if it is no BSON, or is cut off."""
     while head := source.read(LENGTH_BYTES):
         length = int.from_bytes(head, "little")
         rest = source.read(max(0, length - LENGTH_BYTES))

@@ -16,7 +16,7 @@ from store.server.indexes import create_indexes
 def load_database(uri: str, name: str, collections: Mapping[str, Path]) -> int:
     """Fill an empty database with the collections that were copied to these files; how many documents.
 
-    Raises StoreError, also where what is stored then is not byte by byte what was copied.
+    Raises StoreError, also if what is stored then is not byte by byte what was copied.
     """
     documents = 0
     with blocking_database(uri, name) as database, database.client.start_session() as session:
@@ -37,7 +37,7 @@ def load_database(uri: str, name: str, collections: Mapping[str, Path]) -> int:
 
 
 def load_collection(database: BlockingDatabase, name: str, source: IO[bytes]) -> int:
-    """Insert what was copied, in its order; how many. Raises StoreError where it is no BSON, or is cut off."""
+    """Insert what was copied, in its order; how many. Raises StoreError if it is no BSON, or is cut off."""
     count, size = 0, 0
     batch: list[RawBSONDocument] = []
     with translated_errors():

@@ -34,7 +34,7 @@ def migrate_database(uri: str, old: tuple[str, int], new: tuple[str, int]) -> in
 
 
 def drop_database(uri: str, name: str) -> None:
-    """Raises StoreError."""
+    """Raise StoreError."""
     with blocking_database(uri, name) as database, translated_errors():
         database.client.drop_database(name)
 

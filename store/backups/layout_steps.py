@@ -25,7 +25,7 @@ from store.server.documents import (
 )
 
 LayoutStep = Callable[[str, Document], Document | None]
-"""Collection and document → the document of the next layout; None where that has none."""
+"""Collection and document → the document of the next layout; None if that has none."""
 
 _EXPIRING = (OPPORTUNITIES, REJECTIONS, AVERAGE_TRADES)
 _PASSING_IN_2 = (NOTICES, NOTICE_DESTINATIONS, PROCESSES, CONSUMER_POSITIONS, BACKTESTS, BACKTEST_REPORTS)

@@ -58,14 +58,14 @@ def read_ledger(database: BlockingDatabase) -> Iterator[tuple[str, LedgerEntry]]
 
 
 def read_all_arbitrages(database: BlockingDatabase) -> Iterator[Arbitrage]:
-    """Raises StoreError."""
+    """Raise StoreError."""
     with translated_errors():
         for row in database[ARBITRAGES].find():
             yield arbitrage_of(row)
 
 
 def read_stored_books(database: BlockingDatabase) -> StoredBooks:
-    """Raises StoreError."""
+    """Raise StoreError."""
     with translated_errors():
         claims = {
             str(row["_id"]): row for row in database[CLAIMS].find({"_id": {"$regex": f"^({SESSION_CLAIM}$|pair)"}})

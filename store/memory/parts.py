@@ -57,7 +57,7 @@ class MemoryLeases:
         return [self.kept[exchange] for exchange in sorted(self.kept)]
 
     def check(self, by: Actor) -> None:
-        """Raises FencedOutError where another process acts for the actor's exchange."""
+        """Raise FencedOutError if another process acts for the actor's exchange."""
         if by.exchange is not None:
             check_lease(self.kept.get(by.exchange), by)
 
@@ -85,7 +85,7 @@ class MemorySettings(SettingsVersions):
         return self.versions[-1][0] if self.versions else None
 
     def in_force(self) -> Settings:
-        """Raises StoreError where there are none yet."""
+        """Raise StoreError if there are none yet."""
         return in_force(self.newest)
 
     async def current(self) -> Settings | None:

@@ -87,7 +87,7 @@ class MemoryTradeStore(TradeSteps):
         self._watching_results: set[Queue[OrderResult]] = set()
 
     def moment(self, by: Actor) -> Moment:
-        """Raises FencedOutError where another process acts for the actor's exchange."""
+        """Raise FencedOutError if another process acts for the actor's exchange."""
         self.leases.check(by)
         return Moment(self._clock.now(), by)
 

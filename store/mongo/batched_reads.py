@@ -25,7 +25,7 @@ class BatchedRead:
 
 
 def read_batch(transaction: Transaction, reads: Sequence[BatchedRead]) -> tuple[int, list[list[Document]]]:
-    """The server's time, and the documents of each read, in the order of `reads`.
+    """Return the server's time, and the documents of each read, in the order of `reads`.
 
     The session's counter, which is always there, stands in for a query without a collection; a transaction takes no
     `$unionWith` (mongodb.com, "Transactions and Operations"). Raises StoreError in a database never prepared.

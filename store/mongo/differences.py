@@ -156,7 +156,7 @@ class MongoDifferences:
 
 
 def _without_levels(document: Mapping[str, Any]) -> Arbitrage:
-    """Raises StoreError where the document is of another version of this program."""
+    """Raise StoreError if the document is of another version of this program."""
     for side in SIDES:
         quote = document.get("opportunity", {}).get(side)
         if quote is not None:
@@ -186,7 +186,7 @@ def _open_at(transaction: Transaction, exchange: str) -> list[StoredDifference]:
 
 
 def _update_health(transaction: Transaction, exchange: str, at: int) -> None:
-    """`at`, the server's time: since when the exchange is reduce-only where it was not."""
+    """`at`, the server's time: since when the exchange is reduce-only if it was not."""
     found = transaction.find_one(HEALTH, {"_id": exchange})
     before = Health(exchange) if found is None else health_of(found)
     since = (before.unexplained_since or at) if _open_at(transaction, exchange) else 0
@@ -196,7 +196,7 @@ def _update_health(transaction: Transaction, exchange: str, at: int) -> None:
 
 
 def difference_of(document: Mapping[str, object]) -> StoredDifference:
-    """Raises StoreError where the document is of another version of this program."""
+    """Raise StoreError if the document is of another version of this program."""
     try:
         # earlier versions settled none, and kept nothing from trading for them
         return _DIFFERENCE.validate_python({"settled": "explained", **document})

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 async def remove_ended_before(database: Database, moment: int, at_most: int = AT_ONCE) -> int:
     """How many of those that ended before `moment` (the server's time) were removed, in one transaction with their
-    sums; 0 where no others are left. Raises StoreError."""
+    sums; 0 if no others are left. Raises StoreError."""
 
     def step(transaction: Transaction) -> int:
         arbitrages = _removable(transaction, moment, at_most)

@@ -55,7 +55,7 @@ class MongoLeases:
                 await self._replaced(current, wanted)
 
     async def set_veto(self, by: Actor, veto: Veto | None) -> None:
-        """Raises StoreUnavailableError, FencedOutError."""
+        """Raise StoreUnavailableError, FencedOutError."""
 
         def step(transaction: Transaction) -> None:
             check_not_fenced_out(transaction, by)
@@ -95,12 +95,12 @@ class MongoLeases:
 
 
 def lease_read(by: Actor) -> BatchedRead:
-    """What `check_lease_read` needs, to be read with other rows."""
+    """Return what `check_lease_read` needs, to be read with other rows."""
     return BatchedRead(LEASES, {"_id": by.exchange})
 
 
 def check_lease_read(found: Iterable[Document], by: Actor) -> None:
-    """Raises FencedOutError where a later process acts for the actor's exchange."""
+    """Raise FencedOutError if a later process acts for the actor's exchange."""
     if by.exchange is not None:
         check_lease(next(map(lease_of, found), None), by)
 

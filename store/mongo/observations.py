@@ -89,8 +89,8 @@ def _counting(rejection: Rejection) -> Document:
 
 
 def taken_keys(error: BulkWriteError) -> list[int]:
-    """The numbers of those whose key was taken. Raises StoreUnavailableError where anything else was in the way: all of
-    it is to be written again."""
+    """Return the numbers of those whose key was taken. Raises StoreUnavailableError if anything else was in the way:
+    all of it is to be written again."""
     details: Mapping[str, object] = error.details or {}
     failed = details.get("writeErrors")
     problems = failed if isinstance(failed, list) else []

@@ -39,7 +39,7 @@ class MongoOrders:
         self._grants_progress = grants_progress
 
     async def report(self, result: OrderResult, by: Actor) -> None:
-        """Raises StoreUnavailableError, FencedOutError."""
+        """Raise StoreUnavailableError, FencedOutError."""
 
         def step(transaction: Transaction) -> None:
             now, [leases] = read_batch(transaction, [BatchedRead(LEASES, {"_id": by.exchange})])

@@ -32,7 +32,7 @@ MOST_RESUMABLE = 50
 
 
 async def read_overview(database: Database, session_id: str) -> Overview:
-    """Raises StoreUnavailableError; StoreError in a database never prepared."""
+    """Raise StoreUnavailableError; StoreError in a database never prepared."""
     parts = [
         _lookup("results", ORDER_RESULTS, {}, AS_REPORTED),
         _lookup("open", ARBITRAGES, OPEN, OLDEST_FIRST),

@@ -26,7 +26,7 @@ class RiskCounters:
 
 
 def counters_of(counter: Document | None, now: int, session_id: str) -> RiskCounters:
-    """Raises StoreError in a database never prepared."""
+    """Raise StoreError in a database never prepared."""
     if counter is None:
         raise StoreError("The database was not prepared: the session's counter is missing.")
     return RiskCounters(
@@ -44,7 +44,7 @@ def day_of(now: int) -> str:
 
 
 async def read_counters(database: Database, session_id: str) -> RiskCounters:
-    """Raises StoreUnavailableError."""
+    """Raise StoreUnavailableError."""
     with translated_errors():
         counter = await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, COUNTER_FIELDS)
         return counters_of(counter, 0 if counter is None else microseconds_of(counter["now"]), session_id)

@@ -79,7 +79,7 @@ class MongoSettings(SettingsVersions):
                     yield settings
 
     async def _later_than(self, version: int | None) -> list[Settings]:
-        """Later versions, oldest first; only those in force where none is known."""
+        """Later versions, oldest first; only those in force if none is known."""
         if version is None:
             current = await self.current()
             return [] if current is None else [current]

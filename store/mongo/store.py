@@ -64,9 +64,9 @@ from store.unit_of_work import Result, TradeSteps, Work
 
 
 async def open_store(session: MarketSession) -> "MongoTradeStore":
-    """The store of `session`, its database prepared; close it, or use it in `async with`.
+    """Return the store of `session`, its database prepared; close it, or use it in `async with`.
 
-    Raises StoreUnavailableError where MongoDB is not reached, StoreError where its address is none, or where the
+    Raises StoreUnavailableError if MongoDB is not reached, StoreError where its address is none, or where the
     session has a region and the primary has none.
     """
     if session.region is None:
@@ -214,7 +214,7 @@ class MongoTradeStore(TradeSteps):
             return [fill_of(document) async for document in found.sort(OLDEST_FIRST)]
 
     async def removed_trades(self) -> RemovedTrades:
-        """What was removed of this session for its age."""
+        """Return what was removed of this session for its age."""
         return await read_removed(self._database, self._session_id)
 
     async def remove_ended_before(self, moment: int) -> int:

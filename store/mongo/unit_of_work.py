@@ -148,7 +148,7 @@ class MongoUnitOfWork:
             self._begun = ReservationState(now, by, arbitrage.opportunity, self._settings, arbitrage=arbitrage)
 
     def _document(self, after: ReservationState, arbitrage: Arbitrage) -> Document:
-        """The session that it began in stays: its fills belong there."""
+        """Return the session that it began in stays: its fills belong there."""
         stored = self._stored or {"session_id": self._session_id, "at": after.now}
         revision = integer_of(stored.get("revision", 0)) + 1
         own = {"session_id": stored["session_id"], "at": stored["at"], "revision": revision}
@@ -175,8 +175,9 @@ class MongoUnitOfWork:
         return entries
 
     def _session_of(self, document: Document, leg: Leg) -> str:
-        """The session that the arbitrage began in; but this one for a leg that was granted after it took its exchange's
-        opening balances: an arbitrage of an earlier session that continues only now moves balances of this one."""
+        """Return the session that the arbitrage began in; but this one for a leg that was granted after it took its
+        exchange's opening balances: an arbitrage of an earlier session that continues only now moves balances of
+        this one."""
         began_in = str(document["session_id"])
         if began_in == self._session_id:
             return began_in
@@ -188,7 +189,7 @@ class MongoUnitOfWork:
 
 
 def _first_reads(arbitrage_id: str, by: Actor) -> list[BatchedRead]:
-    """The arbitrage, the settings, and all leases where the actor has one: they are few."""
+    """Return the arbitrage, the settings, and all leases where the actor has one: they are few."""
     reads = [BatchedRead(ARBITRAGES, {"_id": arbitrage_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
     return reads if by.exchange is None else [*reads, BatchedRead(LEASES, {}, without="used")]
 
@@ -245,7 +246,7 @@ def _changed_claims(before: ReservationState, after: ReservationState) -> list[U
 
 
 def _changed_counter(before: ReservationState, after: ReservationState) -> Document:
-    """What is counted over all arbitrages."""
+    """Return what is counted over all arbitrages."""
     counter: Document = {}
     if after.open_arbitrages != before.open_arbitrages:
         counter["open_arbitrages"] = after.open_arbitrages

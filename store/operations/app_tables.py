@@ -24,7 +24,7 @@ _SHARED = "*"
 
 @dataclass(frozen=True, slots=True)
 class KeptChange:
-    """A row's change. `key`: of the row in its collection; `row`: None where it is gone; `order`: of its first change,
+    """A row's change. `key`: of the row in its collection; `row`: None if it is gone; `order`: of its first change,
     by which rows are read. `stamp`: of a table that regions share; `key` is then its key in all of them."""
 
     collection: str
@@ -47,7 +47,7 @@ class KeptPlace:
 
 @asynccontextmanager
 async def open_app_tables(session: Session, app: str) -> AsyncGenerator["MongoAppTables"]:
-    """Raises StoreError where the address of MongoDB is none."""
+    """Raise StoreError if the address of MongoDB is none."""
     client = connect(session.mongodb)
     try:
         yield MongoAppTables(database_of(client, session.database), app, session.region)
@@ -62,7 +62,7 @@ class MongoAppTables:
         self._documents, self._app, self._region = database[APP_TABLES], app, region
 
     async def place(self, partition: int) -> KeptPlace:
-        """Raises StoreError."""
+        """Raise StoreError."""
         with translated_errors():
             document = await self._documents.find_one({"_id": self._id(partition, _POSITION)}) or {}
         if "next" not in document:
@@ -97,8 +97,8 @@ class MongoAppTables:
     async def shared_rows(
         self, partition: int, collection: str
     ) -> list[tuple[list[Any], Mapping[str, Any] | None, str]]:
-        """The last changes of a table that regions share, each as `SHARED_CHANGE` (cep.apps.hosts.stored_tables).
-        Raises StoreError."""
+        """Return the last changes of a table that regions share, each as `SHARED_CHANGE`
+        (cep.apps.hosts.stored_tables). Raises StoreError."""
         wanted: Document = {"app": self._app, "collection": collection, "partition": partition, "region": _SHARED}
         with translated_errors():
             found = self._documents.find(wanted).sort([("stamp", ASCENDING), ("_id", ASCENDING)])

@@ -210,7 +210,7 @@ def _document(adapter: TypeAdapter[Value], value: Value) -> Document:
 
 
 def _value(adapter: TypeAdapter[Value], document: Document) -> Value:
-    """Raises StoreError where the document is of another version of this program."""
+    """Raise StoreError if the document is of another version of this program."""
     try:
         return adapter.validate_python({name: value for name, value in document.items() if name != "_id"})
     except ValidationError as error:

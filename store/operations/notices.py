@@ -86,13 +86,13 @@ class DestinationState:
 
 
 class MongoNotices:
-    """Of all destinations in one database. Every call raises StoreUnavailableError where MongoDB is not reached."""
+    """Of all destinations in one database. Every call raises StoreUnavailableError if MongoDB is not reached."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def place(self, destination: Destination) -> NoticePosition:
-        """The position to resume from; a new destination starts now."""
+        """Return the position to resume from; a new destination starts now."""
         with translated_errors():
             now = await server_now(self._database)
             first: Document = {"kind": destination.kind, "since": now, "read_at": now}
@@ -186,7 +186,7 @@ class MongoNotices:
         return [_state_of(row, waiting.get(str(row["_id"]), 0)) for row in rows]
 
     async def failed(self, limit: int = MAX_FAILED_SHOWN) -> list[FailedNotice]:
-        """The newest first; they are kept for a week."""
+        """Return the newest first; they are kept for a week."""
         with translated_errors():
             found = self._database[NOTICES].find({"state": "failed"})
             newest = found.sort([("ended_at", DESCENDING), ("_id", DESCENDING)])

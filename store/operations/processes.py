@@ -26,7 +26,7 @@ _NOW: Document = {"$multiply": [{"$toLong": "$$NOW"}, 1_000]}
 async def open_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
     """Those of `session`, with a client of their own that gives up soon: its user has other things to do.
 
-    Raises StoreError where the address of MongoDB is none.
+    Raises StoreError if the address of MongoDB is none.
     """
     client = connect(session.mongodb, REACH_MS)
     try:
@@ -48,7 +48,7 @@ class MongoProcesses:
         self._of_session = self._of_region | ({} if session_id is None else {"session_id": session_id})
 
     async def beat(self, pid: int) -> int:
-        """The supervisor is alive; the server's time. Raises StoreUnavailableError."""
+        """Return the supervisor is alive; the server's time. Raises StoreUnavailableError."""
         is_same: Document = {"$eq": ["$session_id", self._session_id]}
         reports: Document = {
             **self._of_region,
@@ -90,7 +90,7 @@ class MongoProcesses:
             return {self._name_of(document): _order_of(document) async for document in found}
 
     async def want(self, name: str, wanted: Wanted, who: str) -> Process | None:
-        """Note what is wanted of a process of this session; None where there is none that may be stopped.
+        """Note what is wanted of a process of this session; None if there is none that may be stopped.
 
         Raises StoreUnavailableError. What is wanted already stays as it was, by whom and when.
         """
@@ -138,7 +138,7 @@ class MongoProcesses:
 
 
 def _process_of(document: Document, name: str, heartbeat_at: int, now: int) -> Process:
-    """Raises StoreError where the document is of another version of this program."""
+    """Raise StoreError if the document is of another version of this program."""
     state = document.get("state", "ready")
     fields = {
         "name": name,

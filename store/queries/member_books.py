@@ -32,7 +32,7 @@ async def member_books(uri: str, database: str) -> dict[str, dict[str, BookCopy]
     """Region of each member of `uri` (its address, where it has none) → collection of BOOKS → its copy.
 
     Each is asked itself, for what it has and not for what a majority has. Writes meanwhile make copies differ.
-    Raises StoreUnavailableError where a member is not reached, StoreError.
+    Raises StoreUnavailableError if a member is not reached, StoreError.
     """
     copies = {}
     for address in member_uris(uri):

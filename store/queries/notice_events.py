@@ -97,7 +97,7 @@ class NoticeEventFollower:
         return None if token is None else str(token["_data"])
 
     async def next(self) -> NoticeEvent | None:
-        """The next event; None where it starts without history: at first, and whenever history was lost."""
+        """Return the next event; None if it starts without history: at first, and whenever history was lost."""
         while True:
             change = await self._changes.next()
             if change is None:
@@ -127,7 +127,7 @@ class NoticeEventReader:
         return NoticeEventFollower(self._database, token)
 
     async def present(self) -> CurrentState:
-        """Raises StoreUnavailableError."""
+        """Raise StoreUnavailableError."""
         with translated_errors():
             settings, counters, health, feeds, leases, processes = await asyncio.gather(
                 self._database[SETTINGS].find_one({"_id": SETTINGS_ID}),

@@ -63,7 +63,7 @@ class _Source:
 
 
 _ALL = _Source(OPPORTUNITIES, "at")
-# those taken are few among many: they are sought where nothing else is
+# those taken are few among many: they are sought if nothing else is
 _TAKEN = _Source(
     ARBITRAGES,
     "opportunity.event_time",
@@ -112,7 +112,7 @@ class MongoOpportunities:
         return StoredOpportunity(found[opportunity_id], await self.outcome(opportunity_id))
 
     async def outcome(self, opportunity_id: str) -> OpportunityOutcome:
-        """The outcome, whether or not the opportunity is stored. Raises StoreUnavailableError."""
+        """Return the outcome, whether or not the opportunity is stored. Raises StoreUnavailableError."""
         return (await read_outcomes(self._database, [opportunity_id]))[opportunity_id]
 
     async def _chunks(
@@ -169,7 +169,7 @@ class MongoOpportunities:
 
 
 def _condition(source: _Source, wanted: OpportunityFilter) -> list[Document]:
-    """The server's expressions, all of which must hold."""
+    """Return the server's expressions, all of which must hold."""
     base, buy, sell = source.field("base"), source.field("buy.exchange"), source.field("sell.exchange")
     equal = ((base, wanted.base), (buy, wanted.buy_exchange), (sell, wanted.sell_exchange))
     conditions: list[Document] = [{"$eq": [field, {"$literal": value}]} for field, value in equal if value is not None]

@@ -102,7 +102,7 @@ class SessionExport:
 
 @asynccontextmanager
 async def exporting(session: Session) -> AsyncGenerator[SessionExport]:
-    """An export of `session`, closed behind it. Raises StoreError where the database's address is none."""
+    """Return an export of `session`, closed behind it. Raises StoreError if the database's address is none."""
     client = connect(session.mongodb)
     try:
         yield SessionExport(client, session)

@@ -78,7 +78,7 @@ class StoreSnapshot:
 
 
 async def read_snapshot(session: MarketSession) -> StoreSnapshot:
-    """Raises StoreUnavailableError where MongoDB is not reached, StoreError where it cannot be read."""
+    """Raise StoreUnavailableError if MongoDB is not reached, StoreError if it cannot be read."""
     client = connect(session.mongodb)
     database = database_of(client, session.database)
     try:

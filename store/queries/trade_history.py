@@ -111,7 +111,7 @@ class TradeHistory:
         return await self._equity.read(currency)
 
     async def average_sums(self) -> tuple[AverageSum, ...]:
-        """What the moving average's orders bought and sold, by market."""
+        """Return what the moving average's orders bought and sold, by market."""
         return await self._average_sums.read()
 
     async def arbitrages(self, wanted: TradeFilter, cursor: str | None, limit: int) -> Page[Arbitrage]:
@@ -168,12 +168,12 @@ def _of_arbitrages(wanted: TradeFilter) -> Document:
 
 
 def _of_fills(wanted: TradeFilter) -> Document:
-    """The conditions on fields of the ledger itself."""
+    """Return the conditions on fields of the ledger itself."""
     return _between(wanted) | ({} if wanted.exchange is None else {"exchange": wanted.exchange})
 
 
 def _stages(wanted: TradeFilter) -> list[Document]:
-    """The stages that filter fills by fields of their arbitrage."""
+    """Return the stages that filter fills by fields of their arbitrage."""
     query = _arbitrage_conditions(wanted, "arbitrage.")
     narrowed: list[Document] = [{"$match": query}] if query else []
     return [_WITH_ARBITRAGE, *narrowed]
@@ -191,7 +191,7 @@ def _arbitrage_conditions(wanted: TradeFilter, prefix: str = "") -> Document:
 
 
 def _strategy(strategy: Strategy) -> Document:
-    """Matches also documents of earlier versions, which had only one strategy and did not store it."""
+    """Match also documents of earlier versions, which had only one strategy and did not store it."""
     return {"$in": [strategy, None]} if strategy == "arbitrage" else {"$eq": strategy}
 
 

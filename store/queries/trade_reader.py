@@ -74,8 +74,8 @@ ID_ALONE: Document = {"$project": {"_id": 1}}
 
 
 async def open_reader(session: Session) -> "TradeReader":
-    """Reads of `session`; close it. In a session of regions from the member in the session's own, so that they also
-    work while it is cut off. Raises StoreUnavailableError where MongoDB is not reached."""
+    """Read of `session`; close it. In a session of regions from the member in the session's own, so that they also
+    work while it is cut off. Raises StoreUnavailableError if MongoDB is not reached."""
     if session.region is None:
         return TradeReader(connect(session.mongodb), session.database, session.session_id)
     client, watch = connect_watched(session.mongodb)
@@ -186,12 +186,12 @@ class TradeReader:
         return await read_average_trades(self._database, self._of_session, cursor, limit)
 
     async def feed_states(self) -> list[FeedState]:
-        """The last reported states, by exchange and symbol."""
+        """Return the last reported states, by exchange and symbol."""
         with translated_errors():
             return [feed_of(document) async for document in self._database[FEEDS].find().sort("_id", ASCENDING)]
 
     async def counters(self) -> RiskCounters:
-        """What the limits count, over all sessions of the database."""
+        """Return what the limits count, over all sessions of the database."""
         return await read_counters(self._database, self._session_id)
 
     async def profit(self, currency: str) -> ProfitAndLoss:
@@ -213,13 +213,14 @@ class TradeReader:
         )
 
     async def profit_groups(self, currency: str) -> tuple[ProfitGroup, ...]:
-        """The profit in the settlement currency by exchange, asset, pair, day and strategy; read like `totals`."""
+        """Return the profit in the settlement currency by exchange, asset, pair, day and strategy; read like
+        `totals`."""
         return await self._profits.read(currency)
 
     async def watch(self) -> AsyncGenerator[StoreChange | None]:
         """First None, once nothing that follows can be missed; then each change, at least once.
 
-        Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
+        Goes on by itself after a lost connection. Raises HistoryLostError if changes in between are gone: watch
         again, and read what there is. In a session of regions it is of one member; where reads then come from another,
         since the one in the region is away, they may lack for a moment what was before it.
         """
@@ -233,7 +234,7 @@ class TradeReader:
         raise HistoryLostError("The change stream's history is lost; read a new snapshot.")
 
     async def touched(self, what: Literal["ledger", "rejections"]) -> AsyncGenerator[None]:
-        """Yields at first, and again where something changed since: it is to be read again then, and one yield stands
+        """Yield at first, and again if something changed since: it is to be read again then, and one yield stands
         for any number of changes. Of those, hundreds a second would hold up the trades in `watch`.
         """
         while True:
@@ -245,7 +246,7 @@ class TradeReader:
                 await changes.next()
 
     def _change_of(self, change: Document) -> StoreChange | None:
-        """None where it is another session's. Without a document where that, or its collection, was deleted."""
+        """None if it is another session's. Without a document where that, or its collection, was deleted."""
         names, document = change.get("ns"), change.get("fullDocument")
         if not isinstance(document, dict):
             return None

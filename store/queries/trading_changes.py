@@ -66,7 +66,7 @@ class TradingChanges:
     while the region is cut off."""
 
     def __init__(self, session: Session, wanted: Iterable[Trading], token: str | None) -> None:
-        """From the session's start, or after `token`. Raises StoreError where the database's address is none."""
+        """From the session's start, or after `token`. Raises StoreError if the database's address is none."""
         self._client = connect(session.mongodb)
         whole = database_of(self._client, session.database)
         self._database = whole if session.region is None else read_nearby(whole, session.region)
@@ -96,7 +96,7 @@ class TradingChanges:
         await self.close()
 
     async def open(self) -> None:
-        """Raises StoreError; it is closed then."""
+        """Raise StoreError; it is closed then."""
         try:
             with translated_errors():
                 async with await self._client.start_session() as session:
@@ -130,7 +130,8 @@ class TradingChanges:
         return reached < self._until
 
     async def next(self) -> TradingChange | None:
-        """The next change; None where the server no longer has what came before, and it goes on with what comes now.
+        """Return the next change; None if the server no longer has what came before, and it goes on with what comes
+        now.
 
         Raises StoreError."""
         while (change := await self._changes.next()) is not None:
@@ -145,7 +146,7 @@ def _moment_of(stamp: Timestamp | None) -> _Moment | None:
 
 
 def _moment_in(token: str) -> _Moment | None:
-    """Where in the server's log a token stands; it begins with the type 0x82 and this. None where it is another's."""
+    """Where in the server's log a token stands; it begins with the type 0x82 and this. None if it is another's."""
     if re.match("82[0-9A-Fa-f]{16}", token) is None:
         return None
     return int(token[2:10], 16), int(token[10:18], 16)
@@ -164,7 +165,7 @@ def _token_in(change: Mapping[str, Any]) -> str:
 
 
 def _what(change: Mapping[str, Any]) -> ArbitrageSteps | ExportedFill | RejectionCount | None:
-    """None where nothing of these happened, as where only a leg was sent."""
+    """None if nothing of these happened, as where only a leg was sent."""
     document: Document = change["fullDocument"]
     is_new = change["operationType"] == "insert"
     changed = {} if is_new else change["updateDescription"]["updatedFields"]

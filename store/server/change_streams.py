@@ -94,7 +94,7 @@ class ChangeFollower:
         with_documents: bool = True,
         with_deltas: bool = False,
     ) -> None:
-        """`since`: where there is no token, the server's time to begin at, microseconds (the server has seconds).
+        """`since`: if there is no token, the server's time to begin at, microseconds (the server has seconds).
         `with_documents` False: a change need only say that there was one, and the server looks up no document.
         `with_deltas`: an update says which fields it changed."""
         self._wait_ms = wait_ms
@@ -126,10 +126,10 @@ class ChangeFollower:
         return self._token
 
     async def next(self) -> Document | None:
-        """The next change; lost connections are resumed.
+        """Return the next change; lost connections are resumed.
 
-        None where the stream starts without history, at first and whenever history was lost: the caller then reads the
-        collections. Nothing between that read and the next change is missed. Raises StoreError where MongoDB cannot be
+        None if the stream starts without history, at first and whenever history was lost: the caller then reads the
+        collections. Nothing between that read and the next change is missed. Raises StoreError if MongoDB cannot be
         watched at all.
         """
         while True:
@@ -173,7 +173,7 @@ class ChangeFollower:
         return self._token is not None or self._since is not None
 
     async def _advance(self) -> Document | None:
-        """The next change; None where there was none for a while."""
+        """Return the next change; None if there was none for a while."""
         if self._stream is None:
             return None
         loop, stream = asyncio.get_running_loop(), self._stream
@@ -192,7 +192,7 @@ class ChangeFollower:
 
 
 async def read_until_reachable(read: Callable[[], Awaitable[Result]]) -> Result:
-    """The result of `read`, retried while MongoDB is unavailable."""
+    """Return the result of `read`, retried while MongoDB is unavailable."""
     delays = backoff(first=0.1)
     while True:
         try:

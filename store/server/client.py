@@ -46,9 +46,9 @@ Listener = TopologyListener | CommandListener
 
 
 def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[Listener] = ()) -> Client:
-    """A client; nothing is sent before its first use. `listeners` hear of primaries, or of each command.
+    """Return a client; nothing is sent before its first use. `listeners` hear of primaries, or of each command.
 
-    Raises StoreError where `uri` is none.
+    Raises StoreError if `uri` is none.
     """
     login = login_of(uri)
     named: dict[str, Any] = {} if login is None else {"username": login.user, "password": login.password}
@@ -79,14 +79,14 @@ def read_nearby(database: Database, region: str) -> Database:
 
 
 def blocking(database: Database) -> BlockingDatabase:
-    """The driver's own database behind `database`, with the same connections and concerns."""
+    """Return the driver's own database behind `database`, with the same connections and concerns."""
     own: BlockingDatabase = database.delegate
     return own
 
 
 @asynccontextmanager
 async def one_moment(database: Database) -> AsyncIterator[Moment]:
-    """Reads that are given it see what was committed at the first of them (mongodb.com, "Read Concern snapshot")."""
+    """Read that are given it see what was committed at the first of them (mongodb.com, "Read Concern snapshot")."""
     with translated_errors():
         session = await database.client.start_session(snapshot=True)
     async with session:
@@ -96,7 +96,7 @@ async def one_moment(database: Database) -> AsyncIterator[Moment]:
 @contextmanager
 def translated_errors() -> Iterator[None]:
     """Translate the driver's errors into StoreError, or StoreUnavailableError where a retry may help; LoginRefusedError
-    where nothing helps but another login."""
+    if nothing helps but another login."""
     try:
         yield
     except ConnectionFailure as error:

@@ -232,7 +232,7 @@ def rejection_document(rejection: Rejection) -> Document:
 
 
 def rejection_of(document: Mapping[str, object]) -> Rejection:
-    """The tradable profit is a number of the server's, which compares it."""
+    """Return the tradable profit is a number of the server's, which compares it."""
     tradable = document.get("tradable")
     number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)
     return _value(_REJECTION, {**document, "tradable": number})
@@ -272,7 +272,7 @@ def episode_update(episode: Episode, session_id: str, now: int) -> tuple[Documen
 
 
 def episode_of(document: Mapping[str, object]) -> Episode:
-    """Raises StoreError where the document is of another version of this program."""
+    """Raise StoreError if the document is of another version of this program."""
     try:
         return _episode_of(document)
     except (KeyError, TypeError, ValueError) as error:
@@ -350,7 +350,7 @@ def stored_amount(amount: Decimal) -> str:
 
 
 def amount_of(stored: object) -> Decimal:
-    """Raises StoreError for anything but a stored amount."""
+    """Raise StoreError for anything but a stored amount."""
     if not isinstance(stored, str):
         raise StoreError(f"an amount in the store is not a decimal string: {stored!r}")
     try:
@@ -376,7 +376,7 @@ def microseconds_of(stored: object) -> int:
 
 
 def date_of(microseconds: int) -> datetime:
-    """A BSON date, as indexes that delete what is old need it."""
+    """Return a BSON date, as indexes that delete what is old need it."""
     return datetime.fromtimestamp(microseconds // MICROSECONDS, UTC)
 
 
@@ -396,7 +396,7 @@ def _document(adapter: TypeAdapter[Value], value: Value) -> Document:
 
 
 def _value(adapter: TypeAdapter[Value], document: Mapping[str, object]) -> Value:
-    """Raises StoreError where the document is of another version of this program."""
+    """Raise StoreError if the document is of another version of this program."""
     try:
         return adapter.validate_python(document)
     except ValidationError as error:

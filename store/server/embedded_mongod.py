@@ -104,7 +104,7 @@ class EmbeddedMongod:
         return self.home / "mongodb.key"
 
     def prepare(self) -> None:
-        """Make the data folder and the file of the key. Raises StoreError where they or the program cannot be used."""
+        """Make the data folder and the file of the key. Raises StoreError if they or the program cannot be used."""
         mongod_program()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ class EmbeddedMongod:
 
     def command(self) -> tuple[str, ...]:
         """mongod in the foreground, its log on standard output. SIGTERM stops it cleanly; a start after kill -9
-        recovers from the journal. Raises StoreError where there is no mongod."""
+        recovers from the journal. Raises StoreError if there is no mongod."""
         return (
             str(mongod_program()),
             *("--bind_ip", self.host, "--port", str(self.port), "--nounixsocket"),
@@ -145,7 +145,8 @@ class EmbeddedMongod:
 
 
 def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
-    """The mongod of the wheel, else the one on `path` (None: the PATH). Raises StoreError where there is neither."""
+    """Return the mongod of the wheel, else the one on `path` (None: the PATH). Raises StoreError if there is
+    neither."""
     package = importlib.util.find_spec(wheel)
     for folder in (package.submodule_search_locations or ()) if package is not None else ():
         program = Path(folder) / "db" / "bin" / "mongod"

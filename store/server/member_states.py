@@ -17,7 +17,7 @@ ROLES: dict[str, MemberRole] = {"RSPrimary": "primary", "RSSecondary": "secondar
 @dataclass(frozen=True, slots=True)
 class MemberState:
     """`region` is its tag, None while it does not answer; `last_write`: microseconds UTC by the clock of whoever was
-    the primary then, to the second, None where it did not say."""
+    the primary then, to the second, None if it did not say."""
 
     address: str
     role: MemberRole

@@ -35,7 +35,7 @@ async def read_page(
     stages: Sequence[Document] = (),
 ) -> Page[Item]:
     """At most `limit` (1 to 500) of those `wanted`, by (time, id), after the server's `stages`, which may add fields
-    and leave some out. Raises CursorError where `cursor` is not ours.
+    and leave some out. Raises CursorError if `cursor` is not ours.
     """
     limit = max(1, min(limit, MAX_ROWS))
     query = dict(wanted) if cursor is None else {"$and": [dict(wanted), older_than(cursor)]}
@@ -57,7 +57,7 @@ def cursor_after(at: object, key: object) -> str:
 
 
 def older_than(cursor: str, field: str = "at") -> Document:
-    """The condition on (`field`, id). Raises CursorError where `cursor` is not ours."""
+    """Return the condition on (`field`, id). Raises CursorError if `cursor` is not ours."""
     try:
         at, key = orjson.loads(urlsafe_b64decode(cursor))
     except ValueError:

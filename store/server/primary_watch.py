@@ -86,7 +86,7 @@ def connect_watched(uri: str, listeners: Sequence[Listener] = ()) -> tuple[Clien
 
 
 def primary_region(topology: TopologyDescription) -> str | None:
-    """None where there is no primary, or it has no tag of its region."""
+    """None if there is no primary, or it has no tag of its region."""
     for server in topology.server_descriptions().values():
         if server.server_type_name == "RSPrimary":
             return server.tags.get(REGION)

@@ -66,9 +66,9 @@ class ReplicaSet:
         }
 
     def updated(self, known: Mapping[str, object]) -> Document | None:
-        """What replaces the configuration `known` to MongoDB; None where it says the same.
+        """Return what replaces the configuration `known` to MongoDB; None if it says the same.
 
-        Raises StoreError where it is of other regions: members that are gone have acknowledged writes.
+        Raises StoreError if it is of other regions: members that are gone have acknowledged writes.
         """
         wanted = self.configuration()
         members, settings = _rows(known["members"]), _row(known.get("settings"))

@@ -52,20 +52,20 @@ class Transaction:
         return list(self.database[collection].aggregate(pipeline, session=self.session))
 
     def write(self, collection: str, writes: Sequence[Write]) -> None:
-        """All of `writes` in one command; none where there are none."""
+        """All of `writes` in one command; none if there are none."""
         if writes:
             self.database[collection].bulk_write(writes, session=self.session)
 
     def now(self) -> int:
-        """The server's time, microseconds. Raises StoreError in a database never prepared."""
+        """Return the server's time, microseconds. Raises StoreError in a database never prepared."""
         return time_in(self.find_one(CLAIMS, {"_id": SESSION_CLAIM}, NOW))
 
 
 async def in_transaction(database: Database, step: Callable[[Transaction], Result]) -> Result:
-    """What `step` returns, once its transaction is committed as the database's writes are; it runs again where another
-    one came between.
+    """Return what `step` returns, once its transaction is committed as the database's writes are; it runs again where
+    another one came between.
 
-    Raises StoreUnavailableError where it never succeeds, also where it is unknown whether the last commit came through;
+    Raises StoreUnavailableError if it never succeeds, also if it is unknown whether the last commit came through;
     StoreError. A caller that is cancelled meanwhile does not learn whether it was committed.
     """
     deadline = steady_now() + int(TRANSACTION_SECONDS * MICROSECONDS)

@@ -73,7 +73,7 @@ class EmbeddedBroker:
         """Write the configuration and format the data folder once (about 1 s; a second time 1 ms).
 
         Returns the new path of a log that was set aside because it has another owner or none.
-        Raises StreamRejectedError where the folder cannot be used.
+        Raises StreamRejectedError if the folder cannot be used.
         """
         drop_old_asides(self.home, wall_now())
         aside = self._set_aside()
@@ -86,7 +86,7 @@ class EmbeddedBroker:
         return aside
 
     def _set_aside(self) -> Path | None:
-        """A log with another owner's password could not be opened."""
+        """Return a log with another owner's password could not be opened."""
         there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
         if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
             return None
@@ -102,7 +102,7 @@ class EmbeddedBroker:
         return server_properties(self.folder / "log", self.port, self.controller_port, *login, self.region_address)
 
     def command(self) -> tuple[str, ...]:
-        """The broker in the foreground; its log (warnings) goes to standard output. SIGTERM stops it cleanly."""
+        """Return the broker in the foreground; its log (warnings) goes to standard output. SIGTERM stops it cleanly."""
         return (self.java, f"@{self._java_file}", "kafka.Kafka", str(self._server_file))
 
     @property
@@ -192,7 +192,7 @@ def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
 
 
 def region_properties(owner: Login) -> dict[str, str]:
-    """The logins of a second listener for clients."""
+    """Return the logins of a second listener for clients."""
     return {
         "listener.security.protocol.map": f"CLIENT:SASL_PLAINTEXT,{REGION}:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
         f"listener.name.{REGION.lower()}.scram-sha-256.sasl.jaas.config": jaas_of(owner),
@@ -233,7 +233,7 @@ def server_properties(
     controller_password: str,
     region_address: str | None = None,
 ) -> str:
-    """The text of Kafka's configuration. Each client gets the address of the listener that it came to."""
+    """Return the text of Kafka's configuration. Each client gets the address of the listener that it came to."""
     clients = f"CLIENT://{LOOPBACK}:{port}"
     logins = login_properties(owner, controller_password)
     if region_address is not None:
@@ -257,7 +257,7 @@ def server_properties(
 
 
 def _cluster_id() -> str:
-    """A uuid in Kafka's format: 22 characters of URL-safe base 64, not beginning with a dash (an option to its
+    """Return a uuid in Kafka's format: 22 characters of URL-safe base 64, not beginning with a dash (an option to its
     tool)."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         continue

@@ -24,12 +24,12 @@ def write_privately(path: Path, text: str) -> None:
 
 
 def argument_file(words: Iterable[str]) -> str:
-    """The text of a file for `java @FILE`; other users can see a command line."""
+    """Return the text of a file for `java @FILE`; other users can see a command line."""
     return "".join(f"{_quoted(word)}\n" for word in words)
 
 
 def property_file(settings: Mapping[str, str]) -> str:
-    """The text of a Java properties file."""
+    """Return the text of a Java properties file."""
     return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
 
 

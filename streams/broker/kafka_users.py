@@ -60,7 +60,7 @@ async def ensure_users(
     """Create each user with its password and exactly its rights, and remove all others but the owner; those of a
     Kafka that `is_shared` stay.
 
-    Raises StreamUnavailableError, also where one of the answers takes longer than `seconds`.
+    Raises StreamUnavailableError, also if one of the answers takes longer than `seconds`.
     """
     users = tuple(users)
     try:
@@ -120,7 +120,7 @@ def java_client_settings(address: str) -> dict[str, str]:
 
 
 def jaas_of(login: Login) -> str:
-    """A login in the format of Java's clients and brokers."""
+    """Return a login in the format of Java's clients and brokers."""
     module = "plain.PlainLoginModule" if login.mechanism == "PLAIN" else "scram.ScramLoginModule"
     return f"{_MODULES}.{module} required username={_quoted(login.user)} password={_quoted(login.password)};"
 

@@ -105,7 +105,7 @@ class MirrorMaker:
 
 
 def status_topic(source: str) -> str:
-    """The topic in which MirrorMaker says what it does with the rows of a region."""
+    """Return the topic in which MirrorMaker says what it does with the rows of a region."""
     return f"{OWN_TOPICS}status.{source}.internal"
 
 

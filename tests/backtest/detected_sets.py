@@ -44,7 +44,7 @@ def cut_set(folder: Path, cut: Cut, tables: dict[str, pa.Table], markets: tuple[
 
 
 def recut(tick_set: TickSet, cut: Cut, folder: Path) -> TickSet:
-    """The same logs in other files."""
+    """Return the same logs in other files."""
     manifest = tick_set.manifest
     tables = {base: pa.concat_tables(batches(tick_set, base)).unify_dictionaries() for base in manifest.bases}
     return cut_set(folder, cut, tables, manifest.markets, manifest.settlement_currency)
@@ -61,7 +61,7 @@ def messages_found(messages_df: DataFrame) -> dict[str, list[Row]]:
 
 
 def messages_wanted(spreads: "list[Spread | dict[str, Any]]", currency: str = "USD") -> dict[str, list[Row]]:
-    """What the oracle says, in the same form; markers left out."""
+    """Return what the oracle says, in the same form; markers left out."""
     wanted: dict[str, list[Row]] = {}
     for spread in spreads:
         if isinstance(spread, Spread):
@@ -70,7 +70,7 @@ def messages_wanted(spreads: "list[Spread | dict[str, Any]]", currency: str = "U
 
 
 def messages_of_set(tick_set: TickSet, own: Settings) -> list[bytes]:
-    """The log of a set of one base as feeders would have written it, behind a row of `own` settings."""
+    """Return the log of a set of one base as feeders would have written it, behind a row of `own` settings."""
     (base,) = tick_set.manifest.bases
     markets = {(market.exchange, market.symbol): market for market in tick_set.manifest.markets}
     messages = [settings_row(own, tick_set.manifest.start_time, (base,))]

@@ -23,7 +23,7 @@ KnownQuote = tuple[Market, float, float, float]
 
 
 def steady(market: Market, every: float, until: float, bid: float = 100.0) -> list[KnownQuote]:
-    """A quote each `every` seconds, each of another price."""
+    """Return a quote each `every` seconds, each of another price."""
     return [(market, number * every, bid + number, bid + number + 2) for number in range(int(until / every) + 1)]
 
 

@@ -37,7 +37,7 @@ def made_up_files(folder: Path) -> tuple[Path, Path]:
 
 
 def session_set(folder: Path, settings: tuple[Settings, ...]) -> TickSet:
-    """A recorded session's log: one version of the settings after the other, then a quote of each exchange."""
+    """Return a recorded session's log: one version of the settings after the other, then a quote of each exchange."""
     rows: list[dict[str, object]] = [
         {
             "kind": "settings",

@@ -33,7 +33,7 @@ class PlainLoop:
         self._rates: dict[str, Quote] = {}
 
     def take(self, row: Quote | FeedMark) -> Iterator[Seen]:
-        """The opportunities at one row, in the order of (buy, sell) market."""
+        """Return the opportunities at one row, in the order of (buy, sell) market."""
         if isinstance(row, FeedMark):
             del self._latest[row.exchange, row.symbol]
             return

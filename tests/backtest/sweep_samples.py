@@ -39,7 +39,7 @@ def tick_set_of(messages: list[bytes], folder: Path) -> TickSet:
 
 
 def found_alone(messages: list[bytes], under: Settings) -> list[Opportunity]:
-    """What detection with these settings alone emits, in the order of trading."""
+    """Return what detection with these settings alone emits, in the order of trading."""
     return [one for one, _ in _found(messages, under)]
 
 

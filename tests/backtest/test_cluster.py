@@ -32,7 +32,7 @@ SMALL = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": "-X
 
 @pytest.fixture
 async def master(tmp_path: Path) -> "Iterator[str]":  # type: ignore[misc]  # the plugin takes an asynchronous generator
-    """The address of a standalone cluster on loopback, its workers registered."""
+    """Return the address of a standalone cluster on loopback, its workers registered."""
     if shutil.which("java") is None:
         pytest.skip("no java on the PATH")
     port, web_port = free_ports(2)

@@ -33,7 +33,7 @@ ROWS_AT_ONCE = 10_000
 
 @pytest.fixture
 async def broker(tmp_path: Path) -> AsyncIterator[str]:
-    """A broker of one test's own: the topics' names are fixed."""
+    """Return a broker of one test's own: the topics' names are fixed."""
     if shutil.which("java") is None:
         pytest.skip("no java on the PATH")
     if not (home_folder() / "jars" / "spark").is_dir():
@@ -74,7 +74,8 @@ async def test_a_recording(broker: str, tmp_path: Path, name: str, partitions: i
 
 
 async def found_live(here: Session, messages: list[bytes]) -> dict[str, list[Row]]:
-    """What the real-time job makes of the log, which a plain loop over the topic itself must make of it as well."""
+    """Return what the real-time job makes of the log, which a plain loop over the topic itself must make of it as
+    well."""
     await ensure_topics(here.kafka, here.partitions)
     async with running_cep(here):
         now = row_of(messages[-1])["received_time"]

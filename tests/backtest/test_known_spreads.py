@@ -47,7 +47,7 @@ def imported(folder: Path, name: str, *files: tuple[Path, str, str], currency: s
 
 
 def quotes_of(tick_set: TickSet, exchange: str, symbol: str) -> pl.DataFrame:
-    """What the set holds of one market, in the order of its log."""
+    """Return what the set holds of one market, in the order of its log."""
     columns = ["offset", "kind", "exchange", "symbol", AT, "bid_price", "ask_price"]
     frames = [pl.from_arrow(table) for table in batches(tick_set, "BTC", columns)]
     whole = pl.concat([frame for frame in frames if isinstance(frame, pl.DataFrame)])
@@ -57,7 +57,7 @@ def quotes_of(tick_set: TickSet, exchange: str, symbol: str) -> pl.DataFrame:
 
 
 def wider_bps(bid: pl.Expr, ask: pl.Expr, other_bid: pl.Expr, other_ask: pl.Expr) -> pl.Expr:
-    """The larger of both directions, against what is paid for buying."""
+    """Return the larger of both directions, against what is paid for buying."""
     return pl.max_horizontal((other_bid - ask) * 10_000 / ask, (bid - other_ask) * 10_000 / other_ask)
 
 

@@ -56,7 +56,7 @@ def outcome(*fills: Fill) -> TradingOutcome:
 
 
 def marks(btc: tuple[str, ...], eur: str = "1.1") -> Marks:
-    """A mark each minute, and one at the end."""
+    """Return a mark each minute, and one at the end."""
     times = tuple(START + number * MINUTE for number in range(len(btc)))
     worth: dict[str, tuple[Decimal | None, ...]] = {
         "BTC": tuple(map(Decimal, btc)),

@@ -169,7 +169,7 @@ def test_closes_of_lean_are_compared_within_their_minute_alone() -> None:
 
 
 def _as_of(quotes: list[Quote], moment: Quote) -> Quote | None:
-    """The latest of `quotes` received by then, if it is at most two seconds old."""
+    """Return the latest of `quotes` received by then, if it is at most two seconds old."""
     index = bisect_right(quotes, moment.received_time, key=lambda quote: quote.received_time)
     if index == 0 or moment.received_time - quotes[index - 1].received_time > 2_000_000:
         return None

@@ -1,4 +1,4 @@
-"""How far apart quotes lie, how old one may be where nobody says, and what unknown from bars."""
+"""How far apart quotes lie, how old one may be if nobody says, and what unknown from bars."""
 
 from dataclasses import replace
 from decimal import Decimal

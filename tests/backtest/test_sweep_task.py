@@ -28,7 +28,7 @@ FOLDS = 1
 
 
 def swept(messages: list[bytes], folder: Path, grid: Grid = GRID) -> SweepStore:
-    """A sweep with its candidates found, and every chunk done."""
+    """Return a sweep with its candidates found, and every chunk done."""
     tick_set = tick_set_of(messages, folder / "set")
     definition = SweepDefinition("mine", tick_set.folder, "abc", grid, parameters_of(), FOLDS, {})
     store = sweep_store(folder, "mine")

@@ -38,7 +38,7 @@ DEAR: Book = (("5618", "1"), ("5600", "1"))
 def tick(
     market: Market, time: int, bids: Book = (), asks: Book = (), kind: str = "quote", sequence: int = 0
 ) -> dict[str, object]:
-    """A row of TICK_SCHEMA without its offset; a book of one level has no text of levels, as from an import."""
+    """Return a row of TICK_SCHEMA without its offset; a book of one level has no text of levels, as from an import."""
     row: dict[str, object] = dict.fromkeys(TICK_SCHEMA.names)
     row |= {"kind": kind, "exchange": market.exchange, "symbol": market.symbol, "received_time": time}
     row["sequence"] = sequence or time

@@ -241,7 +241,7 @@ class Floor:
             await self.desks[exchange]
 
     def show(self, market: Market, bids: Book, asks: Book) -> Quote:
-        """A new quote, at once seen by the account of its exchange."""
+        """Return a new quote, at once seen by the account of its exchange."""
         self._sequence += 1
         quote = Quote(
             kind="quote",
@@ -308,7 +308,7 @@ class Floor:
 async def until(
     question: Callable[[], Awaitable[Answer]], answered: Callable[[Answer], bool], seconds: float = WAIT_SECONDS
 ) -> Answer:
-    """The answer once it is right; fails after a while."""
+    """Return the answer once it is right; fails after a while."""
     async with asyncio.timeout(seconds):
         while not answered(answer := await question()):  # noqa: ASYNC110 - other tasks change the answer
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""An event loop whose time is skipped where nothing happens in it: seconds of a test cost none, and none is missed."""
+"""An event loop whose time is skipped if nothing happens in it: seconds of a test cost none, and none is missed."""
 
 import asyncio
 import selectors

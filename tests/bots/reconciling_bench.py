@@ -107,7 +107,7 @@ class Bench:
     has_client_ids: bool = True
 
     def process(self, by: Actor = UNFENCED) -> Reconciliation:
-        """A new one, that knows nothing of those before."""
+        """Return a new one, that knows nothing of those before."""
         return Reconciliation(
             store=self.store,
             account=self.exchange,
@@ -119,7 +119,7 @@ class Bench:
         )
 
     async def rounds(self, of: Reconciliation, count: int) -> list[str]:
-        """The kinds acted on, the clock going on between."""
+        """Return the kinds acted on, the clock going on between."""
         kinds: list[str] = []
         for _ in range(count):
             kinds += [one.kind for one in await of.round()]
@@ -144,7 +144,7 @@ class Bench:
 
 
 async def opened_bench() -> Bench:
-    """The books of both exchanges are open."""
+    """Return the books of both exchanges are open."""
     clock = SteppedClock()
     bench = Bench(clock, MemoryTradeStore(clock), Exchange())
     await open_books(bench.store)
@@ -152,7 +152,7 @@ async def opened_bench() -> Bench:
 
 
 async def buy_sent(bench: Bench, sold: str = "2") -> Leg:
-    """The buy on alpha is under way, the sell on beta has sold so much."""
+    """Return the buy on alpha is under way, the sell on beta has sold so much."""
     await reserved(bench.store, amount="2")
     buy, sell = await granted(bench.store, ID, "buy"), await granted(bench.store, ID, "sell")
     await finish(bench, "sell", filled(sell, Decimal(sold)))
@@ -165,7 +165,7 @@ async def finish(bench: Bench, role: str, report: OrderReport | None) -> None:
 
 
 async def ended_without(bench: Bench, sold: str = "0") -> Leg:
-    """The exchange denied the buy; the arbitrage has ended."""
+    """Return the exchange denied the buy; the arbitrage has ended."""
     buy = await buy_sent(bench, sold)
     await finish(bench, "buy", None)
     return buy

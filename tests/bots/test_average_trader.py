@@ -347,7 +347,7 @@ async def test_a_market_that_this_session_has_not() -> None:
 
 @pytest.fixture
 async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccount]]:
-    """A whole desk on a local paper account, with the strategy as its errand."""
+    """Return a whole desk on a local paper account, with the strategy as its errand."""
     bench = Bench(ORDERS)
     await bench.open()
     clock = SystemClock()

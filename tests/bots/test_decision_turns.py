@@ -303,7 +303,7 @@ async def test_one_that_leaves_gives_its_turn_to_another_and_decides_no_more(ben
 
 
 async def test_one_that_leaves_books_where_nobody_else_does(bench: Bench) -> None:
-    """It looked at nothing in that turn: the next one that decides begins where it stopped deciding."""
+    """It looked at nothing in that turn: the next one that decides begins if it stopped deciding."""
     first = await bench.start("one")
     first.turns.record_seen(opportunity(500))
     await first.turns.leave(to_others=True)

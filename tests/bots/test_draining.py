@@ -46,7 +46,7 @@ async def ended(floor: Floor, identity: str) -> Arbitrage:
 
 
 async def sent_and_stuck(floor: Floor, exchange: str) -> str:
-    """An arbitrage whose order on `exchange` is there and unanswered, while the other side has ended."""
+    """Return an arbitrage whose order on `exchange` is there and unanswered, while the other side has ended."""
     floor.accounts[exchange].stuck = "after"
     identity = floor.offer().opportunity_id
     async with asyncio.timeout(WAIT_SECONDS):

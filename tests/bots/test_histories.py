@@ -217,7 +217,7 @@ def test_every_history_ends_well(count: int) -> None:
     ],
 )
 def test_whatever_lacks_one_rule_is_found_out(broken: Store | type[BotLoop], found: str) -> None:
-    """The histories can fail: each rule that they are about is missed where it is not there."""
+    """The histories can fail: each rule that they are about is missed if it is not there."""
 
     class Broken(Histories):
         pass

@@ -480,7 +480,7 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
 
 
 async def ended(*looks: Callable[[LimitOrder], Answer]) -> tuple[Arbitrage, ScriptedAccount]:
-    """The arbitrage whose buy leg is answered so, and whose sell leg filled as it should."""
+    """Return the arbitrage whose buy leg is answered so, and whose sell leg filled as it should."""
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, open_still, list(looks))

@@ -91,7 +91,7 @@ class Scene:
         return exact and all(row.held == row.unexplained == row.doubted == ZERO for row in rows)
 
     async def by_entries(self) -> dict[str, Decimal]:
-        """The session's opening balances, with what the orders moved."""
+        """Return the session's opening balances, with what the orders moved."""
         opening, _ = await self.bench.store.balances.of_session()
         owned = {currency: opening["alpha"].get(currency, ZERO) for currency in CURRENCIES}
         leg = (await self.bench.arbitrage()).leg("buy")

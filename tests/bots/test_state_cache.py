@@ -80,7 +80,7 @@ def test_obstacles(prepare: Callable[[StateCache], None], expected: str | None) 
 
 
 def obstacle(cache: StateCache) -> str | None:
-    """What the store would say, by what the bot has seen."""
+    """Return what the store would say, by what the bot has seen."""
     risk = cache.risk_state(MINE, NOW)
     return None if risk is None else first_rejection(DecisionContext(MINE, cache.settings, risk))
 

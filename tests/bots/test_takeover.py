@@ -26,7 +26,7 @@ def plain_way(second: Market, blows: dict[int, Blow]) -> World:
 
 
 def taken_over(second: Market, point: int, blow: Blow) -> list[str]:
-    """What was wrong after a death, or a long sleep, at this point, and another process of that exchange."""
+    """Return what was wrong after a death, or a long sleep, at this point, and another process of that exchange."""
     world = plain_way(second, {point: blow})
     for exchange in world.names:
         if not any(not one.is_paused for one in world.alive(exchange)):

@@ -67,7 +67,7 @@ def documented_apps(page: Path) -> Iterator[DocumentedApp]:
 
 
 def refusal(text: str, terms: OperatorTerms | None = None) -> str:
-    """The sentence with which the app is refused; empty where it is an app."""
+    """Return the sentence with which the app is refused; empty if it is an app."""
     try:
         StreamEngine(parse_with_product_streams(text), terms=terms)
     except AppTextError as error:
@@ -76,7 +76,7 @@ def refusal(text: str, terms: OperatorTerms | None = None) -> str:
 
 
 def ran(text: str, rows: str, terms: OperatorTerms | None = None) -> str:
-    """The block of rows as the app gives it: lines of input as they are, with what came out of each below it."""
+    """Return the block of rows as the app gives it: lines of input as they are, with what came out of each below it."""
     app = parse_with_product_streams(text)
     engine = StreamEngine(app, terms=terms)
     came = list[str]()

@@ -60,7 +60,7 @@ def expected_output(messages: Iterable[bytes], session: Session) -> Iterator[Spr
 
 
 def expected_spreads(messages: Iterable[bytes], session: Session) -> Iterator[Spread]:
-    """The spread of every pair to look at, at every row, whatever it is."""
+    """Return the spread of every pair to look at, at every row, whatever it is."""
     for offset, base, row, known in _steps(messages):
         yield from spreads(offset, base, row, known, session)
 
@@ -148,7 +148,7 @@ def _spread(
 def _leg(
     market: Market, known: Known, settings: Row, session: Session, now: int
 ) -> tuple[Row, Row | None, bool, int] | None:
-    """Quote, rate, whether that is inverted, age; None where the quote does not count."""
+    """Quote, rate, whether that is inverted, age; None if the quote does not count."""
     place = (market.exchange, market.symbol)
     quote = known.quotes.get(place)
     oldest = settings["max_quote_age"]
@@ -164,7 +164,7 @@ def _leg(
 
 
 def as_written(spread: Spread, currency: str = "USD") -> Row:
-    """The message that `cep` must write for an opportunity, field by field; settled in `currency`."""
+    """Return the message that `cep` must write for an opportunity, field by field; settled in `currency`."""
     fx = [_rate(rate, market, currency) for rate, market in _rates(spread, currency)]
     return {
         "kind": "opportunity",

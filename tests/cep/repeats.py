@@ -146,7 +146,7 @@ def messages_of(case: RepeatCase) -> list[bytes]:
 
 
 def counted_messages(case: RepeatCase) -> list[bytes]:
-    """The same log without what came again."""
+    """Return the same log without what came again."""
     messages = messages_of(case)
     return [messages[0], *(messages[1 + place] for place in case.counted)]
 
@@ -164,8 +164,8 @@ def _message(line: str) -> bytes:
 
 
 def with_repeats(messages: list[bytes], seed: int, kills: int = 4) -> list[tuple[int, bytes]]:
-    """The log as it is where the mirror of MIRRORED was killed at some rows: the newest ones of these exchanges come
-    again in their order, between rows of others. Each with its place in `messages`."""
+    """Return the log as it is where the mirror of MIRRORED was killed at some rows: the newest ones of these exchanges
+    come again in their order, between rows of others. Each with its place in `messages`."""
     chosen, log, before, waiting = random.Random(seed), [], list[tuple[int, bytes]](), list[tuple[int, bytes]]()
     killed_at = {chosen.randrange(len(messages)) for _ in range(kills)}
     for row in enumerate(messages):

@@ -13,7 +13,7 @@ def latest_at_each_row(rows_df: DataFrame, layout: Layout) -> DataFrame:
 
 
 def counted_at_each_row(rows_df: DataFrame, layout: Layout, rates: tuple[RateSource, ...]) -> DataFrame:
-    """The same over a region's log."""
+    """Return the same over a region's log."""
     rows_df = rows_df.transform(with_source, layout, rates)
     return _at_each_row(rows_df, counted_aggregates(layout, rates)).transform(as_latest, layout, rates)
 

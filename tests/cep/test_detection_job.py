@@ -32,7 +32,7 @@ PROJECT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A broker of our own: the topics' names are fixed and their rows must be ours alone."""
+    """Return a broker of our own: the topics' names are fixed and their rows must be ours alone."""
     with embedded_kafka(tmp_path_factory.mktemp("kafka")) as process:
         yield process.address
 
@@ -93,7 +93,7 @@ async def test_with_an_archive_of_its_classes_the_process_starts_as_well(own_kaf
 
 @asynccontextmanager
 async def running_cep(here: Session) -> AsyncIterator[None]:
-    """The process, ready; at the end killed with all its children, as no process expects it."""
+    """Return the process, ready; at the end killed with all its children, as no process expects it."""
     note_session(here)
     ready = here.home / "cep_ready"
     ready.unlink(missing_ok=True)

@@ -39,7 +39,7 @@ LAYOUT = layout_of(session_of())
 
 
 def recorded(folder: Path, messages: Sequence[bytes], region: str | None) -> RecordedSession:
-    """The log as a session of that region keeps it."""
+    """Return the log as a session of that region keeps it."""
     ends = [marker_row("end", base, "it", START) for base in BASES]
     log = [Record(TICKS, 0, number, None, value, START) for number, value in enumerate([*messages, *ends])]
     parts = LogParts(folder / "raw")

@@ -44,7 +44,7 @@ def expected(messages: Sequence[bytes], places: Sequence[int]) -> list[Row]:
 
 
 def for_base(messages: Sequence[bytes], base: str) -> list[bytes]:
-    """The log of another base: many small logs are one job."""
+    """Return the log of another base: many small logs are one job."""
     return [message.replace(b'"BTC', f'"{base}'.encode()).replace(b',"ETH"', b"") for message in messages]
 
 

@@ -21,7 +21,7 @@ _UNREACHABLE = re.compile(
 
 
 def python_of(version: str) -> Path:
-    """Another Python of this machine, as `python3.12` or among pyenv's. Skips where there is none."""
+    """Another Python of this machine, as `python3.12` or among pyenv's. Skips if there is none."""
     found = shutil.which(f"python{version}")
     pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
     for python in [*pyenv, *([Path(found)] if found else [])]:
@@ -31,8 +31,8 @@ def python_of(version: str) -> Path:
 
 
 def installed(cache: pytest.Cache, name: str, command: Sequence[str]) -> Path:
-    """A folder of its own in which that command was run once, with its path in place of `{folder}`. Skips where the
-    command is missing or has no registry."""
+    """Return a folder of its own in which that command was run once, with its path in place of `{folder}`. Skips where
+    the command is missing or has no registry."""
     folder = Path(cache.mkdir("clients")) / hashlib.sha256(name.encode()).hexdigest()[:16]
     if (folder / "complete").exists():
         return folder
@@ -49,8 +49,8 @@ def installed(cache: pytest.Cache, name: str, command: Sequence[str]) -> Path:
 
 
 def environment(cache: pytest.Cache, requirements: Sequence[str], of: Path = Path(sys.executable)) -> Path:
-    """The Python of an environment with exactly these requirements, made from `of`. Skips where the package registry is
-    out of reach."""
+    """Return the Python of an environment with exactly these requirements, made from `of`. Skips where the package
+    registry is out of reach."""
     name = hashlib.sha256(" ".join((str(of), sys.version, *requirements)).encode()).hexdigest()[:16]
     folder = Path(cache.mkdir("clients")) / name
     python, complete = folder / "bin" / "python", folder / "complete"
@@ -62,7 +62,7 @@ def environment(cache: pytest.Cache, requirements: Sequence[str], of: Path = Pat
 
 
 def source(cache: pytest.Cache, python: Path, requirement: str) -> Path:
-    """The unpacked source distribution of a package, which has what its wheel leaves out."""
+    """Return the unpacked source distribution of a package, which has what its wheel leaves out."""
     folder = Path(cache.mkdir("clients")) / requirement.replace("==", "-")
     if not folder.exists():
         archives = folder.with_name(f"{folder.name}.archive")

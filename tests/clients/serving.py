@@ -66,7 +66,7 @@ def serving(home: Path, *words: str) -> Iterator[ServedExchanges]:
 
 
 def free_ports() -> int:
-    """A free port that is followed by one for each exchange."""
+    """Return a free port that is followed by one for each exchange."""
     for first in range(21_000, 32_000, 10):
         with ExitStack() as probes:
             try:

@@ -39,7 +39,7 @@ class Suite:
     folder: Path
 
     def run(self, exchange: str, *words: str) -> str:
-        """What the tests print."""
+        """Return what the tests print."""
         command = [sys.executable, str(self.folder / "python/ccxt/test/tests_init.py"), exchange, "--private", *words]
         # the tests refuse to run on an installed ccxt
         environment = {**self.exchanges.environment, "PYTHONPATH": str(self.folder / "python")}

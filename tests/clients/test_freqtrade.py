@@ -53,7 +53,7 @@ def test_it_buys_and_sells(
 
 
 def configuration(settings: dict[str, Any], pair: str) -> dict[str, Any]:
-    """What freqtrade cannot be without, and the exchange's addresses and keys."""
+    """Return what freqtrade cannot be without, and the exchange's addresses and keys."""
     # a market order is priced at the other side
     pricing = {"price_side": "other", "use_order_book": True, "order_book_top": 1}
     return {

@@ -47,7 +47,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchanges]:
 
 @pytest.fixture
 def account(many: ServedExchanges, request: pytest.FixtureRequest, tmp_path: Path) -> Account:
-    """The one of the client whose name the test begins with."""
+    """Return the one of the client whose name the test begins with."""
     number = 1 + next(place for place, name in enumerate(CLIENTS) if request.node.name.startswith(f"test_{name}"))
     accounts = {
         name: [settings, *settings.get("other_accounts", [])][number - 1] for name, settings in many.settings.items()
@@ -58,7 +58,7 @@ def account(many: ServedExchanges, request: pytest.FixtureRequest, tmp_path: Pat
 
 
 def said(command: list[str], env: Mapping[str, str], folder: Path) -> dict[str, object]:
-    """The last line of what it prints, as JSON."""
+    """Return the last line of what it prints, as JSON."""
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=_SECONDS, env=dict(env), cwd=folder, check=False
     )

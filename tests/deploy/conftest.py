@@ -11,7 +11,7 @@ from tests.deploy.described_session import made_by_page
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the command on the page writes."""
+    """Return what the command on the page writes."""
     return made_by_page("deploy/kubernetes/session", tmp_path_factory.mktemp("made") / "session")
 
 

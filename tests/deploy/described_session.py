@@ -23,7 +23,7 @@ DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
 
 
 def made_by_page(named: str, folder: Path) -> Path:
-    """Runs the one command of the page that makes the folder `named`, with `folder` in place of it."""
+    """Run the one command of the page that makes the folder `named`, with `folder` in place of it."""
     pattern = rf"^arbitrage (apart make {re.escape(named)} (?:.*\\\n)*.*)$"
     (command,) = re.findall(pattern, PAGE.read_text(), re.MULTILINE)
     words = shlex.split(command.replace("\\\n", ""))
@@ -46,7 +46,7 @@ async def assert_all_exchanges_are_called(session: Session) -> None:
 
 
 def login_by(session: Session, role: str, service: Service) -> Login | None:
-    """The login that a part of that role reads there."""
+    """Return the login that a part of that role reads there."""
     assert (session.home / FOLDER / f"{role}.json").exists()
     mine = with_logins(session, role)
     return login_of(mine.kafka if service == "kafka" else mine.mongodb)

@@ -40,7 +40,7 @@ def manifests() -> list[Manifest]:
 
 @cache
 def regional() -> list[Manifest]:
-    """What a region has beside them."""
+    """Return what a region has beside them."""
     (component,) = documents(REGIONS / "kustomization.yaml")
     return [found for name in component["resources"] for found in documents(REGIONS / name)]
 
@@ -59,7 +59,7 @@ def named(kind: str) -> dict[str, Manifest]:
 
 
 def parts() -> list[Manifest]:
-    """What runs a command of ours."""
+    """Return what runs a command of ours."""
     return of_kind("StatefulSet", "Deployment", "Job")
 
 
@@ -83,7 +83,7 @@ def id_of(manifest: Manifest) -> str:
 
 
 def nodes(value: object) -> Iterator[object]:
-    """The value and all that it contains."""
+    """Return the value and all that it contains."""
     yield value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for each in inner:

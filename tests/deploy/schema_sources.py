@@ -74,7 +74,7 @@ def whole_schemas(scratch: Path) -> dict[Key, Schema]:
 
 
 def kept_of(whole: dict[Key, Schema]) -> dict[Key, Schema]:
-    """What `schemas.json` has of them."""
+    """Return what `schemas.json` has of them."""
     ours: dict[Key, list[Manifest]] = {}
     for each in (*manifests(), *regional()):
         ours.setdefault((each["apiVersion"], each["kind"]), []).append(each)

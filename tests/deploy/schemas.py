@@ -22,7 +22,7 @@ NUMBER_OR_TEXT = "x-kubernetes-int-or-string"
 
 
 def faults(manifest: Mapping[str, Any], schemas: Mapping[Key, Schema]) -> list[str]:
-    """What a server would refuse, each with its place. Raises KeyError for a kind without schema."""
+    """Return what a server would refuse, each with its place. Raises KeyError for a kind without schema."""
     schema = schemas[manifest["apiVersion"], manifest["kind"]]
     found = jsonschema.Draft202012Validator(schema).iter_errors(manifest)
     return sorted(f"{'.'.join(map(str, each.path))}: {each.message[:120]}" for each in found)
@@ -86,8 +86,8 @@ def _from_atom(atom: Schema) -> Schema:
 
 
 def pruned(schema: Schema, values: Sequence[Any], types: Mapping[str, Schema] | None = None) -> Schema:
-    """What the schema says of these values and of what is in them; anything goes below a field that none of them has,
-    but a field that the schema does not know is still refused."""
+    """Return what the schema says of these values and of what is in them; anything goes below a field that none of them
+    has, but a field that the schema does not know is still refused."""
     types = schema.get("$defs", {}) if types is None else types
     if not values:
         return {}

@@ -72,7 +72,7 @@ def ingress(who: Manifest, ports: list[Manifest], *of: Manifest) -> Manifest:
 
 
 def unordered(value: object) -> object:
-    """The same, with the values of an expression in no order."""
+    """Return the same, with the values of an expression in no order."""
     if isinstance(value, dict):
         return {name: sorted(each) if name == "values" else unordered(each) for name, each in value.items()}
     return [unordered(each) for each in value] if isinstance(value, list) else value

@@ -49,7 +49,7 @@ def first_of(kind: str) -> Manifest:
 
 
 def with_value(manifest: Manifest, path: str, value: Any) -> Manifest:
-    """A copy that has another value there."""
+    """Return a copy that has another value there."""
     made = copy.deepcopy(manifest)
     *before, last = path.split(".")
     place: Any = made

@@ -26,7 +26,7 @@ class BuildFailedError(Exception):
 
 
 def reason_against() -> str | None:
-    """Why no image can be built here; None where one can."""
+    """Why no image can be built here; None if one can."""
     if os.geteuid() != 0:
         return "debootstrap and a chroot need root"
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
@@ -34,7 +34,7 @@ def reason_against() -> str | None:
 
 
 def run(*command: str, seconds: float = SECONDS) -> str:
-    """What it wrote to standard output. Raises BuildFailedError."""
+    """Return what it wrote to standard output. Raises BuildFailedError."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT)
     if done.returncode:
         raise BuildFailedError(
@@ -50,7 +50,7 @@ class ImageStore:
     folder: Path
 
     def buildah(self, *words: str, seconds: float = SECONDS) -> str:
-        """Raises BuildFailedError."""
+        """Raise BuildFailedError."""
         places = ("--root", str(self.folder / "images"), "--runroot", str(self.folder / "run"))
         return run("buildah", *places, "--storage-driver", "vfs", *words, seconds=seconds)
 
@@ -82,7 +82,7 @@ class BuiltContainer:
     name: str
 
     def arbitrage(self, *words: str, codes: Sequence[int] = (0,)) -> str:
-        """What the image's own command says with these words. Raises BuildFailedError where it ends with none of
+        """Return what the image's own command says with these words. Raises BuildFailedError if it ends with none of
         these codes."""
         entry: list[str] = json.loads(self.store.buildah("inspect", self.name))["OCIv1"]["config"]["Entrypoint"]
         inside = ("sh", "-c", '"$@"; echo "ended with $?"', "sh", *entry, *words)

@@ -46,7 +46,7 @@ def compose(region: str) -> dict[str, Any]:
 
 
 def started(region: str) -> dict[str, dict[str, Any]]:
-    """The services of that host."""
+    """Return the services of that host."""
     services = compose(region)["services"]
     return {name: one for name, one in services.items() if region in one.get("profiles", [region])}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.docker.image_builds import BuiltContainer, ImageStore, reason_against
 
 ADVICE = 1
-"""Exit code of `arbitrage doctor` where nothing is missing."""
+"""Exit code of `arbitrage doctor` if nothing is missing."""
 
 pytestmark = pytest.mark.soak
 

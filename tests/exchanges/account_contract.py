@@ -42,7 +42,7 @@ class Bench(Protocol):
         ...
 
     def reopened(self) -> AbstractAsyncContextManager[TradingAccount]:
-        """The same account as another process sees it, or this one after a crash."""
+        """Return the same account as another process sees it, or this one after a crash."""
         ...
 
 

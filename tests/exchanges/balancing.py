@@ -15,7 +15,7 @@ class Booked(FillLike, Protocol):
 
 
 def balances_after(before: dict[str, Decimal], fills: Iterable[Booked]) -> dict[str, Decimal]:
-    """What must be left, to the last digit."""
+    """Return what must be left, to the last digit."""
     after = dict(before)
     for fill in fills:
         base, quote = fill.symbol.split("/")

@@ -47,7 +47,7 @@ def routed_bodies(name: str) -> list[tuple[str, str]]:
 
 
 def _documents(text: str) -> Iterator[str]:
-    """A file may hold several, one behind the other; what is no JSON is an answer as well."""
+    """Return a file may hold several, one behind the other; what is no JSON is an answer as well."""
     decoder, rest = json.JSONDecoder(), text.strip()
     while rest and len(rest) < _LONGEST:
         try:

@@ -69,7 +69,7 @@ async def served(
     named_accounts: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     socket_seconds: float | None = None,
 ) -> AsyncIterator[Served]:
-    """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
+    """`only` some of the exchanges, all if none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may."""
     clock = clock or SystemClock()
     options = ExchangesOptions(
@@ -96,7 +96,7 @@ async def served(
 
 
 def order_on(market: Market, side: Side, amount: Decimal, price: Decimal) -> LimitOrder:
-    """A new order, intended now."""
+    """Return a new order, intended now."""
     return LimitOrder(
         client_order_id=str(uuid4()),
         exchange=market.exchange,

@@ -16,8 +16,8 @@ class SteppedClock:
 
     @classmethod
     def for_slow_clients(cls) -> "SteppedClock":
-        """Some seconds ahead, so that who signs by the machine's time while it stands still is in time for longer:
-        Binance takes no request of a second ahead of it, and by default of ccxt those of ten seconds before."""
+        """Return some seconds ahead, so that who signs by the machine's time while it stands still is in time for
+        longer: Binance takes no request of a second ahead of it, and by default of ccxt those of ten seconds before."""
         return cls(wall_now() + 8 * MICROSECONDS)
 
     def now(self) -> int:

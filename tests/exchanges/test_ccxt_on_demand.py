@@ -63,7 +63,7 @@ def said(*code: str) -> str:
 
 @pytest.fixture(scope="module")
 def whole() -> dict[str, object]:
-    """What ccxt offers as it is."""
+    """Return what ccxt offers as it is."""
     seen: dict[str, object] = json.loads(said(SEEN))
     return seen
 

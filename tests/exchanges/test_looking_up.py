@@ -43,7 +43,7 @@ async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 
 def least(market: Market, price: Price) -> Amount:
-    """What the exchange takes in one order."""
+    """Return what the exchange takes in one order."""
     return Amount(max(market.minimum_amount, ceil_to_step(market.minimum_notional / price, market.lot_step)))
 
 

@@ -67,8 +67,8 @@ class Place:
 
     @asynccontextmanager
     async def held_up(self, desk: "Desk") -> AsyncIterator["asyncio.Task[None]"]:
-        """An order that waits for what the exchange is slow to answer: the time it is signed by, or on Kraken, which
-        needs none, the order before it."""
+        """Return an order that waits for what the exchange is slow to answer: the time it is signed by, or on Kraken,
+        which needs none, the order before it."""
         self.outside.faults.switch_on(Fault(self.exchange, "latency", count=1, milliseconds=200))
         ahead = [asyncio.create_task(self.account.place(self.order()))] if self.exchange == "kraken" else []
         async with asyncio.timeout(LIMIT):
@@ -129,7 +129,7 @@ class Desk:
 
 
 async def granted_desk(place: Place) -> tuple[Desk, StateCache]:
-    """The clock of the exchange stands still, and is the store's."""
+    """Return the clock of the exchange stands still, and is the store's."""
     market, order = BY_EXCHANGE[place.exchange], place.order()
     settings = settings_of(enabled_exchanges=(place.exchange,), taker_fees={place.exchange: Decimal(0)})
     store = MemoryTradeStore(place.clock)

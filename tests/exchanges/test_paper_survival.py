@@ -229,7 +229,7 @@ async def test_a_market_of_an_earlier_session_holds_nothing_here(tmp_path: Path)
 
 
 def reported_until_killed(path: Path, lines: int) -> list[list[str]]:
-    """What a trading process acknowledged: order and amount filled."""
+    """Return what a trading process acknowledged: order and amount filled."""
     words = (sys.executable, "-c", TRADES, path)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None

@@ -62,7 +62,7 @@ def spent(budget: RateBudget, what: str) -> dict[str, int]:
 
 
 def most_in(limit: Limit, spends: list[tuple[int, int]]) -> Fraction:
-    """The most in any window; of a counter, the highest that the exchange would have seen it."""
+    """Return the most in any window; of a counter, the highest that the exchange would have seen it."""
     if limit.how == "window":
         length = limit.seconds * MICROSECONDS
         return Fraction(max(sum(w for when, w in spends if 0 <= end - when < length) for end, _ in spends))

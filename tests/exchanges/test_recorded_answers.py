@@ -58,7 +58,7 @@ async def account_at(bird: Parrot, exchange: str) -> AsyncIterator[CcxtAccount]:
 
 
 async def outcome_of(question: Question) -> str:
-    """A value's or a named error's type; every other error is the test's failure."""
+    """Return a value's or a named error's type; every other error is the test's failure."""
     try:
         answer = await question()
     except ExchangeError as error:
@@ -137,7 +137,7 @@ async def test_errors_as_ccxt_sorts_them_have_a_name_of_ours(exchange: str) -> N
 
 
 def sorted_error(client: Any, status: int, body: str) -> ccxt.BaseError | None:
-    """What ccxt makes of an answer; None where it takes it for a good one. `client` is untyped, as ccxt is."""
+    """Return what ccxt makes of an answer; None if it takes it for a good one. `client` is untyped, as ccxt is."""
     try:
         client.handle_errors(status, "", "https://x/y", "POST", {}, body, json.loads(body), {}, "")
         client.handle_http_status_code(status, "", "https://x/y", "POST", body)

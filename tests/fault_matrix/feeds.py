@@ -67,12 +67,13 @@ class _Notes:
         pass
 
     def status_at(self, withdrawn_at: int) -> FeedStatus:
-        """A feed that rejects a book withdraws its quote by itself; otherwise the loop said why at that moment."""
+        """Return a feed that rejects a book withdraws its quote by itself; otherwise the loop said why at that
+        moment."""
         return next((status for at, status in self.losses if at == withdrawn_at), "resyncing")
 
 
 async def feed_under(world: World, exchange: str, trial: FeedTrial) -> FeedSeen:
-    """A feed that is well, then the fault for its time, then a feed that is well again."""
+    """Return a feed that is well, then the fault for its time, then a feed that is well again."""
     notes = _Notes()
     patience = WITHOUT_COMPARISON if trial.is_for_stream else PATIENCE
     async with watching(world.session, exchange, MARKETS[exchange].symbol, patience, notes) as watched:

@@ -79,7 +79,7 @@ def _orders(*, is_generic: bool) -> _Lines:
 
 
 def _differing(own: _Lines, generic: _Lines) -> _Lines:
-    """The generic lines of which an exchange shows something else than with our own adapter."""
+    """Return the generic lines of which an exchange shows something else than with our own adapter."""
     return [
         (name, texts)
         for (_, own_texts), (name, texts) in zip(own, generic, strict=True)
@@ -88,7 +88,7 @@ def _differing(own: _Lines, generic: _Lines) -> _Lines:
 
 
 def covered() -> tuple[FaultKind, ...]:
-    """The kinds that have a line."""
+    """Return the kinds that have a line."""
     tried = {trial.kind for trial in FEED_TRIALS} | {trial.kind for trial in ORDER_TRIALS}
     return tuple(kind for kind in FAULT_KINDS if kind in tried)
 

@@ -39,7 +39,7 @@ BOOKS = [(0, _book(1)), (10, _book(2)), (20, _book(3))]
         ([_quote(2, 1), _mark(15, "withdrawn"), _quote(25, 3)], 5),
         # never true, so as old as the true one before it
         ([_quote(11, 2), _quote(22, 7), _quote(30, 8), _quote(31, 3)], 11),
-        # or, where none stood before it, as its coming
+        # or, if none stood before it, as its coming
         ([_quote(2, 1), _mark(12, "withdrawn"), _quote(15, 9), _mark(33, "withdrawn")], 18),
     ],
 )

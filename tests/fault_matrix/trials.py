@@ -77,7 +77,7 @@ class FeedTrial:
     """Whether a stream that shows lost messages must show this one itself, so that REST is not compared before."""
     is_quick: bool = False
     through_ccxt: Mapping[str, FeedShows] = field(default_factory=dict)
-    """Exchange → what a feed through ccxt shows, where that is not `shows`."""
+    """Exchange → what a feed through ccxt shows, if that is not `shows`."""
 
     def expected(self, exchange: str, *, is_generic: bool = False) -> FeedShows:
         return (self.through_ccxt if is_generic else self.differently).get(exchange, self.shows)

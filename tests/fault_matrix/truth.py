@@ -73,7 +73,7 @@ def beliefs(rows: Sequence[Row], now: int) -> list[Belief]:
 
 
 def oldest_belief(rows: Sequence[Row], books: Sequence[tuple[int, Book]], now: int) -> int:
-    """The longest time in microseconds for which what was believed had not been the exchange's book any more.
+    """Return the longest time in microseconds for which what was believed had not been the exchange's book any more.
 
     A book that never was true is as old as the last true one believed before it without a withdrawal in between, and
     without such a one as its own arrival.

@@ -7,6 +7,6 @@ import pytest
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The data folder of the commands that a test runs."""
+    """Return the data folder of the commands that a test runs."""
     monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path / "home"))
     return tmp_path / "home"

@@ -134,7 +134,7 @@ async def test_it_asks_logs_and_keeps_for_the_next_session(session: Session) -> 
 
 
 async def first_row(session: Session) -> list[dict[str, Any]]:
-    """What the table has in the first row of the input log of another version of the app."""
+    """Return what the table has in the first row of the input log of another version of the app."""
     source = app_source(NEXT + TABLE, "signals")
     merger = await input_merger(session, source)
     assert merger is not None

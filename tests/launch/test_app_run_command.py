@@ -20,7 +20,7 @@ OPPORTUNITIES = "from opportunities[net_bps > 0.0] select base, buy_exchange, se
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with one recorded session."""
+    """Return a data folder with one recorded session."""
     home = tmp_path_factory.mktemp("home")
     folder = home / "recordings" / SESSION_ID
     folder.mkdir(parents=True)

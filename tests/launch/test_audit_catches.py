@@ -100,7 +100,7 @@ async def stage(mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
 async def reserve_both(
     stage: Stage, store: MongoTradeStore, buy: str, sell: str, by: Actor = UNFENCED
 ) -> tuple[Leg, Leg]:
-    """The buy and the sell, granted."""
+    """Return the buy and the sell, granted."""
     opportunity = served_opportunity(stage.world, ARBITRAGE, buy, sell)
     free = {(row.exchange, row.currency): row.free for row in await store.balances.rows()}
     reservation = decide(DecisionContext(opportunity, ANYTHING, now=wall_now(), free=free), markets_by_symbol(MARKETS))
@@ -139,7 +139,7 @@ async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, le
 
 
 async def take_over(store: MongoTradeStore, trader: LegExecutor, exchange: str) -> str:
-    """What every bot does with what it finds; returns what that was."""
+    """Return what every bot does with what it finds; returns what that was."""
     own = Executing(exchange, trader.by.token, markets_by_symbol(MARKETS))
     [due] = due_actions(grants_in(await store.open_arbitrages(), exchange), own)
     follow = {"execute": trader.execute, "resolve": trader.lookup.resolve}
@@ -149,8 +149,8 @@ async def take_over(store: MongoTradeStore, trader: LegExecutor, exchange: str) 
 
 
 async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> tuple[str, list[Violation]]:
-    """The buying process dies after it has posted, another takes over; what it did, and what the audit says in the
-    end."""
+    """Return the buying process dies after it has posted, another takes over; what it did, and what the audit says in
+    the end."""
     accounts = {exchange: stage.account(exchange) for exchange in TRADED}
     try:
         await store.prepare()

@@ -1,5 +1,5 @@
 """One order for one leg, on real wire protocols, whatever the exchange's clock says and whatever becomes of its answer;
-and that the audit sees it where there are two."""
+and that the audit sees it if there are two."""
 
 import asyncio
 from collections.abc import Collection
@@ -128,7 +128,8 @@ class Floor:
         return found
 
     async def denied(self, account: TradingAccount) -> Arbitrage:
-        """What becomes of the buy leg, posted and never acknowledged, where `account` is all that is asked for it."""
+        """Return what becomes of the buy leg, posted and never acknowledged, where `account` is all that is asked for
+        it."""
         leg = (await self.arbitrage()).leg("buy")
         assert leg is not None
         # seconds pass in no time, for whoever only looks
@@ -138,7 +139,7 @@ class Floor:
         return await self.arbitrage()
 
     async def reconciled(self, *exchanges: str, rounds: int = 3) -> list[str]:
-        """The kinds that reconciliation acted on."""
+        """Return the kinds that reconciliation acted on."""
         kinds: list[str] = []
         for name in exchanges:
             process = Reconciliation(

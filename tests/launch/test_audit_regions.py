@@ -1,4 +1,4 @@
-"""What regions add to the audit: it finds nothing where nothing is wrong, and each lie by its name."""
+"""What regions add to the audit: it finds nothing if nothing is wrong, and each lie by its name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -51,7 +51,7 @@ def kinds(evidence: RegionEvidence) -> set[str]:
 
 
 def with_another(**changes: object) -> RegionEvidence:
-    """A second arbitrage, whose orders nobody posted, which differs from the first by its id and `changes`."""
+    """Return a second arbitrage, whose orders nobody posted, which differs from the first by its id and `changes`."""
     world = clean_world()
     return evidence_of_world(world.with_snapshot(arbitrages=(world.arbitrage, another(world.arbitrage, **changes))))
 
@@ -79,7 +79,7 @@ def overdrawn() -> RegionEvidence:
 
 
 def with_orders_at(at: int, world: World | None = None) -> RegionEvidence:
-    """The order on alpha, in us, came then; us was cut off from NOON + 1 s to NOON + 20 s."""
+    """Return the order on alpha, in us, came then; us was cut off from NOON + 1 s to NOON + 20 s."""
     changed = (world or clean_world()).with_account("alpha", came_at={"order-buy": at})
     return replace(evidence_of_world(changed), cuts=(Spell("us", NOON + SECOND, NOON + 20 * SECOND),))
 
@@ -119,7 +119,7 @@ def with_log(region: str, *ticks: LoggedRow) -> RegionEvidence:
 
 
 def overtaken() -> RegionEvidence:
-    """A row that came after a later one, hidden behind a repeat of one before both: readers pass over it."""
+    """Return a row that came after a later one, hidden behind a repeat of one before both: readers pass over it."""
     first, last = EU_ROWS
     between = first._replace(sequence=5)
     eu = RegionLog((first, between, last), (*US_ROWS, first, between, last))

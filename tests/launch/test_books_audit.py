@@ -1,4 +1,4 @@
-"""The audit finds nothing where nothing is wrong, and each kind of lie by its own name."""
+"""The audit finds nothing if nothing is wrong, and each kind of lie by its own name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,14 +32,14 @@ def posted_again(world: World) -> World:
 
 
 def rejected_again(world: World) -> World:
-    """The exchange itself turned the second one away: it was posted all the same."""
+    """Return the exchange itself turned the second one away: it was posted all the same."""
     order = order_on(world, "alpha")
     request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, order.client_order_id)
     return world.with_account("alpha", rejected=(RejectedOrder(request, "client_id_used", NOON + 50),))
 
 
 def posted_late(world: World, after: int = LATEST + 1) -> World:
-    """The buy came `after` its grant."""
+    """Return the buy came `after` its grant."""
     return world.with_account("alpha", came_at={"order-buy": NOON + after})
 
 
@@ -71,7 +71,7 @@ def decided_by_the_last_holder(world: World) -> World:
 
 
 def order_on_no_leg(world: World) -> World:
-    """The exchange has it; the leg that it was sent for counts as never sent."""
+    """Return the exchange has it; the leg that it was sent for counts as never sent."""
     return world.with_leg("buy", state="not_sent", exchange_order_id=None, fills=())
 
 

@@ -97,7 +97,7 @@ class Desk:
             self.orders.append(posted(grant.leg))
 
     def violations(self, snapshot: StoreSnapshot) -> set[str]:
-        """What the audit of a session with regions says of them."""
+        """Return what the audit of a session with regions says of them."""
         evidence = evidence_of([AuditedAccount("alpha", {}, self.orders, ())], snapshot, MARKETS)
         return {one.kind for one in region_violations(RegionEvidence(evidence, {}))}
 

@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> AuthorityFiles:
 
 
 def issued(files: AuthorityFiles, *hosts: str, days: float = 0) -> dict[str, str]:
-    """What was done, by the file's name; `days` from now."""
+    """Return what was done, by the file's name; `days` from now."""
     moment = moment_of(wall_now()) + timedelta(days=days)
     return {one.path.stem: one.done for one in issue_files(files, hosts, moment)}
 

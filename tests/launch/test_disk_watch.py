@@ -23,7 +23,7 @@ BOUNDS = DiskBounds(24 * MEGABYTE, 16 * MEGABYTE, 8 * MEGABYTE)
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 32 MB."""
+    """Return a file system of 32 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(

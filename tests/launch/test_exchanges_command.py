@@ -53,7 +53,7 @@ async def started(home: Path, *words: str) -> subprocess.Process:
 
 @asynccontextmanager
 async def exchanges(home: Path, *words: str) -> AsyncIterator[tuple[subprocess.Process, str]]:
-    """The running command and its one line."""
+    """Return the running command and its one line."""
     process = await started(home, *words)
     try:
         assert process.stdout is not None

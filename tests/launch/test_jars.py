@@ -34,7 +34,7 @@ def fetched(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def set_up_home(tmp_path: Path) -> Path:
-    """A data folder of its own that shares the jars of the real one."""
+    """Return a data folder of its own that shares the jars of the real one."""
     real = home_folder()
     if jar_faults(real):
         pytest.skip(f"the jars are not in {real}; run `make setup`")

@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def tape(home: Path, tmp_path: Path) -> Path:
-    """A tick set of the data folder, quotes of BTC/USDT each tenth of a second."""
+    """Return a tick set of the data folder, quotes of BTC/USDT each tenth of a second."""
     found = set_of_files(home, made_up_files(tmp_path / "recorded"))
     named = home / "ticks" / "spring"
     named.parent.mkdir(exist_ok=True)

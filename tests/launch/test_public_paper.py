@@ -1,4 +1,4 @@
-"""Paper trading at live prices: rejected in one sentence where it cannot be, and never with a key."""
+"""Paper trading at live prices: rejected in one sentence if it cannot be, and never with a key."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -19,7 +19,7 @@ RECORDING = PaperOptions(seconds=None, json=None, port=None, seed=None, record=T
 
 
 def recorded(root: Path, last_sequence: int = 0) -> Path:
-    """A feed that was started above `last_sequence`, and says in its recording that it was started above 0."""
+    """Return a feed that was started above `last_sequence`, and says in its recording that it was started above 0."""
     recorder, feed = FileRecorder(root, HEADER, LIMITS), SymbolFeed(MARKET, last_sequence, 1)
     recorder.record(MARKET.symbol, "started", 1, "0")
     recorder.record(MARKET.symbol, "lost", 2, "resyncing")

@@ -1,4 +1,4 @@
-"""The clock of a region is set off by a command, also where the links are as they are, and healed."""
+"""The clock of a region is set off by a command, also if the links are as they are, and healed."""
 
 import json
 from dataclasses import replace

@@ -70,7 +70,7 @@ class Regions:
         return self.layout.place(name).address, PORT
 
     def inside(self, name: str, made: Callable[[], socket.socket]) -> socket.socket:
-        """A socket belongs to the namespace of the thread that made it, for good."""
+        """Return a socket belongs to the namespace of the thread that made it, for good."""
         namespace = self.layout.place(name).namespace
 
         def work() -> socket.socket:

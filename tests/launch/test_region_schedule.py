@@ -182,7 +182,7 @@ def test_what_takes_a_member_from_the_others(injection: Injection, outage: Membe
         # us and eu still reach each other
         (((("eu", "jp"), 0, 10), (("us", "jp"), 0, 10)), 0),
         (((("eu", "jp"), 0, 10), (("us", "jp"), 0, 10), (("us", "eu"), 4, 6)), 2),
-        # two times in a row are one where no moment is between
+        # two times in a row are one if no moment is between
         (((("us",), 0, 10), (("eu",), 2, 5), (("jp",), 5, 9)), 7),
         (((("us",), 0, 10), (("eu",), 2, 5), (("jp",), 6, 9)), 3),
     ],

@@ -29,7 +29,7 @@ time.sleep(1000)
 
 
 def endless(home: Path, name: str, after: tuple[str, ...] = (), waits_for: str = "") -> ProcessSpec:
-    """Notes its end; first it waits half a second for the end of `waits_for`."""
+    """Note its end; first it waits half a second for the end of `waits_for`."""
     (home / "ready").mkdir(parents=True, exist_ok=True)
     own = f"{home.name}/{name}"
     words = (own, str(ready_file(home, name)), str(home.parent / "ended"), waits_for)

@@ -152,7 +152,7 @@ async def test_kafka_lets_each_login_do_what_the_table_says_and_nothing_else(
 def rights_found(
     address: str, login: Login, topics: tuple[str, ...]
 ) -> tuple[dict[str, Operations], dict[str, Operations]]:
-    """What the broker says that the login may do: on the cluster, and on the topics that it may see."""
+    """Return what the broker says that the login may do: on the cluster, and on the topics that it may see."""
     client = AdminClient(client_settings(Address(address, login)))
     cluster = client.describe_cluster(include_authorized_operations=True).result(30).authorized_operations
     of_topics: dict[str, Operations] = {}

@@ -64,7 +64,7 @@ async def whole(session: Session, topic: str) -> list[Record]:
 
 
 async def mirror(session: Session, back: int) -> None:
-    """Copies `shared`, and the last rows again, with times of long ago."""
+    """Copy `shared`, and the last rows again, with times of long ago."""
     rows = await whole(session, SHARED)
     producer = Producer(client_settings(session.kafka))
     for record in (*rows, *rows[-back:]):
@@ -80,7 +80,7 @@ async def write(session: Session, rows: list[AppRow]) -> None:
 
 
 async def heard(session: Session, news: int) -> list[AppRow]:
-    """What the app gives in the other region, until it has so many rows of the stream."""
+    """Return what the app gives in the other region, until it has so many rows of the stream."""
     eu = replace(session, region="eu")
     source = app_source(HEARING, "hearing", (("region", "eu"),), region="eu")
     merger = await input_merger(eu, source)

@@ -43,7 +43,7 @@ def ca(tmp_path: Path) -> Path:
 
 
 def rejected(config: Configuration, environment: dict[str, str]) -> str:
-    """The sentence, of whichever service is configured."""
+    """Return the sentence, of whichever service is configured."""
     with pytest.raises(CannotStartError) as found:
         configured_mongodb(config, environment) if config.mongodb else configured_kafka_login(config, environment)
     assert "\n" not in str(found.value)

@@ -13,7 +13,7 @@ from tick_sets.sets.tick_set import open_tick_set
 
 @pytest.fixture
 def mine(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A set of two imports that nobody said alike of."""
+    """Return a set of two imports that nobody said alike of."""
     for name, market in (("a", "binance,BTCUSDT"), ("b", "kraken,XBT/USD")):
         path = tmp_path / f"{name}.csv"
         path.write_text(HEADER + f"{market},{TIME},{TIME},1,101,100,1\n")

@@ -25,7 +25,7 @@ from tick_sets.sets.tick_set import TickSet
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with one recorded session."""
+    """Return a data folder with one recorded session."""
     home = tmp_path_factory.mktemp("home")
     folder = home / "recordings" / SESSION_ID
     folder.mkdir(parents=True)

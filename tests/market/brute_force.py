@@ -25,7 +25,7 @@ def settled(rate: FxRate | None, side: Side, amount: Fraction) -> Fraction:
 
 
 def notional_of(book: Sequence[Level], amount: Fraction) -> Fraction | None:
-    """What filling `amount` moves of quote currency; None where the book does not last."""
+    """Return what filling `amount` moves of quote currency; None if the book does not last."""
     notional, left = Fraction(0), amount
     for level in book:
         part = min(left, Fraction(level.amount))
@@ -55,7 +55,7 @@ def proceeds_of(bids: Sequence[Level], terms: WalkTerms, amount: Fraction) -> Fr
 
 
 def profit_at(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, amount: Fraction) -> Fraction | None:
-    """None where a book does not last."""
+    """None if a book does not last."""
     cost, proceeds = cost_of(asks, terms, amount), proceeds_of(bids, terms, amount)
     return None if cost is None or proceeds is None else proceeds - cost
 
@@ -72,7 +72,7 @@ def corners(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms) -> l
 
 
 def fee_sides(side: SizingSide) -> tuple[Fraction, Fraction]:
-    """The fee as a fraction of the base, and of the quote currency."""
+    """Return the fee as a fraction of the base, and of the quote currency."""
     in_base = side.market.fee_side == "base" or (side.market.fee_side == "received" and side.side == "buy")
     fee = Fraction(side.fee_rate)
     return (fee, Fraction(0)) if in_base else (Fraction(0), fee)

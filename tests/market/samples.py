@@ -137,7 +137,7 @@ def order_leg(
     fills: Sequence[Fill] = (),
     identity: str = "opportunity-1",
 ) -> Leg:
-    """A leg that has ended with these fills."""
+    """Return a leg that has ended with these fills."""
     return Leg(
         role=role,
         exchange=market.exchange,

@@ -1,4 +1,4 @@
-"""What is compared with what, and the sentence where something is not."""
+"""What is compared with what, and the sentence if something is not."""
 
 from dataclasses import replace
 

@@ -74,7 +74,7 @@ def leg_of(rows: ReservationState, side: Side) -> Leg:
 def finished(
     rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
 ) -> ReservationState:
-    """What became of one order is booked."""
+    """Return what became of one order is booked."""
     leg = arbitrage_of(rows).leg(role)
     assert leg is not None
     return booked(rows, [result_of("opportunity-1", leg, report)], settings, advance)
@@ -159,7 +159,7 @@ def granted_to(token: int, until: int, veto: Veto | None = None) -> dict[str, Le
 
 
 def single_leg(rows: ReservationState, advance: Advance | None = None) -> ReservationState:
-    """The buy leg was filled, the sell leg is found to be unfilled at LATER: `complete`, on beta, follows."""
+    """Return the buy leg was filled, the sell leg is found to be unfilled at LATER: `complete`, on beta, follows."""
     then = advance or complete("0.5")
     bought = finished(rows, "buy", filled(leg_of(rows, "buy")), SETTINGS, then)
     unsold = replace(bought, now=LATER, booked=())
@@ -167,7 +167,7 @@ def single_leg(rows: ReservationState, advance: Advance | None = None) -> Reserv
 
 
 def waiting() -> ReservationState:
-    """An added leg that nobody could be granted: beta's lease had run out."""
+    """Return an added leg that nobody could be granted: beta's lease had run out."""
     rows = single_leg(replace(granted_rows(), by=BOT, leases=granted_to(4, LATER)))
     assert added_leg(rows).state == "reserved"
     return rows
@@ -180,7 +180,7 @@ def added_leg(rows: ReservationState) -> Leg:
 
 
 def at_bitflyer(rows: ReservationState, owner: str | None) -> ReservationState:
-    """The added leg is on an exchange that could not tell two orders apart, and `owner` is in flight there."""
+    """Return the added leg is on an exchange that could not tell two orders apart, and `owner` is in flight there."""
     arbitrage = arbitrage_of(rows)
     moved = tuple(replace(leg, exchange="bitflyer") if leg.role == "complete" else leg for leg in arbitrage.legs)
     rows = replace(rows, arbitrage=replace(arbitrage, legs=moved))

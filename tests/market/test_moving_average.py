@@ -41,7 +41,7 @@ STILL = st.sampled_from([Decimal(text) for text in ("0.1", "0.2", "0.3", "0.7", 
 
 
 def signals(closes: Sequence[Decimal], rule: AverageRule | None = None) -> Signals:
-    """What the strategy says at each close, from one process to its end."""
+    """Return what the strategy says at each close, from one process to its end."""
     rule = rule or shipped_average_app()
     average, said = MovingAverage(), Signals()
     for price in closes:
@@ -154,7 +154,7 @@ NOW = 11_000_000
 
 
 def recorded_all(prices: Sequence[str], note: Callable[[int], int] = lambda index: index) -> tuple[AverageState, int]:
-    """The state after these closes, one a period, and how many trades there were."""
+    """Return the state after these closes, one a period, and how many trades there were."""
     state, trades = AverageState(), 0
     for index, price in enumerate(prices, start=1):
         close = replace(CLOSE, price=Price(Decimal(price)), period=note(index) * 5_000_000)

@@ -36,7 +36,7 @@ def levels_of(rows: list[dict[str, dict[str, int]]]) -> tuple[Level, ...]:
 
 
 def exactly(ratio: dict[str, int]) -> Decimal:
-    """Raises ArithmeticError for a ratio that no decimal equals."""
+    """Raise ArithmeticError for a ratio that no decimal equals."""
     return EXACT.divide(Decimal(ratio["numerator"]), Decimal(ratio["denominator"]))
 
 

@@ -55,7 +55,7 @@ def parts(profit: ProfitAndLoss | ProfitShare) -> str:
 
 
 def walked(market: Market, side: Side, *rows: tuple[str, str]) -> Leg:
-    """A leg of several fills: (amount, price)."""
+    """Return a leg of several fills: (amount, price)."""
     fills = [
         fill_of(market, side, Decimal(amount), Decimal(price), fill_id=str(number))
         for number, (amount, price) in enumerate(rows)

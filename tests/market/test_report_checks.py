@@ -164,7 +164,7 @@ def test_balances_settle_only_what_the_books_have_a_place_for(subject: Subject, 
 
 
 def honest(leg: Leg, market: Market) -> dict[str, OrderReport]:
-    """What exchanges truly answer, and what looks odd in it."""
+    """Return what exchanges truly answer, and what looks odd in it."""
     limit, sign = leg.limit_price, 1 if leg.side == "buy" else -1
     better = Price(limit - sign * limit / 20)
     smallest = fill_of(market, leg.side, market.lot_step, limit)

@@ -33,7 +33,7 @@ def totals(rows: ReservationState) -> Mapping[tuple[str, str], Decimal]:
 
 
 def used(side: Side, amount: str) -> ReservationState:
-    """The quote's liquidity was taken by others."""
+    """Return the quote's liquidity was taken by others."""
     return replace(rows_of(), liquidity={liquidity_key(opportunity(), side): Decimal(amount)})
 
 
@@ -45,7 +45,7 @@ def displaying(side: Side, amount: str) -> Reservation:
 
 
 def limited(**limits: Decimal) -> Reservation:
-    """A unit counts 100."""
+    """Return a unit counts 100."""
     return replace(request("2", settings=settings_of(**limits)), unit_notional=Decimal(100))
 
 
@@ -317,7 +317,7 @@ class Books:
     kept: dict[str, Arbitrage]
 
     def reserve(self, wanted: Reservation) -> tuple[ReservationState, Arbitrage | None]:
-        """The rows before, and the arbitrage."""
+        """Return the rows before, and the arbitrage."""
         of = wanted.opportunity
         before = replace(self.rows, opportunity=of, arbitrage=self.kept.get(of.opportunity_id), pair=PairRow())
         self.rows, result = reserved(before, wanted)

@@ -12,7 +12,7 @@ from tests.store.reservation_requests import close, opportunity, reserved
 
 @asynccontextmanager
 async def running(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """A failure of any is the test's."""
+    """Return a failure of any is the test's."""
     tasks = [asyncio.create_task(each) for each in work]
     ended: list[object] = []
     try:
@@ -26,7 +26,7 @@ async def running(*work: Coroutine[object, object, None]) -> AsyncIterator[None]
 
 
 async def traded(store: MongoTradeStore, number: int) -> str:
-    """An arbitrage that is begun and closed; its id."""
+    """Return an arbitrage that is begun and closed; its id."""
     of = opportunity(f"opportunity-{number}", sequence=number)
     arbitrage = await reserved(store, of, "0.01")
     await finish_leg(store, arbitrage.arbitrage_id, "buy", None, close, UNFENCED)

@@ -71,7 +71,7 @@ async def test_a_slow_and_a_dead_one_hold_up_nobody(reader: NoticeEventReader) -
 
 
 def once(first: Answer) -> Callable[[object], Answer]:
-    """The first request gets `first`, the others are taken."""
+    """Return the first request gets `first`, the others are taken."""
     answers = [first]
     return lambda _: answers.pop() if answers else Answer()
 

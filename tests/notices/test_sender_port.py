@@ -40,7 +40,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 @pytest.fixture(params=["webhook", "telegram"])
 async def opened(request: pytest.FixtureRequest) -> AsyncIterator[Opened]:
-    """A sender to a receiver's address; every test of the contract runs on both."""
+    """Return a sender to a receiver's address; every test of the contract runs on both."""
     senders: list[Sender] = []
 
     def open_to(url: str, seconds: float = SECONDS) -> Sender:

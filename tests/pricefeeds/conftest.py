@@ -37,7 +37,7 @@ class World:
         return self.exchanges.gateways[name].exchange
 
     def levels(self, exchange: str, symbol: str) -> tuple[tuple[Level, ...], tuple[Level, ...]]:
-        """The exchange's own ten best bids and asks."""
+        """Return the exchange's own ten best bids and asks."""
         listing, book = self.exchange(exchange).listings[symbol], self.exchange(exchange).books[symbol]
         bids, asks = (
             tuple(
@@ -53,7 +53,7 @@ class World:
         await self.exchanges.run(SystemClock())
 
     def send_what_waits(self) -> None:
-        """Changes that an exchange keeps for its next message, which in a world that stands still never comes."""
+        """Change that an exchange keeps for its next message, which in a world that stands still never comes."""
         for gateway in self.exchanges.gateways.values():
             gateway.beat()
 

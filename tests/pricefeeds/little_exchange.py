@@ -1,4 +1,4 @@
-"""A small exchange of the tests' own: a stream, a book by REST and a clock, each of which lies where a test wants."""
+"""A small exchange of the tests' own: a stream, a book by REST and a clock, each of which lies if a test wants."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ class LittleExchange:
         return json.dumps({"bid": self.bid, "ask": self.ask, "time": self.now})
 
     async def say(self, text: str | None = None) -> None:
-        """To all; the book where nothing is given."""
+        """To all; the book if nothing is given."""
         text = self.book() if text is None else text
         for socket in self.sockets:
             if not socket.closed:
@@ -155,7 +155,7 @@ async def served(exchange: LittleExchange, server_time: str | None = "/time") ->
 
 @asynccontextmanager
 async def talking(exchange: LittleExchange, every: float = 0.05) -> AsyncIterator[None]:
-    """The book is said again and again, with the time of its saying."""
+    """Return the book is said again and again, with the time of its saying."""
 
     async def talk() -> None:
         while True:

@@ -119,7 +119,7 @@ def test_a_confirmation_holds_as_of_its_time(heard: WireOutput) -> None:
 
 
 def test_nothing_is_renewed_that_nobody_knows_to_hold(heard: WireOutput) -> None:
-    """Even where the watch itself hangs."""
+    """Even if the watch itself hangs."""
     heard.feed_session.frame(BOOK, 2)
     heard.feed_session.renew(MICROSECONDS)
     heard.feed_session.renew(MICROSECONDS + 2)

@@ -19,7 +19,7 @@ REST_SECONDS = 1.0
 
 
 def session_of(ccxt: str, symbols: tuple[str, ...]) -> Session:
-    """A session at public prices with one exchange that is called `there`."""
+    """Return a session at public prices with one exchange that is called `there`."""
     return Session(
         session_id="one",
         mode="public",

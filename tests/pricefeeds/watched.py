@@ -30,7 +30,7 @@ PATIENT = FeedTimeouts(stale_after=4.0, compare_every=0.5, rest_lag=0.5)
 
 @dataclass(slots=True)
 class Watched:
-    """A running watch and its rows so far; `task` ends only where the exchange declined."""
+    """A running watch and its rows so far; `task` ends only if the exchange declined."""
 
     listener: FeedSession
     source: FeedSource
@@ -57,7 +57,7 @@ class Watched:
         return bool(said) and not said[-1].kind.endswith("withdrawn")
 
     async def until(self, condition: Callable[[], bool], seconds: float = DEADLINE_SECONDS) -> None:
-        """Raises TimeoutError where it does not come true, and what ended the watch."""
+        """Raise TimeoutError if it does not come true, and what ended the watch."""
         async with asyncio.timeout(seconds):
             while not condition():
                 if self.task.done():
@@ -87,7 +87,7 @@ async def watching(
 async def watching_source(
     source: FeedSource, market: Market, patience: FeedTimeouts = IMPATIENT, recorder: Recorder | None = None
 ) -> AsyncIterator[Watched]:
-    """The same parts that a feeder has for one symbol, with rows kept instead of written to Kafka."""
+    """Return the same parts that a feeder has for one symbol, with rows kept instead of written to Kafka."""
     clock = SystemClock()
     feed = SymbolFeed(market, 0, clock.now(), patience.late_after)
     rows: list[Row] = []

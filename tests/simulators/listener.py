@@ -40,7 +40,7 @@ class Listener:
         self._kind = kind
 
     async def next(self, *kinds: str | None) -> Message:
-        """The next message of one of these kinds; None is one without."""
+        """Return the next message of one of these kinds; None is one without."""
         while True:
             message = await self.received()
             self.heard.append(message)
@@ -48,12 +48,12 @@ class Listener:
                 return message
 
     async def asked(self, question: object, *kinds: str) -> Message:
-        """The next message of one of these kinds after a question."""
+        """Return the next message of one of these kinds after a question."""
         await self.socket.send_json(question)
         return await self.next(*kinds)
 
     async def received(self) -> Message:
-        """The next message of any kind."""
+        """Return the next message of any kind."""
         for _ in range(_DEADLINE * 100):
             try:
                 message: Message = await self.socket.receive_json(timeout=0.01)

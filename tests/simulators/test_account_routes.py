@@ -41,7 +41,7 @@ class Two:
     second: Any
 
     async def resting(self, client: Any) -> str:
-        """The id of a new order that does not fill."""
+        """Return the id of a new order that does not fill."""
         price = floor_to_step(self.outside.best(self.market, "buy")[0] / 2, self.market.tick_size)
         order = await client.create_order(self.market.symbol, "limit", "buy", AMOUNT, float(price))
         return str(order["id"])
@@ -170,7 +170,7 @@ async def test_public_channels_go_on_when_their_connection_shows_a_key(tmp_path:
 
 
 async def read_book(two: Two) -> Any:
-    """What ccxt.pro makes of the next messages of the book."""
+    """Return what ccxt.pro makes of the next messages of the book."""
     reading = asyncio.create_task(two.second.watch_order_book(two.market.symbol))
     while not reading.done():
         two.outside.round()

@@ -152,7 +152,7 @@ async def test_a_market_takes_five_stops(bench: Bench) -> None:
 
 
 def inside(bench: Bench) -> Decimal:
-    """A price that nobody quotes, above the best bid and below the best ask."""
+    """Return a price that nobody quotes, above the best bid and below the best ask."""
     return bench.best("buy")[0] + bench.market.tick_size
 
 

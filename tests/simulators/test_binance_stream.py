@@ -34,7 +34,7 @@ class Ear(Listener):
         return await self.having("id")
 
     async def having(self, field: str, value: object = None) -> Message:
-        """The next message that has a field, of that value where one is given."""
+        """Return the next message that has a field, of that value if one is given."""
         while True:
             message = await self.received()
             if field in message and value in (None, message[field]):
@@ -220,7 +220,7 @@ async def test_trades_say_who_made(ear: Ear) -> None:
 
 
 def signed(ear: Ear, secret: str | None = None, **fields: object) -> Message:
-    """A subscribe to the account's stream."""
+    """Return a subscribe to the account's stream."""
     keys = load_credentials(ear.outside.home, "binance")
     parameters = {"apiKey": keys.api_key, "timestamp": wall_now() // 1_000, **fields}
     text = "&".join(f"{name}={parameters[name]}" for name in sorted(parameters))

@@ -1,4 +1,4 @@
-"""Candles of any length are those of a plain list of trades, and no time is left out where none may be."""
+"""Candles of any length are those of a plain list of trades, and no time is left out if none may be."""
 
 import itertools
 from collections import deque

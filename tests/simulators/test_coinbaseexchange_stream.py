@@ -26,7 +26,7 @@ async def listener(tmp_path: Path) -> AsyncIterator[Listener]:
 
 
 async def subscribed(listener: Listener, *channels: str, **fields: object) -> Message:
-    """What a subscribe is answered with."""
+    """Return what a subscribe is answered with."""
     request = {"type": "subscribe", "product_ids": [PRODUCT], "channels": list(channels)} | fields
     return await listener.asked(request, "subscriptions", "error")
 

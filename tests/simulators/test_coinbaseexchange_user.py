@@ -35,7 +35,7 @@ def exchange_of(listener: Listener) -> SimulatedExchange:
 
 
 async def own(listener: Listener, last: str, order_id: str) -> list[Message]:
-    """What was heard of an order up to a message of type `last`."""
+    """Return what was heard of an order up to a message of type `last`."""
     while True:
         message = await listener.next("received", "open", "match", "done")
         if message["type"] == last and message.get("order_id") == order_id:

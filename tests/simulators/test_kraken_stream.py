@@ -45,7 +45,7 @@ def listing_of(listener: Listener) -> Listing:
 
 
 async def answered(listener: Listener, method: str, **parameters: Any) -> Message:
-    """What a request is answered; matched by its number."""
+    """Return what a request is answered; matched by its number."""
     await listener.socket.send_json({"method": method, "params": parameters, "req_id": 7})
     while True:
         message = await listener.next(None)
@@ -54,7 +54,7 @@ async def answered(listener: Listener, method: str, **parameters: Any) -> Messag
 
 
 async def subscribed(listener: Listener, channel: str, **parameters: Any) -> Message:
-    """The acknowledgement's result."""
+    """Return the acknowledgement's result."""
     message = await answered(listener, "subscribe", channel=channel, **parameters)
     assert (message["success"], message["method"]) == (True, "subscribe")
     assert {"time_in", "time_out"} <= set(message)
@@ -225,7 +225,7 @@ async def test_nonsense_ends_no_conversation(listener: Listener) -> None:
 
 
 async def test_orders_over_the_socket_are_those_of_rest(listener: Listener, client: Any) -> None:
-    """ccxt's own calls, and what they get where an order is not taken."""
+    """ccxt's own calls, and what they get if an order is not taken."""
     customer = exchange_of(listener).customer
     bid, _ = listener.outside.best(listing_of(listener).market, "buy")
     names = []

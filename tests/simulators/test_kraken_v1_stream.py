@@ -32,7 +32,7 @@ class V1:
         return message
 
     async def asked(self, event: str, **fields: object) -> dict[str, Any]:
-        """What answers the request."""
+        """Return what answers the request."""
         await self.socket.send_json({"event": event, "reqid": 9, **fields})
         while True:
             message = await self.receive()
@@ -44,7 +44,7 @@ class V1:
         return await self.asked("subscribe", **public, subscription={"name": name, **fields})
 
     async def next(self, channel: str) -> list[Any]:
-        """The next message of a channel; the world steps until it comes."""
+        """Return the next message of a channel; the world steps until it comes."""
         found: list[list[Any]] = []
 
         async def arrived() -> None:
@@ -60,7 +60,7 @@ class V1:
         return str((await self.bench.client.privatePostGetWebSocketsToken())["result"]["token"])
 
     def of(self, channel: str) -> list[dict[str, Any]]:
-        """The rows of the account's channel that came."""
+        """Return the rows of the account's channel that came."""
         messages = [message for message in self.heard if isinstance(message, list) and message[1] == channel]
         return [row for message in messages for row in message[0]]
 

@@ -33,13 +33,13 @@ def test_each_is_in_the_table(exchange: str, tmp_path: Path) -> None:
 
 
 def name_of(path: str) -> str:
-    """The last word of a path that is the same in each request."""
+    """Return the last word of a path that is the same in each request."""
     words = path.replace("{side}", "buy").split("/")
     return [word for word in words if word and not word.startswith("{") and word not in REGIONS][-1]
 
 
 def section(title: str) -> str:
-    """The text below a heading."""
+    """Return the text below a heading."""
     _, _, simulated = DOCUMENT.read_text().partition("## What is simulated")
     texts = re.split(r"^##+ ", simulated, flags=re.MULTILINE)
     return next(text for text in texts if text.startswith(title))

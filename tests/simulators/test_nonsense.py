@@ -50,7 +50,7 @@ def routes_of(visitor: Visitor) -> list[tuple[str, str]]:
 
 
 async def signed_status(visitor: Visitor, call: Call) -> tuple[int, bytes]:
-    """The call goes out letter by letter as it was signed."""
+    """Return the call goes out letter by letter as it was signed."""
     now, keys = visitor.clock.now(), visitor.keys
     signed = visitor.wire.sign(call, keys, now)
     if visitor.wire.exchange == "bitstamp":
@@ -155,7 +155,7 @@ SIGNATURES = {
 
 
 def nonsense_headers(visitor: Visitor) -> tuple[bytes, ...]:
-    """The right key and a good time, and a signature that is no text."""
+    """Return the right key and a good time, and a signature that is no text."""
     key, now = visitor.keys.api_key.encode(), visitor.clock.now()
     stamp = str(now // 1_000 if visitor.wire.exchange == "bitstamp" else now // 1_000_000).encode()
     first, *others = SIGNATURES[visitor.wire.exchange]

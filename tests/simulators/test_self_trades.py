@@ -42,7 +42,7 @@ async def test_an_account_does_not_trade_with_itself(exchange: str, word: str, e
 
 
 def held(bench: Bench) -> Callable[[Decimal], Decimal]:
-    """What an open order of that amount holds."""
+    """Return what an open order of that amount holds."""
 
     def of(_amount: Decimal) -> Decimal:
         [order] = bench.exchange.customer.open_orders()

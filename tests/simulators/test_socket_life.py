@@ -46,14 +46,14 @@ class Held:
             self.outside.round()
 
     async def next(self, *kinds: WSMsgType) -> aiohttp.WSMessage:
-        """The next frame of one of these kinds."""
+        """Return the next frame of one of these kinds."""
         while True:
             frame: aiohttp.WSMessage = await self.socket.receive(timeout=_DEADLINE)
             if frame.type in kinds or frame.type is WSMsgType.CLOSE:
                 return frame
 
     async def closed(self) -> int:
-        """The code with which the exchange closes, which it must."""
+        """Return the code with which the exchange closes, which it must."""
         frame = await self.next(WSMsgType.CLOSE)
         return int(frame.data)
 

@@ -1,4 +1,4 @@
-"""Books heard by hand, where ccxt does not listen or does not check, equal the books that stand there."""
+"""Books heard by hand, if ccxt does not listen or does not check, equal the books that stand there."""
 
 import json
 from collections.abc import AsyncIterator

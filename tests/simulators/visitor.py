@@ -95,7 +95,7 @@ class Visitor:
             return Answer(response.status, dict(response.headers), orjson.loads(text) if is_json else text)
 
     async def bought(self, amount: str = "0.05", lifetime: Lifetime = "IOC") -> Answer:
-        """A tenth above the best ask."""
+        """Return a tenth above the best ask."""
         listing = self.exchange.listings[self.wire.symbol]
         best = self.exchange.books[self.wire.symbol].best("sell") or 0
         return await self.signed(self.wire.order(amount, listing.price_text(best + best // 10), lifetime))

@@ -44,10 +44,10 @@ class WireClient:
     order: Callable[[str, str, Lifetime], Call]
     """(amount, price, lifetime) of a buy."""
     fills: Call | None
-    """What lists fills; None where no list can show one twice."""
+    """What lists fills; None if no list can show one twice."""
     subscribe: Callable[[Credentials, int], Message]
     book_of: Callable[[Message], tuple[list[Any], list[Any]] | None]
-    """Bids and asks of a message about the book, as [price, amount]; None where it is about something else."""
+    """Bids and asks of a message about the book, as [price, amount]; None if it is about something else."""
 
 
 def _hex(secret: str, text: str, kind: str = "sha256") -> str:
@@ -74,7 +74,7 @@ def _subscribe_coinbase(keys: Credentials, now: int) -> Message:
 
 
 def _sign_bitstamp(call: Call, keys: Credentials, now: int) -> Call:
-    """The host is signed, too: `path` is completed by whoever sends it, through `bitstamp_headers`."""
+    """Return the host is signed, too: `path` is completed by whoever sends it, through `bitstamp_headers`."""
     return Call(call.method, call.path, call.body, bitstamp_headers("", call, keys, now))
 
 

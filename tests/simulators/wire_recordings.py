@@ -32,7 +32,7 @@ def answer(name: str) -> Any:
 
 
 def shape(message: object) -> object:
-    """The names and kinds of what is in a message, of a list by its first element."""
+    """Return the names and kinds of what is in a message, of a list by its first element."""
     if isinstance(message, dict):
         return {name: shape(value) for name, value in message.items()}
     if isinstance(message, list):

@@ -48,7 +48,8 @@ class CommandTrace(CommandListener):
 
 
 def in_sequence(commands: Sequence[SentCommand]) -> list[SentCommand]:
-    """The longest chain in which each command was sent after the answer to the one before: as many round trips."""
+    """Return the longest chain in which each command was sent after the answer to the one before: as many round
+    trips."""
     chain: list[SentCommand] = []
     answered = ((command.ended, command) for command in commands if command.ended is not None)
     for _, command in sorted(answered, key=lambda one: one[0]):

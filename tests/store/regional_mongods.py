@@ -80,7 +80,7 @@ class RegionalMongods:
         return kind(client, DATABASE, SESSION, Standpoint(region, watch))
 
     async def read_from(self, region: str) -> str:
-        """The address of the member that a process in that region reads nearby from."""
+        """Return the address of the member that a process in that region reads nearby from."""
         client = connect(Address(self.replica_set.uri, LOGIN))
         try:
             await client.admin.command("ping")
@@ -96,7 +96,7 @@ class RegionalMongods:
         client = system_client(self.members[region].address, "directConnection=true", MONGODB_KEY)
         try:
             config: dict[str, Any] = (await client.admin.command("replSetGetConfig"))["config"]
-            # counts elections, where there is one
+            # counts elections, if there is one
             config.pop("term", None)
         finally:
             client.close()

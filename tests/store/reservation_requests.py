@@ -82,7 +82,7 @@ def request(
 
 
 def filled(leg: Leg, amount: Decimal | None = None, fill_id: str = "1") -> OrderReport:
-    """The whole leg, or `amount` of it, in one fill at its limit; a fee of 0.1 % in quote currency."""
+    """Return the whole leg, or `amount` of it, in one fill at its limit; a fee of 0.1 % in quote currency."""
     moved = leg.amount if amount is None else Amount(amount)
     cost = moved * leg.limit_price
     fill = Fill(
@@ -101,7 +101,7 @@ def filled(leg: Leg, amount: Decimal | None = None, fill_id: str = "1") -> Order
 
 
 def close(arbitrage: Arbitrage, _: Settings, now: int) -> Arbitrage:
-    """The plainest `advance`: it ends, whatever was filled."""
+    """Return the plainest `advance`: it ends, whatever was filled."""
     profit = profit_from("USD", {name: Decimal(part) for name, part in PROFIT.items()})
     return replace(arbitrage, state="closed", profit=profit, times=arbitrage.times | {"ended": now})
 
@@ -140,7 +140,7 @@ async def balances(store: TradeStore) -> dict[tuple[str, str], tuple[Decimal, De
 
 
 async def reserved(store: TradeStore, of: Opportunity | None = None, amount: str = "1.5") -> Arbitrage:
-    """The arbitrage, both legs granted."""
+    """Return the arbitrage, both legs granted."""
     result = await store.reserve(request(amount, of), UNFENCED)
     assert result.arbitrage is not None, result.rejection
     assert result.arbitrage.state == "reserved"
@@ -148,7 +148,7 @@ async def reserved(store: TradeStore, of: Opportunity | None = None, amount: str
 
 
 async def granted(store: TradeStore, arbitrage_id: str, role: LegRole) -> Leg:
-    """The leg, which has been granted."""
+    """Return the leg, which has been granted."""
     leg = leg_of(await store.arbitrage(arbitrage_id), role)
     assert leg.state == "granted"
     return leg

@@ -37,7 +37,7 @@ DEADLINE_SECONDS = 30
 
 @pytest.fixture
 async def other_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTradeStore]:
-    """A second bot's own client."""
+    """Return a second bot's own client."""
     async with MongoTradeStore(connect(mongodb_uri), database, "session-1") as store:
         yield store
 
@@ -98,7 +98,7 @@ ID = "opportunity-1"
 
 
 def each_its_pair(index: int, amount: str = "1") -> Reservation:
-    """A pair may be open once: each has a base of its own, and quotes."""
+    """Return a pair may be open once: each has a base of its own, and quotes."""
     of = opportunity(f"opportunity-{index}", sequence=index)
     return request(amount, replace(of, base=f"base-{index}"), MANY, minimum=amount)
 
@@ -153,7 +153,7 @@ class HeldUp:
 
 @contextmanager
 def released_at_last(held_up: HeldUp) -> Iterator[None]:
-    """No thread is left waiting where the test fails."""
+    """No thread is left waiting if the test fails."""
     try:
         yield
     finally:

@@ -38,7 +38,7 @@ Kept = Callable[[TradeStore], Awaitable[list[ExportedArbitrage]]]
 
 @pytest.fixture(params=["memory", "mongo"])
 def store(request: pytest.FixtureRequest) -> TradeStore:
-    """The one in memory told to keep steps, too."""
+    """Return the one in memory told to keep steps, too."""
     if request.param == "memory":
         memory = MemoryTradeStore()
         memory.are_steps_recorded = True

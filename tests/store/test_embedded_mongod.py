@@ -1,4 +1,4 @@
-"""The embedded mongod as a process: clean ends, unclean ends, and what it says where it cannot start."""
+"""The embedded mongod as a process: clean ends, unclean ends, and what it says if it cannot start."""
 
 import asyncio
 import socket

@@ -118,7 +118,7 @@ def taken(of: Opportunity) -> Arbitrage:
 
 
 def backtested(seen: list[tuple[Opportunity, str | None]]) -> dict[str, tuple[int, Decimal]]:
-    """What a backtest says of them: reason → (episodes, missed profit)."""
+    """Return what a backtest says of them: reason → (episodes, missed profit)."""
     statistics, counts = SpreadStatistics(), RejectionCounts()
     for of, reason in seen:
         statistics.see(of, reason, at_most)
@@ -126,7 +126,7 @@ def backtested(seen: list[tuple[Opportunity, str | None]]) -> dict[str, tuple[in
 
 
 def lived(log: RejectionLog, seen: list[tuple[Opportunity, str | None]]) -> Iterator[int]:
-    """Gives it to a bot's log as the stream does, twice, and what was decided a little later; yields the times at which
+    """Give it to a bot's log as the stream does, twice, and what was decided a little later; yields the times at which
     a round writes."""
     undone: list[tuple[Opportunity, str | None]] = []
     for number, (of, reason) in enumerate(seen):

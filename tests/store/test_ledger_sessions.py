@@ -26,7 +26,7 @@ ADVANCE = advancing(MARKETS)
 
 @pytest.fixture
 async def later(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[MongoTradeStore]:
-    """The next session on the same database."""
+    """Return the next session on the same database."""
     store = MongoTradeStore(connect(mongodb_uri), database, "session-2")
     yield store
     await store.close()

@@ -1,4 +1,4 @@
-"""Each member's own copy of the books: the same where nothing differs, another for any change."""
+"""Each member's own copy of the books: the same if nothing differs, another for any change."""
 
 import asyncio
 from pathlib import Path

@@ -28,7 +28,7 @@ MANY = settings_of(max_open_arbitrages=1_000)
 
 @pytest.fixture
 def mongod(tmp_path: Path) -> Iterator[ServiceProcess]:
-    """A server of the test's own, to be killed."""
+    """Return a server of the test's own, to be killed."""
     with embedded_mongodb(tmp_path) as process:
         yield process
 
@@ -78,7 +78,7 @@ class Bystanders:
             self.versions.append(settings.version)
 
     async def more_acknowledged(self) -> None:
-        """Returns while more are being written."""
+        """Return while more are being written."""
         known = len(self.acknowledged)
         self.wanted = known + 100
         await until(lambda: len(self.acknowledged) > known + 20)

@@ -46,7 +46,7 @@ async def known(store: TradeStore) -> Arbitrage:
 
 
 async def bought_alone(store: TradeStore, advance: Advance) -> Arbitrage:
-    """The buy leg is filled, the sell leg is not, and what was bought is to be traded away."""
+    """Return the buy leg is filled, the sell leg is not, and what was bought is to be traded away."""
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")

@@ -30,7 +30,7 @@ ID = "opportunity-1"
 
 
 async def held_by(store: TradeStore, holder: str) -> Lease:
-    """The lease of alpha, once `holder` gets it; another's runs out in a few seconds."""
+    """Return the lease of alpha, once `holder` gets it; another's runs out in a few seconds."""
     deadline = wall_now() + 30_000_000
     while (lease := await store.leases.acquire("alpha", holder)) is None:
         assert wall_now() < deadline

@@ -118,7 +118,7 @@ async def test_notional_is_shared_by_the_open_arbitrages(store: TradeStore, limi
 
 
 def counted(amount: str, seller: str) -> Reservation:
-    """A buy on alpha at 100 a unit, to be sold on `seller`."""
+    """Return a buy on alpha at 100 a unit, to be sold on `seller`."""
     of = opportunity(f"to-{seller}", sequence=len(seller))
     return replace(request(amount, replace(of, sell=replace(of.sell, exchange=seller))), unit_notional=Decimal(100))
 

@@ -14,7 +14,7 @@ REGIONS = ("us", "eu", "jp")
 
 
 def described(primary: str | None, *, tagged: bool = True) -> TopologyDescription:
-    """A set of three; None: all of them are secondaries."""
+    """Return a set of three; None: all of them are secondaries."""
     servers: dict[tuple[str, int | None], ServerDescription] = {}
     for number, region in enumerate(REGIONS):
         tags = {"region": region} if tagged else {}

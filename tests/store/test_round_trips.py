@@ -101,7 +101,7 @@ class Bot:
             return
 
     async def watching(self) -> None:
-        """Returns once what is granted from now on is heard of."""
+        """Return once what is granted from now on is heard of."""
         while not any(one.name == "getMore" for one in self.trace.sent):
             await SystemClock().sleep(0)
 

@@ -39,7 +39,7 @@ async def traded(store: MongoTradeStore) -> Arbitrage:
 
 
 def session_at(uri: str, database: str) -> Session:
-    """That just began."""
+    """Return that just began."""
     return replace(session_of(), mongodb=uri, database=database, started_at=wall_now() - MICROSECONDS)
 
 

@@ -26,7 +26,7 @@ async def latest_rows_at(address: str, topic: str) -> AsyncIterator[LatestRows]:
 
 
 async def patient_look(latest: LatestRows) -> list[Record]:
-    """The three newest rows, once Kafka answers again."""
+    """Return the three newest rows, once Kafka answers again."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while True:
             with suppress(StreamUnavailableError):

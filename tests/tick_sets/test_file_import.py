@@ -57,7 +57,7 @@ def imported(
 
 
 def rejection(folder: Path, *files: Path, of: str = "tardis-quotes", words: MarketWords | None = None) -> str:
-    """The one sentence; nothing is left behind, and what was there stays."""
+    """Return the one sentence; nothing is left behind, and what was there stays."""
     before = sorted(folder.rglob("*"))
     with pytest.raises(ImportRejectedError) as rejected:
         imported(folder, *files, of=of, words=words)

@@ -26,14 +26,14 @@ STARTED_SECONDS = 30
 
 @pytest.fixture
 async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
-    """A database of the test's own."""
+    """Return a database of the test's own."""
     async with session_database(tmp_path, mongodb_uri) as made:
         yield made
 
 
 @pytest.fixture
 async def store(session: Session) -> AsyncIterator[MongoTradeStore]:
-    """What bots and feeders write through; the books are open."""
+    """Return what bots and feeders write through; the books are open."""
     async with await open_store(session) as opened:
         await open_books(opened, SETTINGS)
         yield opened
@@ -66,7 +66,7 @@ async def _prepare(session: Session) -> None:
 
 @pytest.fixture
 def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
-    """A running one without a web server, for scripts of pages."""
+    """Return a running one without a web server, for scripts of pages."""
     end = asyncio.Event()
     is_up = threading.Event()
 

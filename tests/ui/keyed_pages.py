@@ -1,4 +1,4 @@
-"""The whole application with Streamlit's pages in a process of its own, where reading needs a key; without Kafka.
+"""The whole application with Streamlit's pages in a process of its own, if reading needs a key; without Kafka.
 
 `python -m tests.ui.keyed_pages HOME MONGODB DATABASE [PORT]` says its address once it serves; it ends with its input.
 """

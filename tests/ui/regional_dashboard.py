@@ -123,7 +123,7 @@ def application_of(dashboard: Dashboard, router: APIRouter) -> FastAPI:
 
 @contextmanager
 def carrier(home: Path) -> Iterator[None]:
-    """The carrier of three regions, without devices: it takes commands and carries nothing."""
+    """Return the carrier of three regions, without devices: it takes commands and carries nothing."""
     places = (OBSERVER, *REGIONS)
     trips = {"us eu": 80, "us jp": 150, "eu jp": 230}
     layout = [RegionPlace(name, f"198.18.0.{number}", None) for number, name in enumerate(places, 1)]

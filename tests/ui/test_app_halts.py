@@ -34,7 +34,7 @@ class Follower:
         self.halts = AppHalts(("alpha", "beta"), ("guard",), self.settings, self.clock, self.told.append)
 
     async def after(self, *messages: bytes) -> tuple[str, ...]:
-        """The exchanges that are enabled afterwards, of alpha, beta and gamma."""
+        """Return the exchanges that are enabled afterwards, of alpha, beta and gamma."""
         await self.settings.create(settings_of())
         await self.halts.follow(_each(messages))
         current = await self.settings.current()
@@ -134,7 +134,7 @@ async def test_a_thousand_rows_are_one_change(caplog: pytest.LogCaptureFixture) 
 
 
 async def test_a_row_from_before_an_operator_switched_it_on_changes_nothing() -> None:
-    """Also where the row was no change when it came first."""
+    """Also if the row was no change when it came first."""
     follower, second = Follower(), message(id="guard-1:0:8:0")
     await follower.after(message(), second)
     await follower.clock.sleep(1)

@@ -76,7 +76,7 @@ async def serving(pushing: Pushing) -> AsyncIterator[tuple[str, WebServer]]:
 
 @asynccontextmanager
 async def silent(address: str, name: str, upgrade: str = UPGRADE) -> AsyncIterator[socket.socket]:
-    """A client that says hello and reads nothing more."""
+    """Return a client that says hello and reads nothing more."""
     host, port = address.split(":")
     hello = f"GET /{name} HTTP/1.1\r\nHost: {address}\r\n{upgrade}\r\n"
     with socket.socket() as client:

@@ -49,7 +49,7 @@ def session(dashboard: Served) -> Session:
 
 
 async def next_of(client: websockets.ClientConnection, kind: str) -> dict[str, object]:
-    """The next message of that kind, within 20 s."""
+    """Return the next message of that kind, within 20 s."""
     async with asyncio.timeout(20):
         while True:
             message: dict[str, object] = orjson.loads(await client.recv())

@@ -76,7 +76,8 @@ class Heard:
                 self.delays.append(wall_now() - reported["times"]["ended"])
 
     async def by_all(self) -> set[str]:
-        """What anybody heard of by now, once everybody has, or a minute later: on a full machine some are behind."""
+        """Return what anybody heard of by now, once everybody has, or a minute later: on a full machine some are
+        behind."""
         reported = set[str]().union(*self.trades)
         deadline = wall_now() + ANSWER_TIMEOUT_SECONDS * MICROSECONDS
         while any(not reported <= seen for seen in self.trades) and wall_now() < deadline:
@@ -145,7 +146,7 @@ def figures(heard: Heard, answered: Answered, reported: set[str]) -> dict[str, o
 
 
 def percentiles(microseconds: Sequence[int]) -> dict[str, float] | None:
-    """None where nothing was measured."""
+    """None if nothing was measured."""
     if len(microseconds) < 2:
         return None
     cuts = statistics.quantiles(microseconds, n=100, method="inclusive")

@@ -38,7 +38,7 @@ def traffic(dashboard: Served, quotes: float = 150.0, trades: float = 1.0) -> It
 
 
 def load(dashboard: Served, clients: int, requests: float, seconds: float) -> subprocess.Popen[str]:
-    """A started generator, all its clients connected; `told` waits for what it says."""
+    """Return a started generator, all its clients connected; `told` waits for what it says."""
     words = (sys.executable, "-m", "tests.web.load", dashboard.address)
     numbers = ("--clients", str(clients), "--requests", str(requests), "--seconds", str(seconds))
     process = subprocess.Popen((*words, *numbers), cwd=ROOT, stdout=subprocess.PIPE, text=True)

@@ -55,7 +55,7 @@ def test_one_that_stops_reading_is_cut_off_and_the_rest_do_not_notice(dashboard:
 
 
 async def beside_one_that_stops(dashboard: Served, taken: Taken) -> dict[str, object]:
-    """What twenty others heard while one said hello and read nothing until its connection was broken off."""
+    """Return what twenty others heard while one said hello and read nothing until its connection was broken off."""
     async with silent(dashboard.address, "ws/live"):
         generator = await asyncio.to_thread(load, dashboard, 20, 1.0, 60.0)
         figures = await asyncio.to_thread(reported, generator, 180.0)

@@ -110,7 +110,7 @@ bot that was stopped is ever late, and the audit does not count that."""
 
 
 def make_build(folder: Path, broken: BrokenBuild) -> Path:
-    """The source tree, without that rule. Fails where a guard is not there exactly once."""
+    """Return the source tree, without that rule. Fails if a guard is not there exactly once."""
     shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
     for edit in broken.edits:
         path = folder / edit.file

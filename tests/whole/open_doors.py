@@ -52,7 +52,7 @@ def program_of(name: str) -> str:
 
 
 def reported_doors() -> list[Door]:
-    """The table of docs/security.md: one row a socket."""
+    """Return the table of docs/security.md: one row a socket."""
     rows = re.findall(
         r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|", (ROOT / "docs" / "security.md").read_text(), re.MULTILINE
     )
@@ -73,7 +73,7 @@ def untold(found: Iterable[Door]) -> list[Door]:
 
 
 def frames() -> list[bytes]:
-    """What ends Spark's exchange between tasks, with each type of message, and no protocol's words at all."""
+    """Return what ends Spark's exchange between tasks, with each type of message, and no protocol's words at all."""
     credits = (struct.pack(">iq", kind, 0) + struct.pack(">iiii", 0, 1_000_000, 0, 0) for kind in range(6))
     bodies = [struct.pack(">bi", 9, len(body)) + body for body in credits]
     return [*(struct.pack(">q", 8 + len(body)) + body for body in bodies), os.urandom(4_096)]
@@ -117,7 +117,7 @@ STRANGER = textwrap.dedent(
 
 
 def tried_by_a_stranger(paper: Running) -> dict[str, str]:
-    """What each try came to, as another user of this machine. Empty where we may not become one."""
+    """Return what each try came to, as another user of this machine. Empty if we may not become one."""
     if os.geteuid() != 0:
         return {}
     session = paper.session

@@ -83,7 +83,7 @@ class Running:
             self.pause(0.1)
 
     def pause(self, seconds: float) -> None:
-        """Let the system work for a while; ends early only where the command does."""
+        """Let the system work for a while; ends early only if the command does."""
         try:
             self.process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -106,7 +106,7 @@ class Running:
 
 
 def new_home(folder: Path) -> Path:
-    """A data folder with nothing in it but the jars that the set-up fetched."""
+    """Return a data folder with nothing in it but the jars that the set-up fetched."""
     folder.mkdir(parents=True, exist_ok=True)
     jars = Path(os.environ.get("ARBITRAGE_HOME") or ROOT / ".data") / "jars"
     (folder / "jars").symlink_to(jars.resolve())
@@ -121,7 +121,7 @@ def running_paper(
     market: str | None = "storm",
     before: tuple[str, ...] = (),
 ) -> Iterator[Running]:
-    """`arbitrage paper`, in a storm, which trades most; `market` None where none is simulated; `before`: words before
+    """`arbitrage paper`, in a storm, which trades most; `market` None if none is simulated; `before`: words before
     the command. Killed with all it started where the test leaves it running."""
     variables = os.environ | {"ARBITRAGE_HOME": str(home)} | dict(environment or {})
     (port,) = free_ports(1)

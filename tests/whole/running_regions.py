@@ -56,11 +56,11 @@ class RunningRegions(Running):
         ).raise_for_status()
 
     def leader(self) -> str | None:
-        """MongoDB's primary's region; None where nobody is it."""
+        """MongoDB's primary's region; None if nobody is it."""
         return asyncio.run(self._leader())
 
     def decider(self) -> str | None:
-        """The exchange whose bot decides now; None where nobody does."""
+        """Return the exchange whose bot decides now; None if nobody does."""
         return asyncio.run(self._decider())
 
     def make_leader(self, region: str) -> None:

@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def sentence_of(home: Path, *words: str, code: int) -> str:
-    """The one line on standard error of a command that must fail."""
+    """Return the one line on standard error of a command that must fail."""
     done = run_command(home, *words)
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert done.returncode == code, done.stderr

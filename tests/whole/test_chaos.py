@@ -35,7 +35,7 @@ them; the soak test has them all."""
 
 
 def chaos_document_of(folder: Path, seed: int, seconds: int = SECONDS) -> dict[str, Any]:
-    """The document of a run without violations."""
+    """Return the document of a run without violations."""
     home = new_home(folder / "home")
     out = home / "out.json"
     words = ("chaos", "--seconds", str(seconds), "--seed", str(seed), "--json", str(out))

@@ -59,7 +59,7 @@ def paper(home: Path) -> Iterator[Running]:
 
 
 def accounts_of(home: Path, names: tuple[str, ...]) -> list[AuditedAccount]:
-    """The exchanges' own records."""
+    """Return the exchanges' own records."""
     return [account_of(name, read_journal(home / ACCOUNTS / f"{name}.jsonl")) for name in names]
 
 

@@ -94,7 +94,7 @@ def values_of(rows: list[dict[str, Any]], stream: str) -> list[Values]:
 
 
 def shown_last(rows: list[dict[str, Any]], table: str) -> Counter[tuple[Any, ...]]:
-    """The table as it was shown last."""
+    """Return the table as it was shown last."""
     shown = values_of(rows, f"Shown{table}")
     newest = max(one["shown_at"] for one in shown)
     found = [one for one in shown if one["shown_at"] == newest]

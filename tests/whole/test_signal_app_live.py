@@ -45,7 +45,7 @@ def started(home: Path, app: Path, *words: str) -> Iterator[subprocess.Popen[str
 
 
 def ended(home: Path, app: Path, *words: str) -> str:
-    """What a run said that came to its end."""
+    """Return what a run said that came to its end."""
     with started(home, app, *words) as run:
         said, _ = run.communicate(timeout=300)
         assert run.returncode == 0, said

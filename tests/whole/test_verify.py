@@ -35,7 +35,7 @@ def killed(paper: Running, name: str) -> None:
 
 
 def recorded_run(home: Path, seconds: float) -> Path:
-    """The folder of a session of at least so long; the books balanced."""
+    """Return the folder of a session of at least so long; the books balanced."""
     with running_paper(home, "--record") as paper:
         paper.wait_for("trading on paper", 240)
         session_id = paper.session.session_id

@@ -40,7 +40,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_aggregates(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Prints of one order at one price as one. Raises ImportRejectedError."""
+    """Print of one order at one price as one. Raises ImportRejectedError."""
     return _prints(path, options, (AGGREGATES, AGGREGATES_OF_SPOT), ("agg_trade_id", "quantity", "transact_time"))
 
 
@@ -57,7 +57,7 @@ def _prints(
 
 
 def read_klines(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRejectedError."""
+    """Return the close of each bar, at its end. Raises ImportRejectedError."""
     market, half_spread, epochs = _market(path, options), half_spread_of(path, options), Epochs(path)
     for part in _parts(path, (KLINES,)):
         # the file has a bar's last moment, one unit before its end
@@ -83,7 +83,7 @@ def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[FilePart]:
-    """The parts of a file in one of `forms`, by its number of columns. Raises ImportRejectedError."""
+    """Return the parts of a file in one of `forms`, by its number of columns. Raises ImportRejectedError."""
     _check_sum(path)
     first = head_of(path).partition(b"\n")[0]
     width = first.count(b",") + 1
@@ -100,7 +100,7 @@ def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[FilePart]
 
 
 def _market(path: Path, options: FileOptions) -> tuple[str, str]:
-    """The symbol is in the file name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRejectedError."""
+    """Return the symbol is in the file name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRejectedError."""
     named = _IN_NAME.match(path.name)
     if options.symbol is None and options.exchange is not None and named is not None:
         return options.exchange, our_symbol(path, options.exchange, named[1])
@@ -108,7 +108,7 @@ def _market(path: Path, options: FileOptions) -> tuple[str, str]:
 
 
 def _check_sum(path: Path) -> None:
-    """Raises ImportRejectedError where a CHECKSUM file beside it has another checksum."""
+    """Raise ImportRejectedError if a CHECKSUM file beside it has another checksum."""
     beside = path.with_name(path.name + ".CHECKSUM")
     if not beside.is_file():
         return

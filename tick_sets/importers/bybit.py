@@ -55,7 +55,7 @@ class BybitBook:
         self._is_known = False
 
     def apply(self, is_snapshot: bool, data: Mapping[str, Any]) -> str | None:
-        """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError where it cannot be read."""
+        """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError if it cannot be read."""
         bids, asks = levels_of_pairs(data["b"]), levels_of_pairs(data["a"])
         update_id = int(data.get("u", 0))
         if is_snapshot:
@@ -75,7 +75,7 @@ class BybitBook:
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The book after each message. Raises ImportRejectedError."""
+    """Return the book after each message. Raises ImportRejectedError."""
     return chunks_of(_rows(path, *named_market(path, options)), BOOK_CHUNK_ROWS)
 
 
@@ -104,7 +104,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
 
 
 def _messages(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None, str]]:
-    """(line, message or None where it is damaged, its beginning). Raises ImportRejectedError where half or more are."""
+    """(line, message or None if it is damaged, its beginning). Raises ImportRejectedError if half or more are."""
     damage = DamagedLines(path)
     for block in blocks(path):
         for number, line in enumerate(block.data.splitlines(), start=block.line):

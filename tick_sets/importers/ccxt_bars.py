@@ -13,12 +13,12 @@ BARS = ("timestamp", "open", "high", "low", "close", "volume")
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRejectedError."""
+    """Return the close of each bar, at its end. Raises ImportRejectedError."""
     return chunks_of_bars(path, options, json_bars(path), named_bar_length(path))
 
 
 def json_bars(path: Path) -> Iterator[tuple[FilePart, Cells]]:
-    """The bars of the file, and when each begins, in microseconds. Raises ImportRejectedError."""
+    """Return the bars of the file, and when each begins, in microseconds. Raises ImportRejectedError."""
     for part in json_rows(path, BARS):
         yield part, epoch_times(path, part.cells["timestamp"], part.lines, "ms")
 

@@ -23,7 +23,7 @@ FEATHER_BARS = ("date", *BARS[1:])
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRejectedError."""
+    """Return the close of each bar, at its end. Raises ImportRejectedError."""
     bars = _feather_bars(path) if _is_feather(path) else json_bars(path)
     return chunks_of_bars(path, options, bars, named_bar_length(path))
 

@@ -36,7 +36,7 @@ class DepthBook:
 
     @property
     def last_id(self) -> int:
-        """The book's update id, 0 where the book is unknown."""
+        """The book's update id, 0 if the book is unknown."""
         return self._last_id or 0
 
     def top(self) -> BookTop:
@@ -54,7 +54,7 @@ class DepthBook:
         return None if self.is_known else SEQUENCE_GAP
 
     def apply(self, difference: Mapping[str, Any]) -> str | None:
-        """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError where it cannot be read."""
+        """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError if it cannot be read."""
         bids, asks = levels_of_pairs(difference["b"]), levels_of_pairs(difference["a"])
         first, last = int(difference["U"]), int(difference["u"])
         if self._last_id is None:

@@ -14,7 +14,7 @@ from tick_sets.rows.symbol_names import named_market
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Reads the channel l2Book; messages of other channels are ignored. Raises ImportRejectedError."""
+    """Read the channel l2Book; messages of other channels are ignored. Raises ImportRejectedError."""
     return chunks_of(_rows(path, *named_market(path, options)))
 
 

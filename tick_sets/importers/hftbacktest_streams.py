@@ -35,7 +35,7 @@ class _RawFile:
     def messages(self, stream: str) -> Iterator[RawMessage]:
         """Messages whose stream's name has `stream` behind its @, for `depth` also REST snapshots, and damaged lines.
 
-        Raises ImportRejectedError where there is none."""
+        Raises ImportRejectedError if there is none."""
         is_empty = True
         for raw in raw_messages(self.path):
             if raw.is_damaged:
@@ -63,13 +63,13 @@ class _RawFile:
 
 
 def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Reads the stream bookTicker; `sequence` is the exchange's update id. Raises ImportRejectedError."""
+    """Read the stream bookTicker; `sequence` is the exchange's update id. Raises ImportRejectedError."""
     file = _raw_file(path, options)
     return chunks_of(_row_or_fault(file, raw, _ticker_row) for raw in file.messages("bookTicker"))
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Reads the stream trade; `sequence` is the trade's id. Raises ImportRejectedError."""
+    """Read the stream trade; `sequence` is the trade's id. Raises ImportRejectedError."""
     file, half_spread = _raw_file(path, options), half_spread_of(path, options)
 
     def trade_row(file: _RawFile, raw: RawMessage) -> ReadRow:
@@ -83,7 +83,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_depth(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Reads the streams depth@…: the book after each message that is known from a REST snapshot on.
+    """Read the streams depth@…: the book after each message that is known from a REST snapshot on.
 
     `sequence` is the exchange's update id. Raises ImportRejectedError.
     """
@@ -130,7 +130,7 @@ def _event_time(data: Mapping[str, Any]) -> int | None:
 
 
 def _raw_file(path: Path, options: FileOptions) -> _RawFile:
-    """Raises ImportRejectedError."""
+    """Raise ImportRejectedError."""
     exchange, symbol = named_market(path, options)
     return _RawFile(path, (exchange, symbol), OneTicker(path, symbol))
 

@@ -40,12 +40,12 @@ Cells = tuple[int, tuple[str, ...]]
 
 
 def read_tops(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The best bid and ask: rows with one time of collection are one message. Raises ImportRejectedError."""
+    """Return the best bid and ask: rows with one time of collection are one message. Raises ImportRejectedError."""
     return _by_row(path, TOPS, ",", lambda rows: _tops(path, options, rows))
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The book after each row, from the first snapshot on. Raises ImportRejectedError."""
+    """Return the book after each row, from the first snapshot on. Raises ImportRejectedError."""
     market = named_market(path, options)
     return _by_row(path, BOOKS, ";", lambda rows: _books(path, market, rows))
 
@@ -57,7 +57,7 @@ def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The close of each bar, at its end. Raises ImportRejectedError."""
+    """Return the close of each bar, at its end. Raises ImportRejectedError."""
     return chunks_of_bars(path, options, _bars(path), named_bar_length(path))
 
 
@@ -163,7 +163,7 @@ def _snapshots(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> It
 
 
 def _side(text: str) -> str:
-    """Raises ValueError."""
+    """Raise ValueError."""
     side = {"a": "ask", "ask": "ask", "b": "bid", "bid": "bid"}.get(text.strip())
     if side is None:
         raise ValueError(f"no side: {text}")

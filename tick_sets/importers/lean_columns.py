@@ -46,7 +46,7 @@ _MEMBER = re.compile(r"\d{8}_(.+)_(minute|second|tick)_(quote|trade)\.csv$")
 
 
 def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The closing bid and ask of each bar. Raises ImportRejectedError."""
+    """Return the closing bid and ask of each bar. Raises ImportRejectedError."""
     exchange, symbol = named_market(path, options)
     times = _times_of(path, (exchange, symbol))
     for part in headerless_parts(path, QUOTES):
@@ -60,7 +60,7 @@ def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The last price of each bar with the assumed half-spread. Raises ImportRejectedError."""
+    """Return the last price of each bar with the assumed half-spread. Raises ImportRejectedError."""
     exchange, symbol = named_market(path, options)
     half_spread = half_spread_of(path, options)
     times = _times_of(path, (exchange, symbol))
@@ -90,13 +90,13 @@ def _minute_ends(part: FilePart, midnight: int) -> "pa.Int64Array":
 
 
 def _check_ticker(path: Path, symbol: str) -> None:
-    """A file of all days names its ticker. Raises ImportRejectedError where that is another one."""
+    """A file of all days names its ticker. Raises ImportRejectedError if that is another one."""
     ticker = path.name.partition("_")[0].partition(".")[0]
     OneTicker(path, symbol).check(ticker, line=None)
 
 
 def _check_member(path: Path, symbol: str) -> None:
-    """The zip's one member names ticker and resolution. Raises ImportRejectedError where it names others."""
+    """The zip's one member names ticker and resolution. Raises ImportRejectedError if it names others."""
     if not zipfile.is_zipfile(path):
         return
     try:

@@ -70,7 +70,7 @@ class _Book:
 
 
 def read_updates(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The book after each message. Raises ImportRejectedError."""
+    """Return the book after each message. Raises ImportRejectedError."""
     rejected_rows: list[RejectedRow] = []
     return chunks_with(rejected_rows, _rows(path, options, rejected_rows), BOOK_CHUNK_ROWS)
 

@@ -25,7 +25,7 @@ _IN_NAME = re.compile(r"-(\d{1,4})([smhdw])[-.]")
 
 
 def named_bar_length(path: Path) -> int | None:
-    """The length of a bar by the file's name, microseconds."""
+    """Return the length of a bar by the file's name, microseconds."""
     found = _IN_NAME.search(path.name)
     return int(found[1]) * _UNITS[found[2]] * MICROSECONDS if found else None
 
@@ -33,8 +33,8 @@ def named_bar_length(path: Path) -> int | None:
 def chunks_of_bars(
     path: Path, options: FileOptions, parts: Iterable[tuple[FilePart, "Cells | pa.Int64Array"]], length: int | None
 ) -> Iterator[Chunk]:
-    """The close of each bar, at its end. `parts`: with `close` and `volume`, and when each bar begins; `length` as of
-    BarEnds. Raises ImportRejectedError."""
+    """Return the close of each bar, at its end. `parts`: with `close` and `volume`, and when each bar begins; `length`
+    as of BarEnds. Raises ImportRejectedError."""
     market, half_spread, ends = named_market(path, options), half_spread_of(path, options), BarEnds(path, length)
     for part, begins in parts:
         prices = print_columns(part.cells["close"], part.cells["volume"], half_spread)
@@ -50,7 +50,7 @@ class BarEnds:
         self._length = length
 
     def after(self, begins: "Cells | pa.Int64Array") -> Cells:
-        """Raises ImportRejectedError where bars overlap, or where their length is unknown."""
+        """Raise ImportRejectedError if bars overlap, or where their length is unknown."""
         steps = np.diff(begins.drop_null().to_numpy())
         forward = steps[steps > 0]
         smallest = int(forward.min()) if len(forward) else None

@@ -24,7 +24,7 @@ def shown(line: bytes) -> str:
 
 
 def levels_of_pairs(pairs: Iterable[Iterable[str]]) -> list[Level]:
-    """`[price, amount]`. Raises ValueError or TypeError where one is no such pair."""
+    """`[price, amount]`. Raises ValueError or TypeError if one is no such pair."""
     return [level_of(price, amount) for price, amount in pairs]
 
 
@@ -61,5 +61,5 @@ def book_row(
 
 
 def faulty_row(place: LevelPlace, fault: str) -> ReadRow:
-    """A row without prices."""
+    """Return a row without prices."""
     return ReadRow(place.line, *place.market, place.received_time, "", "", "", "", place.text, fault=fault)

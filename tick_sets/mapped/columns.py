@@ -23,7 +23,7 @@ def chunk_of_columns(part: FilePart, given: dict[str, Column], other_rows: int =
 
 
 def chunk_of_market(part: FilePart, market: tuple[str, str], given: dict[str, Column]) -> Chunk:
-    """The same, of rows that are all of one market: (exchange, symbol)."""
+    """Return the same, of rows that are all of one market: (exchange, symbol)."""
     return chunk_of_columns(part, {"exchange": market[0], "symbol": market[1]} | given)
 
 
@@ -38,7 +38,8 @@ def _column(values: Column, kind: pa.DataType, rows: int) -> Column:
 def headerless_parts(
     path: Path, columns: tuple[str, ...], delimiter: str = ",", skip_lines: int = 0
 ) -> Iterator[FilePart]:
-    """The parts of a CSV file without a header. Raises ImportRejectedError where its first lines have other columns."""
+    """Return the parts of a CSV file without a header. Raises ImportRejectedError if its first lines have other
+    columns."""
     for part in csv_parts(path, columns, delimiter, skip_lines):
         if not part.cells.num_rows:
             reject(path, None, f"has no line of {len(columns)} columns ({','.join(columns)})")

@@ -160,7 +160,7 @@ class Mapping(_Strict):
 
 
 def read_mapping(path: Path) -> Mapping:
-    """Raises ImportRejectedError: one sentence on what is wrong."""
+    """Raise ImportRejectedError: one sentence on what is wrong."""
     check_file(path)
     try:
         document = tomllib.loads(path.read_text())

@@ -119,7 +119,7 @@ class _List:
         return rows
 
     def _whole(self, at: int) -> tuple[Any, int] | None:
-        """The value that begins there, and where it ends; None where the text so far has no whole one."""
+        """Return the value that begins there, and where it ends; None if the text so far has no whole one."""
         try:
             return self._decoder.raw_decode(self._text, at)
         except JSONDecodeError:

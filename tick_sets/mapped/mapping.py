@@ -48,7 +48,7 @@ def read_mapped(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_mapped_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The price of each bar at its end. Raises as `read_mapped`."""
+    """Return the price of each bar at its end. Raises as `read_mapped`."""
     file = _mapped_file(path, options)
     if file.mapping.bar is None:
         reject(path, None, "contains no bars by its mapping; import it as csv")
@@ -126,7 +126,7 @@ def _chunk(file: _MappedFile, part: FilePart, other_rows: int) -> Chunk:
 
 
 def _times(file: _MappedFile, cells: pa.Table, lines: Lines, time: TimeMapping) -> tuple[Cells, Column]:
-    """Microseconds, and why a local time is none; None where times are numbers."""
+    """Microseconds, and why a local time is none; None if times are numbers."""
     if time.unit == "text":
         return text_times(cells[time.column], time.zone_info, time.format, time.fold)
     if time.unit == "auto":
@@ -198,7 +198,7 @@ def _symbols(file: _MappedFile, part: FilePart, exchanges: Column) -> Column:
 
 
 def _words(file: _MappedFile, part: FilePart, name: str, rename: Callable[[str], str]) -> Column:
-    """One word, or a column of them. Raises ImportRejectedError where it is not given."""
+    """One word, or a column of them. Raises ImportRejectedError if it is not given."""
     named: str | None = getattr(file.options, name)
     mapped: str | ColumnName | None = getattr(file.mapping, name)
     if isinstance(mapped, ColumnName):

@@ -15,7 +15,7 @@ ONE = Decimal(1)
 
 
 def number_columns(mapping: Mapping) -> tuple[list[str], list[str]]:
-    """The names of the columns of prices, and of amounts."""
+    """Return the names of the columns of prices, and of amounts."""
     prices: list[str] = []
     amounts: list[str] = []
     for one in (mapping.print, mapping.bar):

@@ -14,7 +14,7 @@ MOST_BYTES = 512_000_000
 
 
 def oldest_first(path: Path, parts: Iterable[FilePart]) -> Iterator[FilePart]:
-    """Raises ImportRejectedError for a file that is too large to be turned round in memory."""
+    """Raise ImportRejectedError for a file that is too large to be turned round in memory."""
     held: list[FilePart] = []
     size = 0
     for part in parts:

@@ -13,7 +13,7 @@ from tick_sets.rows.quote_rows import reject
 
 
 def half_spread_of(path: Path, options: FileOptions) -> Decimal:
-    """In bps. Raises ImportRejectedError where the user did not name one."""
+    """In bps. Raises ImportRejectedError if the user did not name one."""
     if options.half_spread_bps is None:
         reject(path, None, "holds prices without bid and ask; say how far these lie apart, as in --half-spread-bps 2")
     if not 0 < options.half_spread_bps < BPS:

@@ -19,7 +19,7 @@ class OneTicker:
         self._checked: str | None = None
 
     def check(self, ticker: object, line: int | None) -> None:
-        """Raises ImportRejectedError."""
+        """Raise ImportRejectedError."""
         if ticker == self._checked:
             return
         if self._checked is not None:

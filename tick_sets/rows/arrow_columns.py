@@ -31,7 +31,7 @@ def integers_of(rows: pa.Table, name: str) -> Integers:
 
 
 def coded(rows: pa.Table, name: str) -> tuple[Integers, list[str]]:
-    """A number per row, and the words that the numbers stand for; null is the word ""."""
+    """Return a number per row, and the words that the numbers stand for; null is the word ""."""
     words: Any = rows[name].combine_chunks()
     if not isinstance(words, pa.DictionaryArray):
         words = words.dictionary_encode()
@@ -43,14 +43,14 @@ def coded(rows: pa.Table, name: str) -> tuple[Integers, list[str]]:
 
 
 def market_codes(rows: pa.Table) -> tuple[Integers, list[MarketKey]]:
-    """A number per row for its market, and the markets that the numbers stand for; null names as ""."""
+    """Return a number per row for its market, and the markets that the numbers stand for; null names as ""."""
     (exchange_codes, exchanges), (symbol_codes, symbols) = coded(rows, "exchange"), coded(rows, "symbol")
     markets = [(exchange, symbol) for exchange in exchanges for symbol in symbols]
     return exchange_codes * len(symbols) + symbol_codes, markets
 
 
 def places_of_markets(rows: pa.Table) -> Iterator[tuple[MarketKey, Integers | None]]:
-    """The places of each market's rows; None if all rows are of one market."""
+    """Return the places of each market's rows; None if all rows are of one market."""
     codes, markets = market_codes(rows)
     for code in np.unique(codes).tolist():
         places = np.flatnonzero(codes == code)

@@ -139,7 +139,7 @@ class UnreadableRows:
             self.first.append(f"line {line} {why}")
 
     def check(self, path: Path) -> None:
-        """Raises ImportRejectedError where more than half of the rows cannot be read: the file is of another kind."""
+        """Raise ImportRejectedError if more than half of the rows cannot be read: the file is of another kind."""
         of_file = self.count + self.lines, self.rows + self.lines + self.other_rows
         for count, rows in (of_file, (self.count, self.rows)):
             if 2 * count > rows:
@@ -260,8 +260,8 @@ def _max_before(values: Integers, counts: Flags, start: int) -> Integers:
 
 
 def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats], Flags]:
-    """The rows with plain digits in place of exponents, the doubles of their cells (NaN for no number), and which rows
-    have a number that money cannot be made of, since it has too many digits or is out of bounds."""
+    """Return the rows with plain digits in place of exponents, the doubles of their cells (NaN for no number), and
+    which rows have a number that money cannot be made of, since it has too many digits or is out of bounds."""
     prices: dict[str, Floats] = {}
     is_out = np.zeros(len(rows), dtype=np.bool_)
     for name in SIDES:
@@ -286,7 +286,7 @@ def _out_of_money(cells: "pa.StringArray") -> Flags:
 
 
 def _reasons(rows: pa.Table, prices: dict[str, Floats], is_out: Flags, is_fx: bool) -> Reasons:
-    """Per row why it must stay out, "" where nothing speaks against it; the order in time is not looked at here."""
+    """Per row why it must stay out, "" if nothing speaks against it; the order in time is not looked at here."""
     times = integers_of(rows, "received_time")
     reasons: Reasons = words_of(rows, "fault").to_numpy(zero_copy_only=False).astype(object)
     is_empty = matching(words_of(rows, "bid"), "^$") | matching(words_of(rows, "ask"), "^$")
@@ -316,7 +316,8 @@ def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator
 
 
 def _as_written(cells: dict[str, object]) -> str:
-    """A row of a table, with quotes around cells that need them; the line of a format that is read line by line."""
+    """Return a row of a table, with quotes around cells that need them; the line of a format that is read line by
+    line."""
     words = ["" if cell is None else str(cell) for cell in cells.values()]
     if len(words) == 1:
         return words[0]

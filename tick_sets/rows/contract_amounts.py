@@ -39,7 +39,7 @@ def in_base(rows: pa.Table, market: Market) -> pa.Table:
 
 
 def level_in_base(level: Level, market: Market) -> Level:
-    """The same of one level of a quote. Raises ValueError for a price of 0 or less."""
+    """Return the same of one level of a quote. Raises ValueError for a price of 0 or less."""
     if market.coins_per_unit != 1:
         price, amount = _one_coin(level.price, level.amount, market)
         level = Level(Price(price), Amount(amount))
@@ -49,7 +49,7 @@ def level_in_base(level: Level, market: Market) -> Level:
 
 
 def amount_note(market: Market) -> str | None:
-    """The note in a report about a market's amounts; None for spot."""
+    """Return the note in a report about a market's amounts; None for spot."""
     contract, place = market.contract, f"{market.exchange} {market.symbol}"
     if contract is None:
         return None

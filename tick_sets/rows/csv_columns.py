@@ -52,7 +52,7 @@ class _BadLines:
 def csv_parts(
     path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",", skip_lines: int = 0
 ) -> Iterator[FilePart]:
-    """`columns`: the names, where the file has no header. Of Parquet its own names hold. `skip_lines`: lines before it.
+    """`columns`: the names, if the file has no header. Of Parquet its own names hold. `skip_lines`: lines before it.
 
     Raises ImportRejectedError; a lone header is rejected, too.
     """
@@ -87,7 +87,7 @@ def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str, ski
 
 
 def unlike_names(names: list[str]) -> list[str]:
-    """A name that stood there before gets its number: tables know a column by its name."""
+    """Return a name that stood there before gets its number: tables know a column by its name."""
     seen: Counter[str] = Counter()
     found = []
     for name in names:
@@ -106,7 +106,7 @@ def header_names(line: bytes, delimiter: str = ",") -> list[str]:
 
 
 def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> None:
-    """Raises ImportRejectedError for the first that is not there."""
+    """Raise ImportRejectedError for the first that is not there."""
     for name in wanted:
         if name not in names:
             reject(path, 1, f"lacks the column {name}; it has {', '.join(names)[:200]}")
@@ -141,7 +141,7 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> FilePar
 
 
 def _without_blank_lines(cells: pa.Table, lines: npt.NDArray[np.int64]) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-    """An empty line is read as a row of empty cells."""
+    """Return an empty line is read as a row of empty cells."""
     widths = [pc.binary_length(column).to_numpy() for column in cells.columns]
     is_filled = np.logical_or.reduce([width > 0 for width in widths])
     if is_filled.all():

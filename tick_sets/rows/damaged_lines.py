@@ -25,7 +25,7 @@ class DamagedLines:
             self.check()
 
     def check(self) -> None:
-        """Raises ImportRejectedError, naming the first, where half of the lines so far, or more, cannot be read."""
+        """Raise ImportRejectedError, naming the first, where half of the lines so far, or more, cannot be read."""
         if self._first is not None and 2 * self._damaged >= self.lines:
             line, why = self._first
             reject(self._path, line, f"{why}; {self._damaged} of {self.lines} lines cannot be read")

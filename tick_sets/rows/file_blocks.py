@@ -22,7 +22,8 @@ class Block(NamedTuple):
 
 
 def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The lines of a file, so many bytes at a time. Raises ImportRejectedError; an empty file is rejected, too."""
+    """Return the lines of a file, so many bytes at a time. Raises ImportRejectedError; an empty file is rejected,
+    too."""
     line, rest, ends_in_cr = 1, b"", None
     with opened(path) as file:
         while data := file.read(size):
@@ -45,7 +46,7 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
 
 
 def blocks_behind(path: Path, lines: int) -> Iterator[Block]:
-    """The blocks behind the first `lines` of the file. Raises ImportRejectedError, also where it has no more."""
+    """Return the blocks behind the first `lines` of the file. Raises ImportRejectedError, also if it has no more."""
     is_empty = True
     for block in blocks(path):
         line, start = block.line, 0
@@ -65,13 +66,13 @@ def _ends_in_cr(start: bytes) -> bool:
 
 
 def start_of(path: Path) -> bytes:
-    """The first four bytes, unpacked. Raises ImportRejectedError."""
+    """Return the first four bytes, unpacked. Raises ImportRejectedError."""
     with opened(path) as file:
         return file.read(MARK_BYTES)
 
 
 def head_of(path: Path) -> bytes:
-    """The first bytes, unpacked; of Parquet the names of its columns. Raises ImportRejectedError."""
+    """Return the first bytes, unpacked; of Parquet the names of its columns. Raises ImportRejectedError."""
     with opened(path) as file:
         head = file.read(HEAD_BYTES)
     if is_parquet(head):

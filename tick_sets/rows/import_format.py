@@ -32,8 +32,8 @@ _READ: list["pa.Field[Any]"] = [
 ]
 READ_SCHEMA = pa.schema(_READ)
 """The rows that a format reads, in the order of the file: times in microseconds UTC; prices and amounts as in the file,
-"" where a side has none; levels as text of the log (`message_format.levels_text`), null where there is only the best
-one; `sequence` null or 0 where the source has no numbers; `fault` the reason why a row cannot be used, where the format
+"" where a side has none; levels as text of the log (`message_format.levels_text`), null if there is only the best
+one; `sequence` null or 0 if the source has no numbers; `fault` the reason why a row cannot be used, where the format
 itself finds one. The rows are checked later by `market.prices.quotes.rejection_of`, so a format need not do that."""
 
 CHUNK_ROWS = 65_536
@@ -120,7 +120,7 @@ def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk
 
 
 def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size: int) -> Iterator[Chunk]:
-    """The same; reading `rows` fills `rejected_rows`, which are taken out, those behind the last row too."""
+    """Return the same; reading `rows` fills `rejected_rows`, which are taken out, those behind the last row too."""
     for chunk in chunks_of(rows, size):
         yield Chunk(chunk.rows, chunk.originals, tuple(rejected_rows))
         rejected_rows.clear()
@@ -129,7 +129,7 @@ def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size:
 
 
 def _held(row: ReadRow) -> ReadRow:
-    """A number that no column holds makes its row unreadable."""
+    """Return a number that no column holds makes its row unreadable."""
     numbers = row.received_time, row.exchange_time, row.sequence
     if all(number is None or -LARGEST <= number <= LARGEST for number in numbers):
         return row

@@ -1,4 +1,4 @@
-"""The markets of imported rows: size rules where they are known, and the identity of their assets.
+"""The markets of imported rows: size rules if they are known, and the identity of their assets.
 
 An asset that is known to be another one than its ticker is compared as what it is. Two markets of one set whose
 common ticker means two assets are rejected, and so is a contract on a coin, until the user says what it counts as.
@@ -41,7 +41,7 @@ class ImportedMarkets:
     """Those of one set, those that it had before first. What counts as what holds for all of them alike."""
 
     def __init__(self, known: Iterable[Market], words: MarketWords) -> None:
-        """`words.alike`: all that the set counts alike. Raises ImportRejectedError where a known market cannot be
+        """`words.alike`: all that the set counts alike. Raises ImportRejectedError if a known market cannot be
         compared so."""
         self._words = words
         self._counts_as = {one.asset_id: one.counts_as for one in words.alike}
@@ -64,7 +64,7 @@ class ImportedMarkets:
         return self._words.alike
 
     def market_of(self, key: MarketKey) -> Market:
-        """Raises ImportRejectedError in one sentence."""
+        """Raise ImportRejectedError in one sentence."""
         if key not in self._markets:
             market = self._new_market(*key)
             self._learn_asset(market)
@@ -111,7 +111,7 @@ class ImportedMarkets:
         return compared
 
     def _contract_of(self, exchange: str, symbol: str) -> Contract | None:
-        """Raises ImportRejectedError where only the user can know."""
+        """Raise ImportRejectedError if only the user can know."""
         kind, place = kind_of(symbol), f"{exchange} {symbol}"
         if kind == "spot":
             if exchange in ALONE:
@@ -154,7 +154,7 @@ class ImportedMarkets:
         return replace(compared, coins_per_unit=decimal_of_whole(unit))
 
     def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
-        """Raises ImportRejectedError where only the user can know."""
+        """Raise ImportRejectedError if only the user can know."""
         place = f"{market.exchange} {market.symbol}"
         coin, _ = counted_coins(market.exchange, ticker)
         asset_id = coin if asset is None else asset.asset_id
@@ -180,7 +180,7 @@ class ImportedMarkets:
         return asset_id
 
     def _learn_asset(self, market: Market) -> None:
-        """Raises ImportRejectedError where the same ticker means another asset on another market of the set."""
+        """Raise ImportRejectedError if the same ticker means another asset on another market of the set."""
         ticker = market.symbol.partition("/")[0]
         meant, first = self._assets.setdefault(ticker, (market.base, market))
         if meant != market.base:

@@ -36,8 +36,9 @@ _DAMAGED = (zlib.error, zipfile.BadZipFile, lzma.LZMAError)
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file's content, unpacked: plain, gzip, bzip2, xz, Zstandard, or a zip with one member; UTF-16 and UTF-32 with
-    their mark at the start as UTF-8, whose own mark is left out. Raises ImportRejectedError, reading too."""
+    """Return the file's content, unpacked: plain, gzip, bzip2, xz, Zstandard, or a zip with one member; UTF-16 and
+    UTF-32 with their mark at the start as UTF-8, whose own mark is left out. Raises ImportRejectedError, reading
+    too."""
     check_file(path)
     kind = None
     try:
@@ -107,7 +108,7 @@ class _Streams(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # the stub's Buffer has no length
-        """Raises LZMAError, OSError, EOFError."""
+        """Raise LZMAError, OSError, EOFError."""
         while True:
             if self._stream.eof:
                 # between two streams there may be zeros

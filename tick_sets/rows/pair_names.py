@@ -69,7 +69,7 @@ def _split(exchange: str, name: str) -> tuple[str, str]:
     if quotes and len(known) > 1:
         # PAXG/USD and not PAX/GUSD: a coin that stands for a currency is rarely priced in another one
         known = [reading for reading in known if reading[0] not in STABLE_COINS] or known
-    # what an exchange may quote in is a guess where nobody has listed it: then only the plainest reading is taken
+    # what an exchange may quote in is a guess if nobody has listed it: then only the plainest reading is taken
     if len(known) == 1 and (quotes or known[0] == readings[0]):
         return known[0]
     # DOTUSD of an exchange that quotes in TUSD is rather DOT/USD of another one than a coin DO
@@ -83,7 +83,7 @@ def _split(exchange: str, name: str) -> tuple[str, str]:
 
 
 def _readings(name: str, quotes: Iterable[str]) -> list[tuple[str, str]]:
-    """The plainest first: that with the shortest quote."""
+    """Return the plainest first: that with the shortest quote."""
     ending = [quote for quote in quotes if name.endswith(quote) and name != quote]
     return [(name.removesuffix(quote), quote) for quote in sorted(ending, key=len)]
 

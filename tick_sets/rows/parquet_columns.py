@@ -16,7 +16,7 @@ from tick_sets.rows.quote_rows import reject
 MAGIC = b"PAR1"
 BATCH_ROWS = 65_536
 _WHOLE = 2.0**53
-"""Doubles below are whole where they have no fraction."""
+"""Doubles below are whole if they have no fraction."""
 
 
 def is_parquet(start: bytes) -> bool:
@@ -61,7 +61,7 @@ def text_column(path: Path, name: str, column: Any) -> Any:
 
 
 def _whole_where_all_are(column: Any) -> Any:
-    """A column of ids or times that became doubles, as pandas makes them where one is missing."""
+    """Return a column of ids or times that became doubles, as pandas makes them if one is missing."""
     column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     known = column.drop_null()
     is_small = pc.less(pc.abs(known), pa.scalar(_WHOLE, column.type))

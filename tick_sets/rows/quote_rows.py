@@ -18,7 +18,7 @@ Rejections = Counter[str]
 
 
 def reject(path: Path, line: int | None, why: str) -> NoReturn:
-    """Raises the one sentence that names the file, and the line where there is one."""
+    """Raise the one sentence that names the file, and the line if there is one."""
     place = str(path) if line is None else f"{path}, line {line}"
     raise ImportRejectedError(f"{place}: {why}")
 
@@ -35,8 +35,8 @@ class QuoteRows:
     def quotes(
         self, bid: Level, ask: Level, received_time: int, exchange_time: int | None, sequence: int
     ) -> Iterator[Quote]:
-        """The quote, or nothing; amounts as the source counts them. Times in microseconds UTC; `sequence` 0 where the
-        source numbers nothing."""
+        """Return the quote, or nothing; amounts as the source counts them. Times in microseconds UTC; `sequence` 0
+        where the source numbers nothing."""
         market = self._market
         bid, ask = (level_in_base(level, market) if level.price > 0 else level for level in (bid, ask))
         quote = Quote(
@@ -78,5 +78,5 @@ def whole_number(text: str) -> int | None:
 
 
 def level_of(price: str, amount: str) -> Level:
-    """Raises ValueError for what is no number."""
+    """Raise ValueError for what is no number."""
     return Level(Price(decimal_of(price)), Amount(decimal_of(amount)))

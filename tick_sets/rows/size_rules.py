@@ -9,12 +9,12 @@ from market.money import ZERO, text_of
 from tick_sets.errors import ImportRejectedError
 
 ANY_STEP = Decimal("0.00000001")
-"""The step of amounts where none is known."""
+"""The step of amounts if none is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeRules:
-    """What the user says of markets that nobody here knows; None where nothing is said."""
+    """What the user says of markets that nobody here knows; None if nothing is said."""
 
     lot_step: Decimal | None = None
     """Amounts in base are multiples of it, and not below."""
@@ -32,7 +32,7 @@ class SizeRules:
         return replace(market, lot_step=step, minimum_amount=step, minimum_notional=least)
 
     def check(self, market: Market) -> None:
-        """Raises ImportRejectedError where they are not those of `market`, which is traded."""
+        """Raise ImportRejectedError if they are not those of `market`, which is traded."""
         place = f"{market.exchange} {market.symbol}"
         if not self.are_given or market.is_fx:
             return
@@ -51,7 +51,7 @@ def is_known(market: Market) -> bool:
 
 
 def size_note(market: Market) -> str | None:
-    """The note in a report about a market's rules; None where they are known, or nothing is traded there."""
+    """Return the note in a report about a market's rules; None if they are known, or nothing is traded there."""
     place = f"{market.exchange} {market.symbol}"
     if market.is_fx or is_known(market):
         return None

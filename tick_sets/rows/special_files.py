@@ -14,7 +14,7 @@ _KINDS = (
 
 
 def check_file(path: Path) -> None:
-    """Raises ImportRejectedError where it is no file, or cannot be reached (as by links that lead in a circle)."""
+    """Raise ImportRejectedError if it is no file, or cannot be reached (as by links that lead in a circle)."""
     check_kind(path)
     if not path.exists():
         reject(path, None, "cannot be read (No such file or directory)")

@@ -43,7 +43,7 @@ def our_symbol(path: Path, exchange: str, name: str) -> str:
     """BTCUSDT, btc-usdt, BTC_USDT or XBT/USD as BTC/USDT or BTC/USD; a contract as BTC/USDT:USDT, BTC/USD:BTC, and with
     its day of delivery BTC/USDT:USDT-240927.
 
-    Raises ImportRejectedError where it is not plain what the name means.
+    Raises ImportRejectedError if it is not plain what the name means.
     """
     text = name.strip().upper()
     if _UNIFIED.fullmatch(text):
@@ -76,7 +76,7 @@ def chosen_symbol(path: Path, exchange: str, name: str, wanted: str | None) -> s
 
 
 def named_market(path: Path, options: FileOptions) -> tuple[str, str]:
-    """(exchange, symbol) where the file does not say them. Raises ImportRejectedError."""
+    """(exchange, symbol) if the file does not say them. Raises ImportRejectedError."""
     if options.exchange is None:
         reject(path, None, "does not say which exchange it is from; set it, for example --exchange kraken")
     if options.symbol is None:
@@ -85,7 +85,7 @@ def named_market(path: Path, options: FileOptions) -> tuple[str, str]:
 
 
 def check_file_name(path: Path, exchange: str, symbol: str) -> None:
-    """Raises ImportRejectedError where the file is named after a code that is another coin there than the one that the
+    """Raise ImportRejectedError if the file is named after a code that is another coin there than the one that the
     symbol names: Kraken's LUNAUSD.csv has prices of LUNC."""
     named, _, quote = symbol.partition(":")[0].partition("/")
     meant, pair = common_code(exchange, named), path.name.upper().partition(".")[0].partition("_")[0]

@@ -14,7 +14,7 @@ _NO_SIDES = "has no bid and ask: they are assumed"
 
 
 def alike_of(manifest: Manifest) -> tuple[Assumption, ...]:
-    """What the set counts as what; of a set from before this was kept, what its markets show."""
+    """Return what the set counts as what; of a set from before this was kept, what its markets show."""
     if manifest.alike:
         return manifest.alike
     found: dict[str, Assumption] = {}
@@ -35,7 +35,7 @@ def assumed_alike(asset_id: str, counts_as: str) -> Assumption:
 
 
 def joined(name: str, before: Iterable[Assumption], stated: Iterable[Assumption]) -> tuple[Assumption, ...]:
-    """The assets that the set `name` counts as alike, with those stated now. Raises ImportRejectedError where they
+    """Return the assets that the set `name` counts as alike, with those stated now. Raises ImportRejectedError if they
     contradict each other."""
     found = {one.asset_id: one for one in before}
     for one in stated:
@@ -49,7 +49,7 @@ def joined(name: str, before: Iterable[Assumption], stated: Iterable[Assumption]
 
 
 def import_notes(of: Format, options: FileOptions) -> tuple[str, ...]:
-    """What holds for all rows of one import."""
+    """Return what holds for all rows of one import."""
     if options.half_spread_bps is None or not {"half_spread_bps", "mapping"} & set(of.needs):
         return of.assumptions
     half = text_of(options.half_spread_bps)
@@ -58,7 +58,8 @@ def import_notes(of: Format, options: FileOptions) -> tuple[str, ...]:
 
 
 def source_notes(source: ImportedSource, manifest: Manifest) -> tuple[str, ...]:
-    """The same of a file that a set has; what an older version did not keep with it is taken from the set's own."""
+    """Return the same of a file that a set has; what an older version did not keep with it is taken from the set's
+    own."""
     if source.assumptions is not None:
         return source.assumptions
     of = FORMATS.get(source.format)

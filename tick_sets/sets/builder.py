@@ -54,7 +54,7 @@ class TickSetBuilder:
         self._writers: dict[str, PartitionWriter] = {}
 
     def __enter__(self) -> "TickSetBuilder":
-        """Raises ImportRejectedError where another process builds this set."""
+        """Raise ImportRejectedError if another process builds this set."""
         self._locks.enter_context(set_lock(self.folder))
         self._spool = DaySpool(self._work / "spool")
         return self
@@ -68,7 +68,7 @@ class TickSetBuilder:
         self._spool.add(table, self._days(table))
 
     def _days(self, rows: pa.Table) -> Integers:
-        """By the time of each row; a log keeps its order even where a row's time lies before the last one's."""
+        """By the time of each row; a log keeps its order even if a row's time lies before the last one's."""
         times = rows["received_time"].to_numpy()
         if len(rows) == 0 or rows["offset"].null_count:
             return times // DAY
@@ -83,7 +83,7 @@ class TickSetBuilder:
                 file.write(orjson.dumps({"source": source, **row._asdict()}) + b"\n")
 
     def keep_rejected(self, path: Path, without: Collection[str] = ()) -> None:
-        """All that another set's `rejected.jsonl` has but rows of the files `without`; nothing where it has none."""
+        """All that another set's `rejected.jsonl` has but rows of the files `without`; nothing if it has none."""
         if not path.is_file():
             return
         with path.open("rb") as lines, (self._work / REJECTED).open("wb") as file:
@@ -92,7 +92,7 @@ class TickSetBuilder:
     def finish(self, manifest: Manifest, ranks: Sequence[int] = ()) -> Manifest:
         """Write the set and put it in its place, whole; `manifest` with its partitions.
 
-        `ranks`: what the rank that a row was added with stands for, where that is known only now.
+        `ranks`: what the rank that a row was added with stands for, if that is known only now.
         """
         partitions: list[Partition] = []
         bases = self._bases or manifest.bases
@@ -134,7 +134,7 @@ class TickSetBuilder:
 
 
 def _is_for(base: str, rows: pa.Table) -> Flags:
-    """A row without a base is for every one."""
+    """Return a row without a base is for every one."""
     fits: Flags = pc.is_in(rows["base"], pa.array([base, None], pa.string())).to_numpy()
     return fits
 

@@ -32,7 +32,7 @@ _Place: TypeAlias = tuple[Partition, int]
 
 @dataclass(frozen=True, slots=True)
 class FeedDelay:
-    """From an exchange's time to the arrival, of one market; microseconds, None where there is no exchange time."""
+    """From an exchange's time to the arrival, of one market; microseconds, None if there is no exchange time."""
 
     exchange: str
     symbol: str

@@ -76,7 +76,7 @@ class _Import:
     def __init__(
         self, builder: TickSetBuilder, name: str, request: ImportRequest, before: TickSet | None, progress: Progress
     ) -> None:
-        """Raises ImportRejectedError if the assets named as alike contradict those of the set `name`."""
+        """Raise ImportRejectedError if the assets named as alike contradict those of the set `name`."""
         self._builder = builder
         self._name = name
         self._request = request
@@ -102,7 +102,7 @@ class _Import:
         self._builder.keep_rejected(before.folder / REJECTED)
 
     def read(self, path: Path, checksum: str) -> None:
-        """Raises ImportRejectedError."""
+        """Raise ImportRejectedError."""
         request, judge, rejected_rows = self._request, Judge(self._markets.market_of), 0
         _check_format(path, request.format)
         for chunk in request.format.read(path, request.options):
@@ -127,14 +127,14 @@ class _Import:
         self.added += [replace(source, assumptions=notes) for source in sources]
 
     def manifest(self) -> Manifest:
-        """Without its partitions. Raises ImportRejectedError where nothing is traded in it."""
+        """Without its partitions. Raises ImportRejectedError if nothing is traded in it."""
         self._check_contracts()
         before, requested = self._before, self._request.settlement_currency
         settlement = before.settlement_currency if before else requested or "USD"
         return manifest_of(self._name, settlement, self._markets, self.sources, before)
 
     def _check_contracts(self) -> None:
-        """Raises ImportRejectedError if a size was given, and no imported amounts count contracts."""
+        """Raise ImportRejectedError if a size was given, and no imported amounts count contracts."""
         added_keys = {key_of(source) for source in self.added}
         if self._request.words.contract_size is None:
             return
@@ -144,7 +144,7 @@ class _Import:
 
 
 def _others_of(path: Path, judge: Judge) -> int:
-    """How many rows were not asked for; they count with the first market. Raises ImportRejectedError where all are."""
+    """How many rows were not asked for; they count with the first market. Raises ImportRejectedError if all are."""
     if not judge.seen and judge.passed_over:
         reject(path, None, f"has no row that its mapping means; all {judge.passed_over:,} are passed over")
     for market in judge.seen.values():
@@ -179,7 +179,7 @@ def _reject_known(path: Path, name: str) -> Never:
 
 
 def _check_set(before: TickSet, request: ImportRequest) -> None:
-    """Raises ImportRejectedError where these files do not belong into it."""
+    """Raise ImportRejectedError if these files do not belong into it."""
     if before.manifest.origin != "import":
         reject(before.folder, None, "is not an imported set, so files cannot be added; name another with --set")
     own, requested = before.manifest.settlement_currency, request.settlement_currency
@@ -196,7 +196,7 @@ def _checksum(path: Path) -> str:
 
 
 def _check_format(path: Path, wanted: Format) -> None:
-    """Raises ImportRejectedError where the file looks like another format, and not like this one."""
+    """Raise ImportRejectedError if the file looks like another format, and not like this one."""
     head = head_of(path)
     if not head.strip():
         reject(path, None, "is empty")
@@ -246,7 +246,7 @@ def _sources(
 
 
 def _check_order(path: Path, seen: dict[MarketKey, SeenMarket]) -> None:
-    """Raises ImportRejectedError where a market's rows are not sorted by time."""
+    """Raise ImportRejectedError if a market's rows are not sorted by time."""
     for key, market in seen.items():
         if market.backwards > max(1, market.rows // UNORDERED_SHARE):
             why = f"times of {key[0]} {key[1]} go backwards from here, {market.backwards} times in all"
@@ -257,7 +257,7 @@ def _check_order(path: Path, seen: dict[MarketKey, SeenMarket]) -> None:
 
 
 def _check_overlaps(sources: tuple[ImportedSource, ...]) -> None:
-    """Raises ImportRejectedError where two files have one market at the same time, or only one numbers its
+    """Raise ImportRejectedError if two files have one market at the same time, or only one numbers its
     quotes."""
     last: dict[tuple[str | None, str | None], ImportedSource] = {}
     for source in sorted((one for one in sources if one.rows), key=lambda one: (one.first_time, one.last_time)):

@@ -51,7 +51,7 @@ class LogSpan:
 
 
 def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
-    """The set, whole; a row that came again has the kind `streams.mirrored_rows.REPEATED` in it. Raises
+    """Return the set, whole; a row that came again has the kind `streams.mirrored_rows.REPEATED` in it. Raises
     ImportRejectedError where rows of the log are missing."""
     with TickSetBuilder(folder, span.bases) as builder:
         reading = _Reading(parts, span)
@@ -116,7 +116,7 @@ class _Reading:
         yield _table(bundle)
 
     def _opening(self) -> Iterator[Mapping[str, object]]:
-        """The settings in force where CEP began, as a row before all others."""
+        """Return the settings in force where CEP began, as a row before all others."""
         if self._span.settings is None:
             return
         row = row_of(self._span.settings.encode())

@@ -127,7 +127,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Raises ImportRejectedError where `folder` is no tick set of this format."""
+    """Raise ImportRejectedError if `folder` is no tick set of this format."""
     path = folder / MANIFEST
     try:
         text = path.read_bytes()

@@ -21,7 +21,7 @@ class OpeningRows:
         self._newest: dict[_Key, pa.Table] = {}
 
     def before(self, row_group: int) -> pa.Table:
-        """The rows to learn before `row_group`, as OPENING_SCHEMA has them, by offset; each once."""
+        """Return the rows to learn before `row_group`, as OPENING_SCHEMA has them, by offset; each once."""
         rows = pa.concat_tables([*self._newest.values()]) if self._newest else TICK_SCHEMA.empty_table()
         rows = rows.sort_by("offset")
         offsets = rows["offset"].to_numpy()

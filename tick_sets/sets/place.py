@@ -43,7 +43,7 @@ def put_in_place(folder: Path) -> None:
 
 
 def leftovers_of(folder: Path) -> str | None:
-    """What a killed process left of the set at `folder`, as text; None if nothing."""
+    """Return what a killed process left of the set at `folder`, as text; None if nothing."""
     if _old_folder(folder).exists() and not folder.exists():
         return "a killed import had moved it: it was restored"
     if work_folder(folder).exists() or _old_folder(folder).exists():
@@ -52,7 +52,7 @@ def leftovers_of(folder: Path) -> str | None:
 
 
 def remove(folder: Path) -> None:
-    """The set and all that was left of it; a link to it too. Raises ImportRejectedError where a process builds it."""
+    """The set and all that was left of it; a link to it too. Raises ImportRejectedError if a process builds it."""
     place = folder.resolve()
     with set_lock(place):
         if place.exists():
@@ -63,7 +63,7 @@ def remove(folder: Path) -> None:
 
 
 def recover(folder: Path) -> None:
-    """Take a set back that was set aside by a process that then was killed; nothing where one is at work."""
+    """Take a set back that was set aside by a process that then was killed; nothing if one is at work."""
     if folder.exists() or not _old_folder(folder).exists():
         return
     with _locked(folder) as is_ours:
@@ -73,7 +73,7 @@ def recover(folder: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """False where another process has it. Nothing of it stays."""
+    """Return False if another process has it. Nothing of it stays."""
     path = folder.parent / f".{folder.name}.lock"
     while True:
         with path.open("a") as lock:

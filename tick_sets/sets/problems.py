@@ -14,7 +14,7 @@ def problems_of(manifest: Manifest) -> tuple[str, ...]:
 
 
 def nothing_to_compare(markets: Collection[Market], enabled: Collection[str] | None = None) -> str | None:
-    """Why no arbitrage can be found, None where one can: it needs one asset on two exchanges.
+    """Why no arbitrage can be found, None if one can: it needs one asset on two exchanges.
 
     `enabled`: the exchanges that are, None for all.
     """

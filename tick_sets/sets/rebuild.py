@@ -51,7 +51,7 @@ def manifest_of(
     sources: tuple[ImportedSource, ...],
     before: Manifest | None,
 ) -> Manifest:
-    """Without its partitions. Raises ImportRejectedError where nothing is traded in it."""
+    """Without its partitions. Raises ImportRejectedError if nothing is traded in it."""
     every = markets.markets
     traded = ", ".join(f"{market.exchange} {market.symbol}" for market in every if not market.is_fx)
     if not traded:

@@ -48,7 +48,7 @@ class Repaired:
 
 
 def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaired:
-    """Raises ImportRejectedError in one sentence; then all is as it was."""
+    """Raise ImportRejectedError in one sentence; then all is as it was."""
     name, folder = folder.name, folder.resolve()
     done = _recovered(folder)
     if changes == SetChanges():
@@ -77,7 +77,7 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
 
 
 def _recovered(folder: Path) -> tuple[str, ...]:
-    """Raises ImportRejectedError where there is no such set, or a process is building it."""
+    """Raise ImportRejectedError if there is no such set, or a process is building it."""
     found = leftovers_of(folder)
     if found is None and not folder.exists():
         reject(folder, None, "is no tick set; `arbitrage sets list` names those that there are")
@@ -89,7 +89,7 @@ def _recovered(folder: Path) -> tuple[str, ...]:
 
 
 def _checked(folder: Path) -> TickSet:
-    """Raises ImportRejectedError where a part of it cannot be read as its manifest says."""
+    """Raise ImportRejectedError if a part of it cannot be read as its manifest says."""
     if not (folder / MANIFEST).is_file():
         reject(folder, None, "has no manifest.json, without which its contents are unknown; import its files again")
     tick_set = complete_tick_set(folder)
@@ -114,7 +114,7 @@ def _check_origin(before: TickSet) -> None:
 
 
 def _alike(manifest: Manifest, changes: SetChanges) -> tuple[Assumption, ...]:
-    """Raises ImportRejectedError for an asset that counts as itself already."""
+    """Raise ImportRejectedError for an asset that counts as itself already."""
     found = {one.asset_id: one for one in alike_of(manifest)}
     for asset_id in changes.unlike:
         if found.pop(asset_id, None) is None:
@@ -146,7 +146,7 @@ def _kept(before: TickSet, changes: SetChanges) -> tuple[Kept, tuple[str, ...]]:
 
 
 def _named(manifest: Manifest, name: str) -> list[int]:
-    """Numbers of the sources. Raises ImportRejectedError where it is no import of the set, or might be several."""
+    """Numbers of the sources. Raises ImportRejectedError if it is no import of the set, or might be several."""
     every = list(enumerate(manifest.sources))
     found = [number for number, one in every if one.name == name or _begins(one.sha256, name)]
     checksums = sorted({str(manifest.sources[number].sha256) for number in found})
@@ -164,8 +164,8 @@ def _begins(checksum: str | None, name: str) -> bool:
 
 
 def _spans(sources: tuple[ImportedSource, ...], gone: set[int]) -> Iterator[tuple[MarketKey, Span]]:
-    """The times of what goes: from its first row to before the next import's. Raises ImportRejectedError where one that
-    stays has a row at the very same time, for which nothing says whose it is."""
+    """Return the times of what goes: from its first row to before the next import's. Raises ImportRejectedError if one
+    that stays has a row at the very same time, for which nothing says whose it is."""
     for key in dict.fromkeys(key_of(sources[number]) for number in gone):
         mine = [number for number, one in enumerate(sources) if key_of(one) == key and one.rows]
         mine.sort(key=lambda number: (sources[number].first_time, sources[number].last_time))
@@ -180,7 +180,7 @@ def _spans(sources: tuple[ImportedSource, ...], gone: set[int]) -> Iterator[tupl
 
 
 def _check_apart(source: ImportedSource, other: ImportedSource) -> None:
-    """Raises ImportRejectedError."""
+    """Raise ImportRejectedError."""
     if source.first_time <= other.last_time and other.first_time <= source.last_time:
         raise ImportRejectedError(
             f"{source.name} and {other.name} both have a row of {' '.join(key_of(source))} at one time; drop the "

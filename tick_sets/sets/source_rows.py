@@ -84,14 +84,14 @@ class SetMarkets:
     """Times of rows that are left out."""
 
     def rank_kind(self, kind: str, key: MarketKey) -> str:
-        """A bar's withdrawal comes before all that is new; any other stands where it stood among its quotes."""
+        """Return a bar's withdrawal comes before all that is new; any other stands where it stood among its quotes."""
         if kind == "withdrawn":
             return kind if key in self.of_bars else "quote"
         return "fx" if kind == "fx_withdrawn" else kind
 
 
 def rows_of_set(tick_set: TickSet, ranks: Ranks, markets: SetMarkets) -> Iterator[pa.Table]:
-    """The rows of an imported set as its sources gave them."""
+    """Return the rows of an imported set as its sources gave them."""
     for place, base in enumerate(tick_set.manifest.bases):
         for rows in batches(tick_set, base):
             table = _as_given(rows, base, ranks, markets)

@@ -37,7 +37,7 @@ class TickSet:
 
 
 def open_tick_set(folder: Path) -> TickSet:
-    """Raises ImportRejectedError where `folder` is no whole tick set, or its amounts are of the wrong kind."""
+    """Raise ImportRejectedError if `folder` is no whole tick set, or its amounts are of the wrong kind."""
     found = complete_tick_set(folder)
     counted = uncounted(found.manifest.markets)
     if counted is not None:
@@ -47,7 +47,7 @@ def open_tick_set(folder: Path) -> TickSet:
 
 
 def complete_tick_set(folder: Path) -> TickSet:
-    """The same, whatever its amounts are. Raises ImportRejectedError."""
+    """Return the same, whatever its amounts are. Raises ImportRejectedError."""
     recover(folder)
     found = TickSet(folder, read_manifest(folder))
     for partition in found.manifest.partitions:
@@ -57,7 +57,7 @@ def complete_tick_set(folder: Path) -> TickSet:
 
 
 def uncounted(markets: Iterable[Market]) -> Market | None:
-    """The first whose amounts an older version may have taken as they stood, though they count contracts."""
+    """Return the first whose amounts an older version may have taken as they stood, though they count contracts."""
     for market in markets:
         if market.contract is not None or kind_of(market.symbol) == "spot":
             continue
@@ -68,7 +68,7 @@ def uncounted(markets: Iterable[Market]) -> Market | None:
 
 
 def read_ticks(path: Path, row_groups: list[int], columns: list[str] | None = None) -> pa.Table:
-    """The row groups of one file, columns of TICK_SCHEMA (None: all). Raises ImportRejectedError."""
+    """Return the row groups of one file, columns of TICK_SCHEMA (None: all). Raises ImportRejectedError."""
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
             return file.read_row_groups(row_groups, columns=columns, use_threads=False)
@@ -112,7 +112,8 @@ def is_of_market(rows: pa.Table, market: Market) -> "pa.ChunkedArray[Any]":
 
 
 def read_opening(path: Path, row_group: int) -> pa.Table:
-    """What to learn before `row_group`, OPENING_SCHEMA, by offset; empty before the very first. ImportRejectedError."""
+    """Return what to learn before `row_group`, OPENING_SCHEMA, by offset; empty before the very first.
+    ImportRejectedError."""
     try:
         return pq.read_table(path, filters=[("row_group", "=", row_group)], use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:

@@ -19,7 +19,7 @@ Moment = Annotated[int | None, Query(ge=0, le=2**62, description="Microseconds s
 
 
 class AuditRow(TypedDict):
-    """`at` in microseconds UTC by the store's clock. `outcome`: `started` where the process ended before the change."""
+    """`at` in microseconds UTC by the store's clock. `outcome`: `started` if the process ended before the change."""
 
     entry_id: str
     at: int

@@ -132,7 +132,7 @@ async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
 
 @router.get("/backtests/{backtest_id}/report", response_class=HTMLResponse, responses={404: PROBLEM_RESPONSE})
 async def report(request: Request, backtest_id: str) -> HTMLResponse:
-    """The report, a self-contained HTML page."""
+    """Return the report, a self-contained HTML page."""
     html = await dashboard_of(request.app).reader.backtests.report(backtest_id)
     if html is None:
         raise ProblemError(404, f"There is no report of a backtest {backtest_id}.")
@@ -141,7 +141,7 @@ async def report(request: Request, backtest_id: str) -> HTMLResponse:
 
 @router.delete("/backtests/{backtest_id}", responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
 async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
-    """A queued or running backtest is cancelled (202, with its state); a finished one is removed with its report
+    """Return a queued or running backtest is cancelled (202, with its state); a finished one is removed with its report
     (204)."""
     dashboard = dashboard_of(request.app)
     try:

@@ -158,7 +158,7 @@ async def _ordered(request: Request, name: str, wanted: Wanted, caller: Operator
 
 
 async def _answered(work: Awaitable[Answer]) -> Answer:
-    """Raises ProblemError: 404, 409."""
+    """Raise ProblemError: 404, 409."""
     try:
         return await work
     except NoSuchProcessError as error:

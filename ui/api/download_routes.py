@@ -65,7 +65,7 @@ async def _parquet(table: DownloadTable[Row], lists: AsyncGenerator[list[Row]], 
 
 
 async def _begun(lists: AsyncGenerator[list[Row]]) -> AsyncIterator[Sequence[Row]]:
-    """Reads the first rows before the response starts, so that a store error is still a problem response."""
+    """Read the first rows before the response starts, so that a store error is still a problem response."""
     first = await anext(lists, None)
 
     async def all_lists() -> AsyncGenerator[Sequence[Row]]:

@@ -15,7 +15,7 @@ router = APIRouter(tags=["health"])
 
 
 class AliveRow(TypedDict):
-    """`now` is market time: in a replay, the recorded one. `simulated_market` is null where there is none."""
+    """`now` is market time: in a replay, the recorded one. `simulated_market` is null if there is none."""
 
     status: str
     mode: str

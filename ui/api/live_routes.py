@@ -44,7 +44,7 @@ Shown = Annotated[
 
 @router.websocket("/ws/live")
 async def live(websocket: WebSocket, since: Since = None, base: Shown = None) -> None:
-    """Sends until the client disconnects; what the client sends says which asset it shows now."""
+    """Send until the client disconnects; what the client sends says which asset it shows now."""
     broadcaster, admission = _broadcaster(websocket), await admit(websocket)
     if admission is None:
         return
@@ -72,7 +72,7 @@ async def live(websocket: WebSocket, since: Since = None, base: Shown = None) ->
 async def stream(
     request: Request, caller: Viewer, since: Since = None, base: Shown = None, last_event_id: LastEventId = None
 ) -> StreamingResponse:
-    """The messages of `/ws/live` as server-sent events, until the key is revoked: `event` is the message's type,
+    """Return the messages of `/ws/live` as server-sent events, until the key is revoked: `event` is the message's type,
     `id` its sequence. An unknown Last-Event-ID is ignored."""
     heard = _sequence(last_event_id) if last_event_id else since
     events = _events(access_of(request), caller, _broadcaster(request), heard, base)
@@ -110,7 +110,7 @@ async def _follow_choices(websocket: WebSocket, client: LiveClient) -> None:
 
 
 def _base_in(text: object) -> str | None:
-    """None where it says anything else, which is ignored."""
+    """None if it says anything else, which is ignored."""
     if not isinstance(text, str) or len(text) > LONGEST_CHOICE:
         return None
     with suppress(orjson.JSONDecodeError):

@@ -27,7 +27,7 @@ class LogsRow(TypedDict):
 
 @router.get("/logs", responses=REJECTED)
 async def logs(request: Request, _: Viewer) -> LogsRow:
-    """The logs on this machine."""
+    """Return the logs on this machine."""
     dashboard = dashboard_of(request.app)
     parts = await dashboard.health.part_names()
     return LogsRow(parts=list(await asyncio.to_thread(log_names, dashboard.session.home, parts)))
@@ -37,7 +37,7 @@ async def logs(request: Request, _: Viewer) -> LogsRow:
 async def log(
     request: Request, _: Viewer, part: Part, lines: Lines = 100, level: AtLeast = "DEBUG", text: Text = ""
 ) -> LogTailRow:
-    """The newest lines of one log, oldest first, without secrets. Searches at most the last megabyte."""
+    """Return the newest lines of one log, oldest first, without secrets. Searches at most the last megabyte."""
     dashboard = dashboard_of(request.app)
     parts = await dashboard.health.part_names()
     question = LogQuestion(lines, level, text)

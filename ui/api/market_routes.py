@@ -24,7 +24,7 @@ def snapshot_of(request: Request) -> LiveSnapshot:
 
 @router.get("/quotes", responses=shown(example=QUOTES))
 async def quotes(request: Request, exchange: Exchange = None, base: Base = None) -> list[QuoteRow]:
-    """The latest quote of each market, FX included."""
+    """Return the latest quote of each market, FX included."""
     return [
         row for row in quote_rows(snapshot_of(request)) if is_of_market(base, exchange, row["base"], row["exchange"])
     ]

@@ -107,8 +107,8 @@ async def newest(
     min_net_bps: NetBps = None,
     limit: Limit = 50,
 ) -> list[OpportunityRow]:
-    """The last 500 distinct opportunities that this process received from the stream, newest first, including those
-    below the threshold."""
+    """Return the last 500 distinct opportunities that this process received from the stream, newest first, including
+    those below the threshold."""
     found = (
         one
         for one in dashboard_of(request.app).hub.live_state.opportunities()

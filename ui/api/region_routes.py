@@ -35,8 +35,8 @@ class LinkRows(BaseModel):
 
 @router.get("", responses=shown(seen_from_us=REGIONS) | {404: PROBLEM_RESPONSE})
 async def regions(request: Request, _: Viewer) -> RegionsRow:
-    """The regions of the session as this one sees them: leader, members of the store, ages of prices, links, orders in
-    flight. 404: the session has no regions."""
+    """Return the regions of the session as this one sees them: leader, members of the store, ages of prices, links,
+    orders in flight. 404: the session has no regions."""
     known = await regions_now(dashboard_of(request.app))
     if known is None:
         raise ProblemError(404, NO_REGIONS)

@@ -33,8 +33,8 @@ async def put_trading_state(
     caller: Operator,
     x_changed_by: ChangedBy = None,
 ) -> TradingStateRow:
-    """The kill switch. Takes no version: it applies whatever else is changed at the same time. Repeating the state
-    in force makes no new version of the settings."""
+    """Return the kill switch. Takes no version: it applies whatever else is changed at the same time. Repeating the
+    state in force makes no new version of the settings."""
     dashboard = dashboard_of(request.app)
     try:
         saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by or "")

@@ -60,8 +60,8 @@ PATCH_BODY: dict[str, Any] = {
 
 @router.get("/settings", responses={404: PROBLEM_RESPONSE})
 async def settings(request: Request) -> JSONResponse:
-    """The settings in force; the ETag is their version. A region that does not reach the store's primary answers with
-    what its own member has."""
+    """Return the settings in force; the ETag is their version. A region that does not reach the store's primary answers
+    with what its own member has."""
     current = await known_settings(dashboard_of(request.app))
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
@@ -96,7 +96,7 @@ async def patch_settings(
 
 
 def _asked(body: bytes, if_match: str | None) -> tuple[dict[str, object], int, int]:
-    """Changes, the version they were made from, the status where that is an old one. Raises ProblemError."""
+    """Change, the version they were made from, the status where that is an old one. Raises ProblemError."""
     changes = json_object(body, "the settings to change")
     body_version = _version_in(changes)
     match_version = _version_of_etag(if_match)
@@ -125,7 +125,7 @@ def _answer(current: Settings) -> JSONResponse:
 
 
 def _version_in(changes: dict[str, object]) -> int | None:
-    """Taken out of the changes. Raises ProblemError where it is no version."""
+    """Taken out of the changes. Raises ProblemError if it is no version."""
     version = changes.pop("version", None)
     if version is None:
         return None
@@ -138,7 +138,7 @@ _WRONG_VERSION = {"field": "version", "why": "must be a whole number"}
 
 
 def _version_of_etag(if_match: str | None) -> int | None:
-    """None where there is no If-Match, or `*`, which names no version; -1, which never matches, for a foreign tag."""
+    """None if there is no If-Match, or `*`, which names no version; -1, which never matches, for a foreign tag."""
     if if_match is None or if_match.strip() == "*":
         return None
     tag = if_match.strip().strip('"')
@@ -158,7 +158,7 @@ class AssetRow(TypedDict):
 
 @router.get("/assets", tags=["assets"], responses={404: PROBLEM_RESPONSE})
 async def assets(request: Request) -> list[AssetRow]:
-    """The assets that the session compares or has on standby, in the order of its configuration."""
+    """Return the assets that the session compares or has on standby, in the order of its configuration."""
     dashboard = dashboard_of(request.app)
     current = await known_settings(dashboard)
     if current is None:
@@ -179,7 +179,7 @@ async def disable_asset(request: Request, base: str, caller: Operator) -> AssetR
 
 
 async def _switched(request: Request, base: str, caller: Operator, is_on: bool) -> AssetRow:
-    """Raises ProblemError."""
+    """Raise ProblemError."""
     dashboard = dashboard_of(request.app)
     known = dashboard.session.bases
     if base not in known:

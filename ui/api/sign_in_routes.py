@@ -47,7 +47,8 @@ class CallerRow(TypedDict):
 
 @router.post("/sign-in")
 async def sign_in(request: Request, response: Response, given: SignIn) -> CallerRow:
-    """A cookie for this browser, valid for twelve hours, until POST /api/sign-out, or until the key is revoked."""
+    """Return a cookie for this browser, valid for twelve hours, until POST /api/sign-out, or until the key is
+    revoked."""
     access, address = access_of(request), address_of(request)
     key = known_key(access.home, given.key.strip())
     if key is None:
@@ -74,7 +75,7 @@ def _is_behind_tls(request: Request) -> bool:
 
 @router.post("/sign-out", status_code=204)
 async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
-    """Ends the sign-in: the cookie is no longer valid."""
+    """End the sign-in: the cookie is no longer valid."""
     access_of(request).sign_ins.end(cookie)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
@@ -83,11 +84,11 @@ async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
 
 @router.get("/caller")
 async def who(caller: Viewer) -> CallerRow:
-    """The caller of this request, as the service identifies it."""
+    """Return the caller of this request, as the service identifies it."""
     return row_from(CallerRow, caller)
 
 
 @page_router.get("/sign-in")
 async def sign_in_page() -> FileResponse:
-    """The sign-in page, open to everybody."""
+    """Return the sign-in page, open to everybody."""
     return FileResponse(ASSETS / "sign_in.html", headers=PAGE_HEADERS)

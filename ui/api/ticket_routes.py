@@ -25,7 +25,7 @@ For = Annotated[Purpose, Query(description="`live`: the stream; `page`: the dash
 
 @router.post("/tickets", status_code=201)
 async def ticket(request: Request, response: Response, caller: Viewer, purpose: For = "live") -> TicketRow:
-    """A ticket for one use of `/ws/live` within 30 s, with the role of the caller. It grants nothing else."""
+    """Return a ticket for one use of `/ws/live` within 30 s, with the role of the caller. It grants nothing else."""
     issued = access_of(request).tickets.issue(caller, purpose)
     response.headers["Cache-Control"] = "no-store"
     return TicketRow(ticket=issued, expires_in=TICKET_SECONDS, protocols=[PROTOCOL, f"{TICKET_PREFIX}{issued}"])

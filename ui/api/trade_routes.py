@@ -58,7 +58,7 @@ async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
 
 @router.get("/trades", responses=TRADES_EXAMPLE)
 async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> PageRow[TradeRow]:
-    """Fills as the exchanges booked them, newest first; those of one arbitrage may come with others between them."""
+    """Fill as the exchanges booked them, newest first; those of one arbitrage may come with others between them."""
     return page_row(await dashboard_of(request.app).reader.history.fills(wanted, cursor, limit), trade_row)
 
 
@@ -78,7 +78,7 @@ async def recent_rejections(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[RejectionRow]:
-    """The first rejection per pair, reason and second, newest first."""
+    """Return the first rejection per pair, reason and second, newest first."""
     return page_row(
         await dashboard_of(request.app).reader.rejections(reason, cursor, limit, base, exchange),
         lambda one: row_from(RejectionRow, one),

@@ -23,7 +23,7 @@ class Access:
         terms: AccessTerms = session.access
         self.home = session.home
         self.tokens = None if terms.oidc is None else Tokens(terms.oidc)
-        """None where no OIDC issuer is configured."""
+        """None if no OIDC issuer is configured."""
         self.is_reading_open = is_loopback(session.web_host) and not terms.require_key
         """Whether reading needs no key."""
         self.tickets = Tickets()
@@ -37,16 +37,16 @@ class Access:
         """Interval at which a stream checks whether its caller may still listen."""
 
     def by_key(self, given: str | None, address: str = "") -> Caller | None:
-        """The caller with this key; None for an unknown key."""
+        """Return the caller with this key; None for an unknown key."""
         key = known_key(self.home, given)
         return None if key is None else caller_of(key, "key", address)
 
     def guessed_wrong(self, address: str) -> float:
-        """Counts a wrong key. 0, or the seconds for which this address gets no further try."""
+        """Count a wrong key. 0, or the seconds for which this address gets no further try."""
         return self.guesses.take(counted_address(address))
 
     def anybody(self, address: str = "") -> Caller | None:
-        """The anonymous viewer where reading is open; else None."""
+        """Return the anonymous viewer where reading is open; else None."""
         return Caller(ANYBODY, "viewer", "open", address) if self.is_reading_open else None
 
     def still_holds(self, caller: Caller) -> bool:

@@ -18,18 +18,18 @@ KEY_FILE = "api_key"
 
 
 def ensure_api_key(home: Path) -> Path:
-    """The owner's key file below `home`; created with a random key if it is missing. Concurrent callers get the same
-    key."""
+    """Return the owner's key file below `home`; created with a random key if it is missing. Concurrent callers get the
+    same key."""
     return ensure_secret((home / KEY_FILE).resolve())
 
 
 def keys_folder(home: Path) -> Path:
-    """The folder of all keys: that of the owner's key, which may be a link to another data folder."""
+    """Return the folder of all keys: that of the owner's key, which may be a link to another data folder."""
     return (home / KEY_FILE).resolve().parent
 
 
 def known_key(home: Path, given: str | None) -> StoredKey | None:
-    """The stored key of `given`; None for an unknown one. Compares with all keys, in constant time."""
+    """Return the stored key of `given`; None for an unknown one. Compares with all keys, in constant time."""
     if not given:
         return None
     digest = digest_of(given)
@@ -41,7 +41,7 @@ def known_key(home: Path, given: str | None) -> StoredKey | None:
 
 
 def key_named(home: Path, name: str) -> StoredKey | None:
-    """The current key of that name; None if there is none."""
+    """Return the current key of that name; None if there is none."""
     return next((key for key in known_keys(home) if key.name == name), None)
 
 
@@ -50,12 +50,12 @@ def caller_of(key: StoredKey, means: Means, address: str = "") -> Caller:
 
 
 def known_keys(home: Path) -> tuple[StoredKey, ...]:
-    """The owner's first, then by creation."""
+    """Return the owner's first, then by creation."""
     return (owner_key(home), *read_keys(keys_folder(home)))
 
 
 def owner_key(home: Path) -> StoredKey:
-    """An operator's key. A removed file is created again, with a new key."""
+    """Return an operator's key. A removed file is created again, with a new key."""
     path = ensure_api_key(home)
     text = path.read_text().strip()
     # an emptied file must not make the empty string a key
@@ -63,7 +63,7 @@ def owner_key(home: Path) -> StoredKey:
 
 
 def digest_of(key: str) -> str:
-    """The hash that is stored."""
+    """Return the hash that is stored."""
     return sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -73,7 +73,7 @@ def new_key() -> str:
 
 
 def ensure_secret(target: Path) -> Path:
-    """A file with 256 random bits that only its owner may read. Concurrent callers get the same file."""
+    """Return a file with 256 random bits that only its owner may read. Concurrent callers get the same file."""
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         _create(target)

@@ -14,7 +14,7 @@ REFRESH_SECONDS = 1.0
 
 
 async def audit_key_changes(home: Path, audit: MongoAudit) -> None:
-    """Runs until cancelled. Each change has an id, so recording it again changes nothing."""
+    """Run until cancelled. Each change has an id, so recording it again changes nothing."""
     path, recorded = keys_folder(home) / KEYS_FILE, None
     while True:
         seen = _state_of(path)

@@ -102,7 +102,7 @@ def add_key(folder: Path, key: StoredKey) -> None:
 
 
 def revoke_key(folder: Path, name: str) -> StoredKey:
-    """Returns the revoked key. Raises KeyNameError where there is none of that name, KeysDamagedError."""
+    """Return the revoked key. Raises KeyNameError if there is none of that name, KeysDamagedError."""
     revoked: list[StoredKey] = []
 
     def without(kept: _Kept) -> _Kept:
@@ -122,7 +122,7 @@ def read_keys_strictly(folder: Path) -> tuple[StoredKey, ...]:
 
 
 def read_changes(folder: Path) -> tuple[KeyChange, ...]:
-    """The newest, oldest first. Raises KeysDamagedError."""
+    """Return the newest, oldest first. Raises KeysDamagedError."""
     return _read(folder).changes
 
 

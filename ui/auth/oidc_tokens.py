@@ -51,7 +51,7 @@ class Tokens:
         self._asked_at: int | None = None
 
     async def caller(self, token: str, address: str = "") -> Caller | None:
-        """The token's bearer; None where it gives no role. Raises TokenRejectedError, IssuerUnavailableError."""
+        """Return the token's bearer; None if it gives no role. Raises TokenRejectedError, IssuerUnavailableError."""
         key = await self._key_of(token)
         try:
             claims: dict[str, object] = jwt.decode(
@@ -86,7 +86,7 @@ class Tokens:
         return self._keys[name]
 
     async def _fetch(self) -> None:
-        """Old keys stay valid while the issuer is down. Raises IssuerUnavailableError where there are none."""
+        """Old keys stay valid while the issuer is down. Raises IssuerUnavailableError if there are none."""
         if not self._is_old(self._asked_at, FETCH_AGAIN_SECONDS):
             return
         self._asked_at = steady_now()
@@ -114,7 +114,7 @@ class Tokens:
 
 
 def role_of(terms: OidcTerms, claims: Mapping[str, object]) -> Role | None:
-    """The highest role that the claim gives; the claim is a word, words with spaces, or a list."""
+    """Return the highest role that the claim gives; the claim is a word, words with spaces, or a list."""
     value: object = claims
     for name in terms.role_claim.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None

@@ -32,13 +32,13 @@ class SignIns:
         self._home = home
 
     def begin(self, key: StoredKey) -> str:
-        """The cookie's value."""
+        """Return the cookie's value."""
         ends_at = wall_now() + SIGN_IN_SECONDS * MICROSECONDS
         said = f"{key.name}:{ends_at}:{secrets.token_hex(8)}"
         return f"{said}:{self._signature(said, key)}"
 
     def end(self, cookie: str | None) -> None:
-        """Sign out, also for after a restart. Raises OSError where that cannot be stored."""
+        """Sign out, also for after a restart. Raises OSError if that cannot be stored."""
         caller = self.caller(cookie)
         if caller is not None and caller.until is not None:
             _record_end(keys_folder(self._home), caller.sign_in, caller.until)
@@ -48,7 +48,7 @@ class SignIns:
         return sign_in in _ends(keys_folder(self._home) / SIGN_OUTS_FILE)
 
     def caller(self, cookie: str | None, address: str = "") -> Caller | None:
-        """Who signed in; None where the cookie is invalid or expired, or its key revoked."""
+        """Who signed in; None if the cookie is invalid or expired, or its key revoked."""
         parts = (cookie or "").split(":")
         if len(parts) != _PARTS:
             return None
@@ -79,7 +79,7 @@ def _ends(path: Path) -> dict[str, int]:
 
 
 def _record_end(folder: Path, sign_in: str, ends_at: int) -> None:
-    """Drops those that have expired."""
+    """Drop those that have expired."""
     path, now = folder / SIGN_OUTS_FILE, wall_now()
 
     def content() -> bytes:

@@ -1,4 +1,4 @@
-"""Tickets: for the WebSocket, where a browser cannot send a key, and for a page's script, which only sees the cookies
+"""Tickets: for the WebSocket, if a browser cannot send a key, and for a page's script, which only sees the cookies
 that its connection began with.
 
 A ticket is valid once, for 30 s and for one purpose; it only identifies its caller. Tickets are kept in this process:
@@ -28,7 +28,7 @@ class Tickets:
         self._issued: OrderedDict[str, tuple[int, Purpose, Caller]] = OrderedDict()
 
     def issue(self, caller: Caller, purpose: Purpose = "live") -> str:
-        """A new ticket. Beyond `MAX_TICKETS` unused ones the oldest is dropped."""
+        """Return a new ticket. Beyond `MAX_TICKETS` unused ones the oldest is dropped."""
         self._forget_expired()
         if len(self._issued) >= MAX_TICKETS:
             self._issued.popitem(last=False)
@@ -37,7 +37,7 @@ class Tickets:
         return ticket
 
     def redeem(self, ticket: str, purpose: Purpose = "live") -> Caller | None:
-        """The caller it was issued to; None where it is unknown, used, expired or for another purpose."""
+        """Return the caller it was issued to; None if it is unknown, used, expired or for another purpose."""
         self._forget_expired()
         found = self._issued.pop(ticket, None)
         return None if found is None or found[1] != purpose else found[2]

@@ -23,7 +23,7 @@ _escaped_surrogate = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
 class BoundedBodies:
-    """Answers 413 for too large a Content-Length or body, 408 where the rest does not arrive, and 422 for half of a
+    """Answers 413 for too large a Content-Length or body, 408 if the rest does not arrive, and 422 for half of a
     character (a lone surrogate), which no answer, log or store could hold."""
 
     def __init__(self, app: ASGIApp, seconds: float = MAX_SECONDS) -> None:
@@ -52,7 +52,7 @@ class BoundedBodies:
 
 
 async def _whole(receive: Receive) -> bytes | None:
-    """The body, cut off beyond the limit; None where the client has disconnected."""
+    """Return the body, cut off beyond the limit; None if the client has disconnected."""
     body = bytearray()
     while len(body) <= MAX_BYTES:
         message = await receive()
@@ -75,7 +75,7 @@ def _rejection(body: bytes) -> Response | None:
 
 
 def _half_character(body: bytes) -> str | None:
-    """The field that holds one; None where there is none, and for a body that is not JSON."""
+    """Return the field that holds one; None if there is none, and for a body that is not JSON."""
     if body.isascii() and not _escaped_surrogate(body):
         return None
     try:
@@ -109,7 +109,7 @@ def _is_writable(text: str) -> bool:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that returns the body first, then what the client sends."""
+    """Return a `receive` that returns the body first, then what the client sends."""
     rest: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

@@ -19,7 +19,7 @@ LONGEST = 40
 
 
 async def known_markets(request: Request) -> None:
-    """Raises ProblemError: 422 with one sentence for each."""
+    """Raise ProblemError: 422 with one sentence for each."""
     session = dashboard_of(request.app).session
     wrong = [
         FieldProblem(field=f"query.{name}", why=sentence)

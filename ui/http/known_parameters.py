@@ -12,7 +12,7 @@ from ui.rows.field_problems import FieldProblem
 
 
 async def known_parameters(request: Request) -> None:
-    """Raises ProblemError: 422 with each parameter that the route does not declare, and those that it does."""
+    """Raise ProblemError: 422 with each parameter that the route does not declare, and those that it does."""
     route = request.scope.get("route")
     if not request.query_params or not isinstance(route, APIRoute):
         return

@@ -26,7 +26,7 @@ class HeadAsGet:
 
 
 def reject(request: Request, routes: Sequence[BaseRoute]) -> NoReturn:
-    """Raises HTTPException: 405 where another method would find something in `routes`, else 404."""
+    """Raise HTTPException: 405 where another method would find something in `routes`, else 404."""
     allowed = [method for method in METHODS if _is_found(routes, {**request.scope, "method": method})]
     if not allowed:
         raise HTTPException(404)

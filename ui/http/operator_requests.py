@@ -17,13 +17,13 @@ def operator_of(access: Access, headers: Headers) -> Caller | None:
 
 
 def key_in(headers: Headers) -> str:
-    """The key or token that a program sends; empty where it sends none."""
+    """Return the key or token that a program sends; empty if it sends none."""
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
     return headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
 
 
 def cookie_of(headers: Headers) -> str | None:
-    """The sign-in cookie; other cookies may be malformed."""
+    """Return the sign-in cookie; other cookies may be malformed."""
     for part in headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE:

@@ -1,4 +1,4 @@
-"""Pages and documentation only for signed-in users, where reading needs a key.
+"""Pages and documentation only for signed-in users, if reading needs a key.
 
 Streamlit authenticates nobody, so its page, files and socket are behind this middleware. REST and the live socket
 check for themselves.
@@ -57,7 +57,7 @@ def _is_outside(scope: Scope) -> bool:
 
 
 def _while_signed_in(access: Access, headers: Headers, receive: Receive) -> Receive:
-    """Closes the socket at the first message after the sign-in has ended; each interaction of a page is a message."""
+    """Close the socket at the first message after the sign-in has ended; each interaction of a page is a message."""
 
     async def receive_signed_in() -> Message:
         message = await receive()

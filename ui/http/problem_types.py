@@ -26,7 +26,7 @@ async def problem_types() -> list[ProblemTypeRow]:
 
 @router.get("/{name}", responses={404: PROBLEM_RESPONSE})
 async def problem_type(name: str) -> ProblemTypeRow:
-    """What it means and what to do."""
+    """Return what it means and what to do."""
     found = next((one for one in PROBLEM_TYPES if one.name == name), None)
     if found is None:
         raise ProblemError(404, f"There is no kind of problem {name}.")

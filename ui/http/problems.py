@@ -95,7 +95,7 @@ def invalid_response(wrong: list[FieldProblem]) -> JSONResponse:
 
 
 def json_object(body: bytes, content: str) -> dict[str, Any]:
-    """A body that must be an object with `content`. Raises ProblemError 422."""
+    """Return a body that must be an object with `content`. Raises ProblemError 422."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

@@ -40,7 +40,7 @@ SignInCookie = Annotated[
 
 
 async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
-    """Raises ProblemError: 401 where reading needs a key and there is none, or one was given that is wrong; 429."""
+    """Raise ProblemError: 401 if reading needs a key and there is none, or one was given that is wrong; 429."""
     access = access_of(request)
     caller = await _known(request, key, bearer, cookie) or access.anybody(address_of(request))
     if caller is None:
@@ -54,7 +54,7 @@ Viewer = Annotated[Caller, Depends(viewer)]
 
 
 async def reading_operator(caller: Viewer) -> Caller:
-    """Raises ProblemError: 401 without a key, 403 for a viewer."""
+    """Raise ProblemError: 401 without a key, 403 for a viewer."""
     if caller.means == "open":
         raise ProblemError(401, "Operators only: send an operator's key.", headers=CHALLENGE)
     if not caller.may_change:
@@ -66,7 +66,7 @@ ReadingOperator = Annotated[Caller, Depends(reading_operator)]
 
 
 async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
-    """Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
+    """Raise ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
     caller = await _known(request, key, bearer, cookie)
     if caller is None:
         detail = f"Changes need the header X-API-Key; the owner's key is in {KEY_FILE} in the data folder."
@@ -135,7 +135,7 @@ def too_many(wait: float) -> ProblemError:
 
 
 def spend(rates: Rates, name: str) -> None:
-    """Raises ProblemError 429 where the rate is used up."""
+    """Raise ProblemError 429 where the rate is used up."""
     wait = rates.take(name)
     if wait:
         raise too_many(wait)
@@ -157,6 +157,6 @@ async def _known(
 
 
 async def _rejection(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
-    """Records the rejected change in the audit log; returns `problem`."""
+    """Record the rejected change in the audit log; returns `problem`."""
     await record_rejection(request, problem.detail, caller)
     return problem

@@ -15,7 +15,7 @@ _is_host = re.compile(r"[A-Za-z0-9.\-]+(:[0-9]+)?|\[[0-9A-Fa-f:.]+\](:[0-9]+)?",
 
 
 def page_policy(html: str) -> str:
-    """The policy of a page with the inline scripts of `html`: allowed by hash, so that none can be added.
+    """Return the policy of a page with the inline scripts of `html`: allowed by hash, so that none can be added.
 
     Streamlit mounts the scripts of components as blobs, writes inline styles, and uses WebAssembly; it never
     evaluates text.
@@ -56,7 +56,7 @@ class SafeHeaders:
 
 
 def _with_sockets(policy: str, host: str) -> str:
-    """Some browsers do not count our own WebSockets as 'self'."""
+    """Return some browsers do not count our own WebSockets as 'self'."""
     if not _is_host(host):
         return policy
     return policy.replace("connect-src 'self';", f"connect-src 'self' ws://{host} wss://{host};")

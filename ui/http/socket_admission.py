@@ -29,7 +29,7 @@ class Admission:
 
 
 async def admit(websocket: WebSocket) -> Admission | None:
-    """The caller; None where the connection was rejected and closed. The Origin was checked before."""
+    """Return the caller; None if the connection was rejected and closed. The Origin was checked before."""
     dashboard = dashboard_of(websocket.app)
     access = dashboard.access
     try:
@@ -53,7 +53,7 @@ async def until_rejected(websocket: WebSocket, caller: Caller) -> None:
 
 
 async def _caller(websocket: WebSocket, access: Access) -> Caller:
-    """Raises ProblemError 401, 429."""
+    """Raise ProblemError 401, 429."""
     address = websocket.client.host if websocket.client else ""
     offered: list[str] = websocket.scope.get("subprotocols") or []
     ticket = next((word.removeprefix(TICKET_PREFIX) for word in offered if word.startswith(TICKET_PREFIX)), None)

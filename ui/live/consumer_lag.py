@@ -28,7 +28,7 @@ class DetectionLag:
     """Waiting probes: offset and time of writing."""
 
     def waited(self, now: int) -> int:
-        """Age of the oldest waiting probe; 0 where none is."""
+        """Age of the oldest waiting probe; 0 if none is."""
         return max(0, now - self.waiting[0][1]) if self.waiting else 0
 
 
@@ -55,7 +55,7 @@ class StreamLag:
         self.next_offsets[record.position] = record.offset + 1
 
     def record_tick(self, record: Record, row: Mapping[str, Any]) -> None:
-        """Records a row of `ticks`; quotes are ignored. Raises WireError."""
+        """Record a row of `ticks`; quotes are ignored. Raises WireError."""
         kind = row.get("kind")
         if kind == "probe":
             self._of(record.partition).waiting.append((record.offset, record.time))
@@ -63,7 +63,7 @@ class StreamLag:
             self.settings[record.partition] = SettingsRow(_number(row, "settings_version"), record.time)
 
     def record_output(self, record: Record, row: Mapping[str, Any]) -> None:
-        """Records a row of `opportunities`: all rows before it in the log have been processed. Raises WireError."""
+        """Record a row of `opportunities`: all rows before it in the log have been processed. Raises WireError."""
         detection, offset = self._of(record.partition), _number(row, "offset")
         if detection.came_out_at is None or record.time >= detection.came_out_at:
             detection.came_out_at = record.time
@@ -74,7 +74,7 @@ class StreamLag:
                 detection.probe_delay = max(0, record.time - written_at)
 
     def record_health(self, record: Record) -> None:
-        """Raises WireError."""
+        """Raise WireError."""
         progress = progress_of(record.value)
         if progress is not None and progress.session_id == self._session_id:
             self.queries[progress.query] = progress

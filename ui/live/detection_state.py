@@ -8,7 +8,7 @@ from session.session import Session
 from ui.live.consumer_lag import StreamLag
 
 DetectionState = Literal["unknown", "starting", "working", "silent"]
-"""`unknown` where nobody said when the session began."""
+"""`unknown` if nobody said when the session began."""
 
 SILENT_MICROSECONDS = 20 * MICROSECONDS
 """The driver reports and writes a probe row every other second."""
@@ -24,7 +24,7 @@ BY_PROCESS: dict[ProcessState | None, DetectionState] = {
 def detection_state(session: Session, lag: StreamLag, now: int, process: ProcessState | None = None) -> DetectionState:
     """By what the real-time query's driver reported and by its output; `now` by the wall clock, microseconds.
 
-    Its `process` (None where nobody tells of it) counts first.
+    Its `process` (None if nobody tells of it) counts first.
     """
     if not session.started_at:
         return "unknown"

@@ -51,7 +51,7 @@ class OpportunityCensus:
         self._ended: deque[EpisodeRun] = deque(maxlen=KEPT_RUNS)
 
     def record(self, opportunity: Opportunity) -> EpisodeRun:
-        """The run that it belongs to."""
+        """Return the run that it belongs to."""
         pair, at = pair_of(opportunity), opportunity.event_time
         self._began = at if self._began is None else min(self._began, at)
         number = floor(opportunity.net_bps * BINS_PER_BPS)
@@ -86,7 +86,7 @@ class OpportunityCensus:
         yield from (run for run in self._newest.values() if run.until < now)
 
     def _slot(self, at: int) -> _Slot:
-        """The slot of that time; the newest where bases arrive a little out of step."""
+        """Return the slot of that time; the newest where bases arrive a little out of step."""
         start = at - at % SLOT_MICROSECONDS
         if not self._slots or start > self._slots[-1].start:
             self._slots.append(_Slot(start))

@@ -27,7 +27,7 @@ class PriceSeries:
         self._points: deque[PricePoint] = deque(maxlen=KEPT_POINTS)
 
     def add(self, received_time: int, mid: float) -> PricePoint:
-        """The point that the quote belongs to; the average counts every quote, drawn or not."""
+        """Return the point that the quote belongs to; the average counts every quote, drawn or not."""
         self._mids.append(mid)
         start = received_time - received_time % SAMPLE_MICROSECONDS
         if self._points:

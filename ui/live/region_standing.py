@@ -77,7 +77,7 @@ class RegionStanding:
             self.leader, self.leader_since = primary, now
 
     def behind(self, region: str) -> float | None:
-        """Seconds by which the newest write of its member is older than the primary's, to the second; None where either
+        """Seconds by which the newest write of its member is older than the primary's, to the second; None if either
         is not reached."""
         own, leading = self.members.get(region), self.members.get(self.leader or "")
         if own is None or leading is None or self.primary_lost_since is not None or own.role not in WITH_DATA:
@@ -87,7 +87,7 @@ class RegionStanding:
         return max(0.0, (leading.last_write - own.last_write) / MICROSECONDS)
 
     def store_age(self, now: int) -> float | None:
-        """Seconds since the newest write that the member beside us has; None where it never said, or is up to date
+        """Seconds since the newest write that the member beside us has; None if it never said, or is up to date
         with a primary that is reached. `now` by the wall clock."""
         own = self.members.get(self.region)
         if self.primary_lost_since is None or own is None or own.last_write is None:

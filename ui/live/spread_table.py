@@ -86,7 +86,7 @@ class SpreadTable:
             yield base, [leg for leg in legs if leg is not None]
 
     def _rates(self, tops: Iterable[TopOfBook]) -> dict[str, TopOfBook]:
-        """The newest quote of each route's symbol, whichever exchange it came from."""
+        """Return the newest quote of each route's symbol, whichever exchange it came from."""
         routed = {route.symbol for route in self._routes.values() if route is not None}
         rates: dict[str, TopOfBook] = {}
         for top in tops:

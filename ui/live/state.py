@@ -65,7 +65,7 @@ class LiveState:
             raise WireError(f"not a row of ticks: {error!r}") from error
 
     def apply_opportunity(self, opportunity: Opportunity) -> bool:
-        """False where it is of an earlier session, or its id is known already: the first with an id wins."""
+        """Return False if it is of an earlier session, or its id is known already: the first with an id wins."""
         if opportunity.opportunity_id in self._opportunity_ids or self._is_of_before(opportunity):
             return False
         self._opportunity_ids[opportunity.opportunity_id] = None
@@ -77,13 +77,13 @@ class LiveState:
         return True
 
     def _is_of_before(self, opportunity: Opportunity) -> bool:
-        """The topic keeps those of earlier sessions. Events of a replay have the times of its recording."""
+        """Return the topic keeps those of earlier sessions. Events of a replay have the times of its recording."""
         is_replay = self._session.replay is not None
         times = (opportunity.detected_time,) if is_replay else (opportunity.detected_time, opportunity.event_time)
         return min(times) < self._session.started_at
 
     def apply_window(self, window: SpreadWindow) -> None:
-        """Keeps the newest of each pair and length."""
+        """Keep the newest of each pair and length."""
         of_base = self._windows.setdefault(window.base, {})
         key = (window.buy_exchange, window.sell_exchange, window.length_seconds)
         known = of_base.get(key)
@@ -105,11 +105,11 @@ class LiveState:
         return tuple(reversed(self._arbitrages.values()))
 
     def opportunities(self) -> tuple[Opportunity, ...]:
-        """The newest distinct ones of the stream, newest first."""
+        """Return the newest distinct ones of the stream, newest first."""
         return tuple(self._opportunities)
 
     def take_points(self) -> dict[MarketKey, PricePoint]:
-        """The newest point of each series that moved since the last call."""
+        """Return the newest point of each series that moved since the last call."""
         moved, self._moved = self._moved, set()
         newest = {key: self._series[key].newest for key in moved}
         return {key: point for key, point in newest.items() if point is not None}
@@ -137,7 +137,7 @@ class LiveState:
         )
 
     def books(self) -> LiveSnapshot:
-        """The quotes of every asset, by which balances are valued; without charts, spreads and windows."""
+        """Return the quotes of every asset, by which balances are valued; without charts, spreads and windows."""
         return self._without_charts(self._tops(None))
 
     def _without_charts(self, tops: Mapping[MarketKey, TopOfBook]) -> LiveSnapshot:

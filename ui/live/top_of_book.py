@@ -57,14 +57,14 @@ class LatestRow:
         self.is_withdrawn = False
 
     def mid(self) -> float:
-        """A double, for charts. Raises WireError."""
+        """Return a double, for charts. Raises WireError."""
         try:
             return _positive((float(self.row["bid"]) + float(self.row["ask"])) / 2)
         except (KeyError, TypeError, ValueError) as error:
             raise WireError(f"not a quote: {error!r}") from error
 
     def top(self) -> TopOfBook:
-        """Raises WireError."""
+        """Raise WireError."""
         row = self.row
         try:
             return TopOfBook(

@@ -86,7 +86,7 @@ def text_of_cell(cell: Cell | str) -> str:
 def table(
     caption: str, heads: Sequence[Head], rows: Iterable[Sequence[Cell | str]], empty: str, *, has_sum: bool = False
 ) -> str:
-    """HTML. The first cell of a row names it; `empty` is said where there are no rows; `has_sum`: the last row is."""
+    """HTML. The first cell of a row names it; `empty` is said if there are no rows; `has_sum`: the last row is."""
     lines = ["".join(_cells(heads, row)) for row in rows]
     if not lines:
         return f'{CSS}<div class="rows"><p>{escape(empty)}</p></div>'

@@ -52,7 +52,7 @@ class Steps:
 
 
 def money_cell(value: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
-    """What was won or lost."""
+    """Return what was won or lost."""
     return Cell(money(value, currency), tone(value, currency) if is_toned else "", f"{text_of(value)} {currency}")
 
 

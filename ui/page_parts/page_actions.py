@@ -20,7 +20,7 @@ UNKNOWN = "MongoDB did not answer: the change may or may not have been made. Ref
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome(Generic[Result]):
-    """One sentence for the user; `result` None where nothing was changed."""
+    """One sentence for the user; `result` None if nothing was changed."""
 
     is_good: bool
     words: str
@@ -48,7 +48,7 @@ def perform(
 
 
 def _rejected_attempt(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
-    """The reason, after recording the attempt in the audit log."""
+    """Return the reason, after recording the attempt in the audit log."""
     why, who = why_not_operator(dashboard), signed_in(dashboard) or Caller(ANYBODY, "viewer", "open", PAGE_ADDRESS)
     with suppress(TimeoutError):
         dashboard.answer(audit_rejection(dashboard, who, *attempt, why))
@@ -61,7 +61,7 @@ def store_outcome(place: str, outcome: ActionOutcome[Any]) -> None:
 
 
 def render_outcome(place: str) -> bool:
-    """Renders it once; whether there was one."""
+    """Render it once; whether there was one."""
     outcome: ActionOutcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
     if outcome is not None:
         (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)

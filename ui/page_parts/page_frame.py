@@ -63,7 +63,7 @@ def dress() -> None:
 
 
 def tab_title(session: Session | None) -> str:
-    """With the region, where there is one: each has pages of its own, and a browser may show them side by side."""
+    """With the region, if there is one: each has pages of its own, and a browser may show them side by side."""
     mode = "Not connected" if session is None else MODE_TITLES[session.mode]
     region = "" if session is None or session.region is None else f"{session.region} · "
     return f"{region}{mode} · cross-exchange arbitrage"
@@ -83,7 +83,8 @@ def _session_now() -> Session | None:
 
 
 def dashboard_or_reason() -> Dashboard | None:
-    """The dashboard of this process; None where there is none or who looks may not read, and the page then says why."""
+    """Return the dashboard of this process; None if there is none or who looks may not read, and the page then says
+    why."""
     try:
         dashboard = running()
     except UiError as reason:

@@ -24,7 +24,7 @@ PAGE_ADDRESS = "page"
 def signed_in(dashboard: Dashboard) -> Caller | None:
     """Who this tab is: by the browser's sign-in, else anybody where reading is open.
 
-    None where reading needs a key and there is none.
+    None if reading needs a key and there is none.
     """
     access = dashboard.access
     kept: Caller | None = streamlit.session_state.get(SIGNED_IN)
@@ -35,7 +35,7 @@ def signed_in(dashboard: Dashboard) -> Caller | None:
 
 
 def operator_of(dashboard: Dashboard) -> Caller | None:
-    """The signed-in operator of this tab; None where there is none."""
+    """Return the signed-in operator of this tab; None if there is none."""
     caller = signed_in(dashboard)
     return caller if caller is not None and caller.may_change else None
 
@@ -67,12 +67,12 @@ def render_signing_in(dashboard: Dashboard) -> None:
 
 
 def take_ticket(dashboard: Dashboard) -> None:
-    """Runs before the script does. An empty ticket: the browser signed out."""
+    """Run before the script does. An empty ticket: the browser signed out."""
     store_caller(dashboard, str(streamlit.session_state[KEY]["ticket"] or ""))
 
 
 def store_caller(dashboard: Dashboard, ticket: str) -> None:
-    """What the ticket says of who this tab is; nobody where it does not count."""
+    """What the ticket says of who this tab is; nobody if it does not count."""
 
     async def redeemed() -> Caller | None:
         # tickets belong to the server's loop

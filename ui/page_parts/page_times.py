@@ -13,7 +13,7 @@ IS_LOCAL = "times_are_local"
 
 
 def shown_zone() -> tzinfo:
-    """The zone that the user chose; UTC where the browser's is unknown."""
+    """Return the zone that the user chose; UTC where the browser's is unknown."""
     name = streamlit.context.timezone
     if not streamlit.session_state.get(IS_LOCAL) or not name:
         return UTC

@@ -21,7 +21,7 @@ PLAIN = ("tick_set", "fee_bps", "latency_ms", "seed", "failed_percent")
 
 
 def render_backtests() -> None:
-    """The whole page; a reason where it cannot be drawn."""
+    """The whole page; a reason if it cannot be drawn."""
     streamlit.header("Backtests", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:
@@ -63,7 +63,7 @@ def _render_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:
 
 
 def _start(dashboard: Dashboard) -> None:
-    """Runs before the script does, so it sees the form as it was sent."""
+    """Run before the script does, so it sees the form as it was sent."""
     state = streamlit.session_state
     entered: dict[str, object] = {name: str(state.get(f"{PREFIX}{name}") or "").strip() for name in PLAIN}
     typed = {name: str(state.get(f"{PREFIX}{name}", "")).strip() for name in THRESHOLDS}

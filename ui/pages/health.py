@@ -36,7 +36,7 @@ REAL_TIME_REPORTS = (
 
 
 def render_health() -> None:
-    """The whole page; a reason where it cannot be drawn."""
+    """The whole page; a reason if it cannot be drawn."""
     streamlit.header("Health", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:

@@ -45,6 +45,6 @@ def page_shell(path: str = "/") -> str:
 
 
 def early_scripts(scripts: tuple[str, ...]) -> str:
-    """The links by which a browser loads these scripts and all that they import at once."""
+    """Return the links by which a browser loads these scripts and all that they import at once."""
     links = "".join(f'<link rel="modulepreload" href="/assets/{name}">' for name in module_chain(scripts))
     return links + (PLOT if "panel.js" in scripts else "")

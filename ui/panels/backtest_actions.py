@@ -25,7 +25,7 @@ WHO = "dashboard"
 
 
 def known_tick_sets(dashboard: Dashboard) -> list[TickSetSummary]:
-    """Raises StoreError, TimeoutError."""
+    """Raise StoreError, TimeoutError."""
     return dashboard.answer(dashboard.reader.backtests.tick_sets())
 
 
@@ -88,7 +88,7 @@ def state_words(job: BacktestJob) -> str:
 
 
 def changes_words(job: BacktestJob) -> str:
-    """The changes to the tick set's settings."""
+    """Return the changes to the tick set's settings."""
     request = job.request
     words = [f"{setting_label(name)} {value}" for name, value in sorted(request.settings.items())]
     words += [] if request.fee_bps is None else [f"fees {text_of(request.fee_bps)} bps"]

@@ -14,7 +14,7 @@ BARS_WORDS = (
 
 
 def share_words(share: Decimal | None) -> str:
-    """Percent; – where there is none."""
+    """Percent; – if there is none."""
     return UNKNOWN if share is None else f"{share * 100:z,.4f} %".replace("-", MINUS)
 
 

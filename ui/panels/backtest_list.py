@@ -115,7 +115,7 @@ def _line(job: BacktestJob, zone: tzinfo) -> Line:
 
 
 def _set_cell(job: BacktestJob) -> Cell:
-    """A recorded session's name is long, and would push the figures out of the window."""
+    """Return a recorded session's name is long, and would push the figures out of the window."""
     name, is_of_bars = job.request.tick_set, job.figures is not None and job.figures.is_of_bars
     short = name if len(name) <= LONGEST_SET_NAME else f"{name[:10]}…"
     return Cell(f"{short} (bars)" if is_of_bars else short, exact="" if short == name else name)

@@ -90,7 +90,7 @@ def _render_feeds(dashboard: Dashboard, feeds: Sequence[ProcessRow]) -> None:
 
 
 def _render_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_known: bool) -> None:
-    """Disabled where the state is unknown: no supervisor would carry it out."""
+    """Disabled if the state is unknown: no supervisor would carry it out."""
     if wanted == "stopped":
         streamlit.button(
             f"Start {part_name(name)}",

@@ -100,7 +100,7 @@ def _card(
 
 
 def _activity(bot: BotRow, trading: TradingState) -> str:
-    """A bot with the lease trades only as far as the kill switch allows."""
+    """Return a bot with the lease trades only as far as the kill switch allows."""
     return trading if bot["activity"] == "trading" and trading != "running" else bot["activity"]
 
 

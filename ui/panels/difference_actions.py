@@ -23,7 +23,7 @@ WORDS: dict[PersonsVerdict, str] = {
 
 
 def render_difference_actions(dashboard: Dashboard) -> None:
-    """A fragment with automatic refresh; nothing where nothing is open."""
+    """A fragment with automatic refresh; nothing if nothing is open."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 

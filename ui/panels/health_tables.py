@@ -40,7 +40,7 @@ UNKNOWN = Cell("–", "quiet")
 
 
 def verdict(report: HealthReportRow) -> str:
-    """The findings with what to do, or that all is healthy."""
+    """Return the findings with what to do, or that all is healthy."""
     items = "".join(
         f"<li>{MARKS[one['severity']]} <b>{WORDS[one['severity']]}: {escape(one['part'])}.</b> "
         f"{escape(one['what'])} {escape(one['todo'])}</li>"
@@ -161,7 +161,7 @@ def changes_table(report: HealthReportRow) -> str:
 
 
 def publisher_words(report: HealthReportRow) -> str:
-    """The publisher reads MongoDB and no topic: its progress is the version that it wrote."""
+    """Return the publisher reads MongoDB and no topic: its progress is the version that it wrote."""
     publisher = report["publisher"]
     versions = f"{_version(publisher['version_in_log'])} in the log, {_version(publisher['version'])} in force"
     age = publisher["repeated_age"]

@@ -136,7 +136,7 @@ def _choose(dashboard: Dashboard, episodes: Sequence[EpisodeRow], zone: tzinfo) 
 
 
 def _render_opportunities(dashboard: Dashboard, episode: EpisodeRow, zone: tzinfo) -> None:
-    """Raises StoreError, TimeoutError."""
+    """Raise StoreError, TimeoutError."""
     of_pair = OpportunityFilter(
         base=episode["base"],
         buy_exchange=episode["buy_exchange"],
@@ -171,7 +171,7 @@ def episode_lines(rows: Sequence[EpisodeRow], zone: tzinfo) -> list[Line]:
 
 
 def episode_fate(row: EpisodeRow) -> Cell:
-    """The outcome, as text."""
+    """Return the outcome, as text."""
     name, reason = EPISODE_OUTCOMES[row["outcome"]], row["reason"]
     if row["outcome"] == "taken":
         return Cell(name, "good")
@@ -212,7 +212,7 @@ def _line(row: StoredOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
 
 
 def fate(row: StoredOpportunityRow) -> Cell:
-    """The outcome, as text."""
+    """Return the outcome, as text."""
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":
         why = f" ({reason_name(reason)})" if reason else ""

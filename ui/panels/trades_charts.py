@@ -24,7 +24,7 @@ MARK_COLORS = {"unwound": "#f0954a", "residual": "#e2565f"}
 MAX_BARS = 15
 MILLISECOND = 1_000
 MIN_FALL = -1.0
-"""Minimum scale of the drawdown, where there was none."""
+"""Minimum scale of the drawdown, if there was none."""
 MIN_MARGIN = 40
 
 

@@ -61,7 +61,7 @@ def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:
 
 
 def _stage_words(row: ArbitrageDetailRow) -> str:
-    """The stage of its legs, where that says more than the state, and the reason."""
+    """Return the stage of its legs, where that says more than the state, and the reason."""
     stage = "" if row["stage"] == row["state"] else state_name(row["stage"])
     reason = "" if row["reason"] is None else reason_name(row["reason"])
     return ", ".join(word for word in (stage, reason) if word)

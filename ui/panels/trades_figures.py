@@ -89,7 +89,7 @@ def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
 
 
 def total_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
-    """The sum of all groups: to the last digit the session's realised P&L."""
+    """Return the sum of all groups: to the last digit the session's realised P&L."""
     whole = profit_from(currency, {})
     for group in groups:
         whole = added(whole, group.profit)

@@ -108,7 +108,7 @@ def _filters(market: MarketChoice, zone: tzinfo) -> TradeFilter:
 
 
 def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
-    """The entered time, in `zone`."""
+    """Return the entered time, in `zone`."""
     return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
 
 
@@ -120,7 +120,7 @@ def _render_page(
     zone: tzinfo,
     place: "streamlit.delta_generator.DeltaGenerator",
 ) -> str | None:
-    """The cursor of the page behind it. Raises StoreError, TimeoutError."""
+    """Return the cursor of the page behind it. Raises StoreError, TimeoutError."""
     history = dashboard.reader.history
     if kind == "Fills":
         fills: Page[BookedFill] = dashboard.answer(history.fills(wanted, cursor, ROWS))

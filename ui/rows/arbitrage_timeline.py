@@ -14,7 +14,7 @@ LEG_STEPS = ("reserved", "granted", "sent")
 class StepRow(TypedDict):
     """`clock` says whose time `at` is: the exchange's own, ours (feeders, CEP), or the store's server's.
 
-    `role` and `exchange` None where the step is the whole arbitrage's. Exchanges' clocks may be ahead or behind.
+    `role` and `exchange` None if the step is the whole arbitrage's. Exchanges' clocks may be ahead or behind.
     """
 
     step: str

@@ -10,7 +10,7 @@ Row = TypeVar("Row")
 
 
 def row_from(row_type: type[Row], source: object, **given: object) -> Row:
-    """A row of the TypedDict `row_type`: each field is as `given`, else the attribute of `source` of that name.
+    """Return a row of the TypedDict `row_type`: each field is as `given`, else the attribute of `source` of that name.
 
     Money becomes a decimal string. Raises TypeError for a given field that the row does not have.
     """

@@ -46,7 +46,7 @@ class FeedHealthRow(FeedRow):
 
 
 class ReaderRow(TypedDict):
-    """A consumer of a topic. `behind`: its lag in rows; None where an end is unknown. `is_bound`: `behind` is an
+    """A consumer of a topic. `behind`: its lag in rows; None if an end is unknown. `is_bound`: `behind` is an
     upper bound: for the real-time query only the row of its newest output is known."""
 
     reader: str
@@ -280,7 +280,7 @@ def publisher_row(settings: Settings | None, lag: StreamLag, now: int) -> Settin
 def change_stream_rows(
     progress: ChangeStreamProgress, positions: Iterable[ConsumerPosition], now: int, server_ahead: int
 ) -> list[ChangeStreamRow]:
-    """The dashboard's first, then the bots'."""
+    """Return the dashboard's first, then the bots'."""
     own = ChangeStreamRow(
         reader=DASHBOARD, lag=_seconds(progress.lag(now, server_ahead)), report_age=0.0, lost=progress.lost
     )

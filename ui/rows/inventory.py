@@ -123,7 +123,7 @@ def inventory_row(
 
 
 def current_values(session: Session, snapshot: LiveSnapshot) -> Values:
-    """A quote that was withdrawn or is stale gives no price."""
+    """Return a quote that was withdrawn or is stale gives no price."""
 
     def holds(top: TopOfBook) -> bool:
         return top.status(snapshot.now, snapshot.max_quote_age) == "fresh"

@@ -145,7 +145,7 @@ class OpportunityRow(TypedDict):
 
 
 def simulated_market_row(session: Session) -> SimulatedMarketRow | None:
-    """None where the prices are not simulated."""
+    """None if the prices are not simulated."""
     if session.mode != "paper":
         return None
     market = session.market

@@ -37,7 +37,7 @@ class BinRow(TypedDict):
 
 class LedgerRow(TypedDict):
     """`count` sightings were rejected for it; `missed_profit`: the missed profit of the `episodes` whose best sighting
-    was, within what one trade may use. An episode counts once, and not at all where any of it was traded."""
+    was, within what one trade may use. An episode counts once, and not at all if any of it was traded."""
 
     reason: str
     count: int

@@ -29,11 +29,11 @@ class MemberRow(TypedDict):
 
 
 class RegionRow(TypedDict):
-    """`member` is null where none was heard of yet. `mirror_lag`: age of the newest price of this region that arrived
-    here; null for the own one, and where none arrived. `in_flight`: orders that its bots may send or have sent, and
-    that nothing was booked of yet; null where the store does not answer. `trades`: arbitrages of this session with an
+    """`member` is null if none was heard of yet. `mirror_lag`: age of the newest price of this region that arrived
+    here; null for the own one, and if none arrived. `in_flight`: orders that its bots may send or have sent, and
+    that nothing was booked of yet; null if the store does not answer. `trades`: arbitrages of this session with an
     order in the region that have ended with a profit or a loss. `clock_ahead_ms`: how far its clock was set ahead by
-    command, less than 0 behind; null where the carrier does not say."""
+    command, less than 0 behind; null if the carrier does not say."""
 
     name: str
     is_own: bool
@@ -71,7 +71,7 @@ class StandingRow(TypedDict):
 
 
 class RegionsRow(StandingRow):
-    """All regions, as seen from `region`. `links_unknown`: why there are none; null where there are."""
+    """All regions, as seen from `region`. `links_unknown`: why there are none; null if there are."""
 
     regions: list[RegionRow]
     links: list[RegionLinkRow]
@@ -96,8 +96,8 @@ def region_rows(
     groups: Iterable[ProfitGroup],
     clocks_ms: Mapping[str, float] | None = None,
 ) -> list[RegionRow]:
-    """In the session's order. `open_arbitrages`: None where the store did not answer; `clocks_ms`: as of
-    `CarrierState`, None where the carrier did not answer."""
+    """In the session's order. `open_arbitrages`: None if the store did not answer; `clocks_ms`: as of
+    `CarrierState`, None if the carrier did not answer."""
     places = exchange_regions(session)
     granted = None if open_arbitrages is None else [places.get(one.leg.exchange) for one in grants_in(open_arbitrages)]
     ended = tuple(groups)

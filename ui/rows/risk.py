@@ -27,7 +27,7 @@ class TradingStateRow(TypedDict):
 class UseRow(TypedDict):
     """What is used of one limit: of everything (`of` null), of one exchange, asset or currency.
 
-    `used` is null where there is no price to value it at.
+    `used` is null if there is no price to value it at.
     """
 
     of: str | None
@@ -37,7 +37,7 @@ class UseRow(TypedDict):
 
 
 class CheckRow(TypedDict):
-    """One check, in the order in which they are asked; `used` is empty where it depends on the opportunity alone."""
+    """One check, in the order in which they are asked; `used` is empty if it depends on the opportunity alone."""
 
     reason: str
     asked: list[str]

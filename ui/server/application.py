@@ -69,7 +69,7 @@ LIVE_BY_NAME = "/live"
 
 
 def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
-    """The whole web application. Its lifespan opens the one client of the store and runs the hub.
+    """Return the whole web application. Its lifespan opens the one client of the store and runs the hub.
 
     `with_pages` False leaves Streamlit out: one process can hold but one.
     """

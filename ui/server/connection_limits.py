@@ -69,7 +69,7 @@ class SilentConnections:
         self._since.pop(connection, None)
 
     def overdue(self, caps: ConnectionCaps, now: float) -> list["BoundedHttp"]:
-        """The oldest beyond the cap, but none within their grace time."""
+        """Return the oldest beyond the cap, but none within their grace time."""
         oldest = islice(self._since.items(), max(0, len(self._since) - caps.without_header))
         return [connection for connection, since in oldest if now - since >= caps.grace_seconds]
 
@@ -169,7 +169,7 @@ class BoundedHttp(H11Protocol):
         return len(counted) < self._caps.in_all or self._makes_room(counted) or self._is_operators(self.headers)
 
     def _makes_room(self, crowd: Iterable[object]) -> bool:
-        """Closes the connection that has been idle for longest, of the address that has most."""
+        """Close the connection that has been idle for longest, of the address that has most."""
         crowd = [one for one in crowd if one is not self]
         has = Counter(map(_address_of, crowd))
         idle = [one for one in crowd if isinstance(one, BoundedHttp) and one.is_idle]
@@ -192,7 +192,7 @@ class BoundedHttp(H11Protocol):
             self.transport.close()
 
     def _owed_now(self) -> Owed | None:
-        """What the client has begun and not completed."""
+        """Return what the client has begun and not completed."""
         if self.conn.their_state is h11.IDLE:
             return None if self.timeout_keep_alive_task is not None else "header"
         if self.conn.their_state is not h11.SEND_BODY:

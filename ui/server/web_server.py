@@ -28,7 +28,7 @@ log = logging.getLogger("ui")
 async def run_ui(session: Session, ready: Callable[[], None]) -> None:
     """Serve until cancelled; `ready` is called once pages are served and both sources are followed.
 
-    Raises PortTakenError, UiError where the server could not start.
+    Raises PortTakenError, UiError if the server could not start.
     """
     with bound_socket(session.web_host, session.web_port) as listener:
         app = build_app(session)
@@ -52,7 +52,7 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
 
 
 def _reason(following: "asyncio.Task[None]") -> str:
-    """The hub's error; the web server where the hub has none."""
+    """Return the hub's error; the web server where the hub has none."""
     fault = following.exception() if following.done() and not following.cancelled() else None
     return repr(fault) if fault else "the web server stopped"
 
@@ -76,7 +76,7 @@ class WebServer(uvicorn.Server):
         self._listening.set()
 
     async def wait_started(self, serving: "asyncio.Task[None]") -> None:
-        """Waits until requests are answered. Raises UiError where the server could not start."""
+        """Wait until requests are answered. Raises UiError if the server could not start."""
         listening = asyncio.create_task(self._listening.wait())
         await asyncio.wait([listening, serving], return_when=asyncio.FIRST_COMPLETED)
         listening.cancel()
@@ -107,9 +107,9 @@ def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nob
 
 @contextmanager
 def bound_socket(host: str, port: int, silent_milliseconds: int = SILENT_MILLISECONDS) -> Iterator[socket.socket]:
-    """Raises PortTakenError with one sentence for the user; port 0 is any free one."""
+    """Raise PortTakenError with one sentence for the user; port 0 is any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only where the protocol is named; else each answer's body waits 40 ms for a delayed ACK
+    # asyncio sets TCP_NODELAY only if the protocol is named; else each answer's body waits 40 ms for a delayed ACK
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -61,7 +61,7 @@ class WantedHalt:
 
 
 def halt_in(message: bytes, apps: Collection[str]) -> WantedHalt | None:
-    """None where the message is no row of `Halts` of one of these apps, or names no exchange."""
+    """None if the message is no row of `Halts` of one of these apps, or names no exchange."""
     try:
         origin = _Origin.model_validate_json(message)
         if origin.stream != STREAM or origin.app not in apps:
@@ -111,7 +111,7 @@ class AppHalts:
 
 async def follow_halts(session: Session, settings: SettingsStore, changed: Callable[[Settings], None]) -> None:
     """Until cancelled, through failures of Kafka and MongoDB, and begun again after a mistake of ours. At once over
-    where no app may halt."""
+    if no app may halt."""
     apps = session.access.halting_apps
     halts = AppHalts(session.exchanges, apps, settings, session.clock(), changed)
 

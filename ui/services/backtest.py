@@ -82,7 +82,7 @@ async def _queued(backtests: Backtests, job_id: str, asked: Mapping[str, object]
 
 
 def _check_against(request: BacktestRequest, known: Mapping[str, TickSetSummary]) -> None:
-    """Raises BacktestInvalidError."""
+    """Raise BacktestInvalidError."""
     tick_set = known.get(request.tick_set)
     if tick_set is None:
         why = f"there is no such tick set; there is {', '.join(known)}" if known else "there is no tick set yet"
@@ -94,7 +94,7 @@ def _check_against(request: BacktestRequest, known: Mapping[str, TickSetSummary]
 
 
 def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
-    """Raises BacktestInvalidError."""
+    """Raise BacktestInvalidError."""
     try:
         ask = BacktestAsk.model_validate(asked)
         endless = sorted(name for name, value in ask.settings.items() if len(str(value)) > LONGEST_VALUE)
@@ -124,7 +124,7 @@ def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
 async def cancel_or_remove(
     dashboard: Dashboard, job_id: str, caller: Caller, on_behalf: str = ""
 ) -> BacktestJob | None:
-    """The job to be cancelled, or None where it had ended and is gone. Raises KeyError where there is none."""
+    """Return the job to be cancelled, or None if it had ended and is gone. Raises KeyError if there is none."""
     backtests = dashboard.reader.backtests
     async with auditing(dashboard, caller, "backtest.end", job_id, on_behalf) as note:
         if await backtests.remove(job_id):
@@ -138,7 +138,7 @@ async def cancel_or_remove(
 
 
 def _check_tiers(tiers: Mapping[str, str]) -> None:
-    """Raises BacktestInvalidError for what the command would reject."""
+    """Raise BacktestInvalidError for what the command would reject."""
     for exchange, text in tiers.items():
         try:
             volumes = [decimal_of(step.partition(":")[0]) for step in text.split(",")]

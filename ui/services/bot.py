@@ -43,7 +43,7 @@ class BotRow(TypedDict):
     """One bot process. Times in microseconds of the server's clock.
 
     `activity`: what it does as a whole: `trading` (it holds its exchange's lease), `standby` (another does), or its
-    state. `state` is `unknown` where its supervisor was not heard of for a while. `wanted_by`: null where nobody ever
+    state. `state` is `unknown` where its supervisor was not heard of for a while. `wanted_by`: null if nobody ever
     stopped or started it. Open arbitrages and legs are those of its exchange, whoever watches them; `is_unwatched`:
     orders may be in flight there and no process has the lease. `decides_on`: the partitions of the opportunities that
     this process decides on and books, for all exchanges.
@@ -109,7 +109,7 @@ def _starting_bot(exchange: str) -> Process:
 
 
 async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
-    """By the name of its process, or by its exchange where that has no other bot.
+    """By the name of its process, or by its exchange if that has no other bot.
 
     Raises NoSuchProcessError, StoreError.
     """

@@ -43,9 +43,9 @@ class AuditNote:
 async def auditing(
     dashboard: Dashboard, caller: Caller, action: str, target: str, on_behalf: str = ""
 ) -> AsyncIterator[AuditNote]:
-    """Wraps a change. An error that is an answer to the caller ends the entry as rejected, any other as failed.
+    """Wrap a change. An error that is an answer to the caller ends the entry as rejected, any other as failed.
 
-    Raises StoreError where the entry cannot be written; then nothing is to be changed.
+    Raises StoreError if the entry cannot be written; then nothing is to be changed.
     """
     audit, note = dashboard.reader.audit, AuditNote()
     kept = await audit.begin(entry_by(caller, action, target, on_behalf))
@@ -92,7 +92,7 @@ def is_unknown(error: BaseException) -> bool:
 
 
 def reason_of(error: BaseException) -> str:
-    """The text that the caller gets."""
+    """Return the text that the caller gets."""
     detail = getattr(error, "detail", None)
     words = detail if isinstance(detail, str) else str(error)
     return (words or type(error).__name__)[:LONGEST_TEXT].encode(errors="replace").decode()
@@ -129,7 +129,7 @@ def _shown(value: object, depth: int) -> object:
 
 
 async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note: AuditNote, reason: str = "") -> None:
-    """The change stands either way; where this cannot be written, the entry stays `started`."""
+    """The change stands either way; if this cannot be written, the entry stays `started`."""
     try:
         await dashboard.reader.audit.end(entry_id, outcome, shown_safely(note.before), shown_safely(note.after), reason)
     except StoreError as error:
@@ -137,5 +137,5 @@ async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note:
 
 
 async def newest_entries(dashboard: Dashboard, most: int) -> tuple[AuditEntry, ...]:
-    """Raises StoreError."""
+    """Raise StoreError."""
     return (await dashboard.reader.audit.page(AuditFilter(), None, most)).items

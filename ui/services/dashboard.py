@@ -48,12 +48,12 @@ class Dashboard:
             raise
 
     def snapshot(self) -> LiveSnapshot:
-        """The hub's live snapshot, for a script's thread. Raises TimeoutError."""
+        """Return the hub's live snapshot, for a script's thread. Raises TimeoutError."""
         return self.answer(self.hub.snapshot())
 
 
 def dashboard_of(app: Starlette) -> Dashboard:
-    """The dashboard of a started application."""
+    """Return the dashboard of a started application."""
     dashboard: Dashboard = app.state.dashboard
     return dashboard
 
@@ -71,7 +71,7 @@ def withdraw() -> None:
 
 
 def running() -> Dashboard:
-    """The dashboard of this process. Raises UiError where it is not running."""
+    """Return the dashboard of this process. Raises UiError if it is not running."""
     if not _running:
         raise UiError("The dashboard's server is not running.")
     return _running[0]

@@ -124,7 +124,7 @@ class HealthService:
         return report
 
     async def _known_ends(self) -> dict[Position, int]:
-        """The last end offsets; empty where they are too old. A request that hangs is not repeated."""
+        """Return the last end offsets; empty if they are too old. A request that hangs is not repeated."""
         self._answered_at = self._answered_at or wall_now()
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_ends())

@@ -79,8 +79,8 @@ def with_findings(
     regions: RegionsSeen | None = None,
     free: int | None = None,
 ) -> list[FindingRow]:
-    """What is failing first. `regions`: in a session of regions. `free`: bytes on the data folder's disk; None where
-    that is not known."""
+    """Return what is failing first. `regions`: in a session of regions. `free`: bytes on the data folder's disk; None
+    where that is not known."""
     sources, has_kafka = report["sources"], _has_kafka(report)
     found = [*_sources(report), *_disk(session, free)]
     if sources["mongodb"] and regions is not None:

@@ -27,7 +27,7 @@ JVM_LEVELS = {"FATAL": "CRITICAL", "WARN": "WARNING", "TRACE": "DEBUG"}
 
 class LogLineRow(TypedDict):
     """One event. Of a line that is not ours (a JVM's, a trace) `time` and `logger` are None, and `level` is that of the
-    line before where it does not say its own. `fields`: ids and the like, as text."""
+    line before if it does not say its own. `fields`: ids and the like, as text."""
 
     time: str | None
     level: str | None
@@ -103,7 +103,7 @@ def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> 
 
 
 def _end_of(path: Path, most: int) -> tuple[bytes, bool]:
-    """The last whole lines, and whether there are more before them. Empty where there is no file."""
+    """Return the last whole lines, and whether there are more before them. Empty if there is no file."""
     if not _is_plain(path):
         return b"", False
     try:
@@ -194,7 +194,7 @@ def _shown_field(name: str, value: object, hidden: _Hidden) -> str:
 
 
 def _level_in(text: str) -> str | None:
-    """The level of a line that is not JSON: a JVM's logger and Python's warnings name it near the front."""
+    """Return the level of a line that is not JSON: a JVM's logger and Python's warnings name it near the front."""
     for word in text[:80].replace("[", " ").replace("]", " ").replace(":", " ").split():
         found = JVM_LEVELS.get(word, word)
         if found in LEVELS:
@@ -231,7 +231,7 @@ def _shown(text: str, hidden: _Hidden) -> str:
 
 
 def _hidden_here(home: Path) -> _Hidden:
-    """The owner's key and the passwords to the services (`launch.setup.login_files` writes them)."""
+    """Return the owner's key and the passwords to the services (`launch.setup.login_files` writes them)."""
     try:
         key = (home / "api_key").read_text().strip()
     except OSError:

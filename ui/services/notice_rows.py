@@ -47,7 +47,7 @@ class NoticesRow(TypedDict):
 
 
 async def notices_now(dashboard: Dashboard) -> NoticesRow:
-    """Raises StoreUnavailableError."""
+    """Raise StoreUnavailableError."""
     notices = dashboard.reader.notices
     configured = {destination.name for destination in dashboard.session.notices}
     states, failed = await notices.states(), await notices.failed()

@@ -42,7 +42,7 @@ MAX_BARS = 40
 async def opportunity_page(
     dashboard: Dashboard, wanted: OpportunityFilter, cursor: str | None, limit: int
 ) -> Page[StoredOpportunityRow]:
-    """Stored ones, newest first. There may be more even where the page is not full.
+    """Stored ones, newest first. There may be more even if the page is not full.
 
     Raises CursorError, StoreUnavailableError.
     """
@@ -52,7 +52,7 @@ async def opportunity_page(
 
 
 async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> StoredOpportunityRow | None:
-    """A stored one, else one of the newest of the stream. Raises StoreUnavailableError."""
+    """Return a stored one, else one of the newest of the stream. Raises StoreUnavailableError."""
     kept = await dashboard.reader.kept_opportunities.one(opportunity_id)
     live_state = dashboard.hub.live_state
     if kept is not None:

@@ -68,7 +68,7 @@ def _pair_row(pair: MarketPair, runs: Sequence[EpisodeRun]) -> PairLifeRow:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float | None:
-    """The smallest value that `share` of them do not exceed; None of an empty sequence."""
+    """Return the smallest value that `share` of them do not exceed; None of an empty sequence."""
     if not ordered:
         return None
     rank = -int(-share * len(ordered) // 1) - 1

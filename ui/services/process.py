@@ -73,7 +73,7 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
 
 
 async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
-    """Raises ProcessOrderRejectedError."""
+    """Raise ProcessOrderRejectedError."""
     if not process.is_stoppable:
         raise ProcessOrderRejectedError(f"{process.name} is not a bot or a feed: only bots and feeds can be stopped.")
     if process.state == "unknown":

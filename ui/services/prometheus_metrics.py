@@ -55,7 +55,7 @@ class MonotonicCounts:
         self._totals: dict[str, int] = {}
 
     def follow(self, counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-        """The totals of all increases; a decrease adds nothing."""
+        """Return the totals of all increases; a decrease adds nothing."""
         for name, count in counts:
             self._totals[name] = self._totals.get(name, 0) + max(0, count - self._last.get(name, 0))
             self._last[name] = count
@@ -74,7 +74,7 @@ class Metrics:
     def text(
         self, report: HealthReportRow, totals: SessionTotals, opportunities: int, accept: str
     ) -> tuple[bytes, str]:
-        """The body and its media type, as `accept` (a request header) wants it."""
+        """Return the body and its media type, as `accept` (a request header) wants it."""
         families = list(
             chain(
                 self._trading(totals, opportunities),

@@ -106,7 +106,7 @@ _recording: set["asyncio.Task[None]"] = set()
 
 
 def carrier_home(session: Session) -> Path:
-    """Where the carrier of a paper session takes commands. Raises LinksFixedError where there is none."""
+    """Where the carrier of a paper session takes commands. Raises LinksFixedError if there is none."""
     if session.mode != "paper":
         raise LinksFixedError("Only a paper session has links that can be changed.")
     if session.carrier_home is None:

@@ -60,7 +60,7 @@ class CountedRequests:
 
 
 def _route(scope: Scope, path: str) -> str:
-    """The template that answers; a folder where it is one of ours; `pages` for what Streamlit answers."""
+    """Return the template that answers; a folder where it is one of ours; `pages` for what Streamlit answers."""
     template, folder = getattr(scope.get("route"), "path", None), path.split("/", 2)[1]
     if isinstance(template, str) and template != NO_ROUTE:
         # FastAPI gives a route of an included router without the router's prefix

@@ -9,14 +9,14 @@ LISTED = 12
 
 
 def unknown_asset(session: Session, name: str) -> str | None:
-    """The sentence; None where a market of the session, FX included, has it as its base."""
+    """Return the sentence; None if a market of the session, FX included, has it as its base."""
     if any(market.base == name for market in session.markets):
         return None
     return f"This session has no asset {name!r}; it has {_listed(session.bases)}."
 
 
 def unknown_exchange(session: Session, name: str) -> str | None:
-    """The sentence; None where the session has it."""
+    """Return the sentence; None if the session has it."""
     if name in session.exchanges:
         return None
     return f"This session has no exchange {name!r}; it has {_listed(session.exchanges)}."

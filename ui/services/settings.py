@@ -41,7 +41,7 @@ async def change_settings(
 ) -> Settings:
     """Replace the fields in `changes`; the settings in force afterwards. `on_behalf`: the name for the history.
 
-    Raises VersionConflictError where `expected_version` is not the newest, SettingsInvalidError, SettingsMissingError,
+    Raises VersionConflictError if `expected_version` is not the newest, SettingsInvalidError, SettingsMissingError,
     StoreUnavailableError.
     """
     async with auditing(dashboard, caller, "settings.change", "settings", on_behalf) as note:
@@ -61,7 +61,7 @@ async def change_settings(
 
 
 async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Caller, on_behalf: str = "") -> Settings:
-    """The kill switch. Applies to whatever settings are in force, so a concurrent change cannot block it.
+    """Return the kill switch. Applies to whatever settings are in force, so a concurrent change cannot block it.
 
     Returns the settings in force afterwards; no new version where the state was already so. Raises
     SettingsMissingError, StoreUnavailableError.
@@ -138,7 +138,7 @@ def changed_settings(
 
 
 def _check_bases(current: Settings, changed: Settings, bases: tuple[str, ...]) -> None:
-    """Raises SettingsInvalidError for an asset that the session does not have; those of earlier ones may stay."""
+    """Raise SettingsInvalidError for an asset that the session does not have; those of earlier ones may stay."""
     for field, named, before in (
         ("disabled_assets", changed.disabled_assets, current.disabled_assets),
         ("enabled_assets", changed.enabled_assets, current.enabled_assets),

@@ -27,7 +27,7 @@ class SettingField:
 
 
 def unit_of(field: SettingField, currency: str) -> str:
-    """The unit shown after a number."""
+    """Return the unit shown after a number."""
     return currency if field.unit == CURRENCY else field.unit
 
 
@@ -114,6 +114,6 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
 
 
 def setting_label(name: str) -> str:
-    """The form's label; for settings that are not in the form, the name without underscores."""
+    """Return the form's label; for settings that are not in the form, the name without underscores."""
     fields = (field for groups in COLUMNS for group in groups for field in group.fields)
     return next((field.label for field in fields if field.name == name), plain(name))

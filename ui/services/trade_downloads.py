@@ -107,7 +107,7 @@ ARBITRAGES: DownloadTable[ArbitrageSummary] = DownloadTable(
 
 
 async def csv_parts(table: DownloadTable[Row], lists: AsyncIterator[Sequence[Row]]) -> AsyncGenerator[bytes]:
-    """RFC 4180, UTF-8; times as ISO 8601 in UTC; an empty cell where there is nothing."""
+    """RFC 4180, UTF-8; times as ISO 8601 in UTC; an empty cell if there is nothing."""
     yield _csv([[column.name for column in table.columns]])
     async for rows in lists:
         yield await asyncio.to_thread(_csv_rows, table, rows)
@@ -175,7 +175,7 @@ def _cell(kind: Kind, value: str | float | Decimal | None) -> str:
     if value is None:
         return ""
     if isinstance(value, Decimal):
-        # a number, and so no formula even where it is negative
+        # a number, and so no formula even if it is negative
         return text_of(value)
     if kind == "time":
         return _iso(int(value))

@@ -59,7 +59,7 @@ class Broadcaster:
     async def client(
         self, since: int | None = None, *, base: str | None = None, is_page: bool = False
     ) -> AsyncIterator[LiveClient]:
-        """Adds a client; `since`: the sequence of the last message it received, if it reconnects. `base`: the asset
+        """Add a client; `since`: the sequence of the last message it received, if it reconnects. `base`: the asset
         that it shows, empty for the session's first; None: all."""
         shown = next(iter(self._session.bases), "") if base == "" else base
         client = LiveClient(since, base=shown, is_page=is_page)
@@ -96,14 +96,14 @@ class Broadcaster:
             client.offer(message)
 
     def resynchronise(self, *, only_owed: bool = False) -> None:
-        """Sends a snapshot to every client, or only to those whose last one had gaps."""
+        """Send a snapshot to every client, or only to those whose last one had gaps."""
         self.discard_snapshot()
         for client in self._clients:
             if client.is_owed or not only_owed:
                 client.resynchronise()
 
     async def messages(self, client: LiveClient) -> AsyncIterator[LiveMessage]:
-        """The messages for the client, without end; the first is a snapshot."""
+        """Return the messages for the client, without end; the first is a snapshot."""
         while True:
             await client.wait()
             if client.needs_snapshot:
@@ -123,7 +123,7 @@ class Broadcaster:
     def snapshot_message(
         self, since: int | None = None, older: MissedTrades | None = None, base: str | None = None
     ) -> LiveMessage:
-        """The newest trades, and all since `since`, with the markets of `base`; None: of every asset."""
+        """Return the newest trades, and all since `since`, with the markets of `base`; None: of every asset."""
         older = older or MissedTrades()
         arbitrages = self._state.arbitrages()
         shown = SHOWN_ARBITRAGES if since is None else max(SHOWN_ARBITRAGES, _changed_since(arbitrages, since))

@@ -109,7 +109,7 @@ class LiveClient:
         self._filled.clear()
 
     def take(self) -> LiveMessage:
-        """The next message, once `wait` has returned and no snapshot is due."""
+        """Return the next message, once `wait` has returned and no snapshot is due."""
         message = self._queue.popleft()
         if not self._queue:
             self._filled.clear()

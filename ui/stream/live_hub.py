@@ -89,7 +89,7 @@ class LiveHub:
         self._caught_up = {"kafka": asyncio.Event(), "mongodb": asyncio.Event()}
 
     async def run(self) -> None:
-        """Runs until cancelled; a lost source is reconnected."""
+        """Run until cancelled; a lost source is reconnected."""
         await run_all(
             self._follow_forever("kafka", self._follow_topics),
             self._follow_forever("mongodb", self._follow_trades),
@@ -104,12 +104,12 @@ class LiveHub:
         )
 
     async def wait_until_live(self) -> None:
-        """Waits until both sources were connected once."""
+        """Wait until both sources were connected once."""
         for caught_up in self._caught_up.values():
             await caught_up.wait()
 
     async def snapshot(self) -> LiveSnapshot:
-        """The live snapshot; a coroutine, so that scripts in other threads can await it."""
+        """Return the live snapshot; a coroutine, so that scripts in other threads can await it."""
         return self.live_state.snapshot()
 
     @property
@@ -126,7 +126,7 @@ class LiveHub:
             self.broadcaster.publish("settings", settings_message(settings))
 
     def apply_arbitrage_change(self, arbitrage: Arbitrage) -> None:
-        """Publishes at once where a leg filled or the state changed."""
+        """Publish at once where a leg filled or the state changed."""
         if not self.live_state.apply_arbitrage(arbitrage):
             return
         self._changed = True
@@ -312,7 +312,7 @@ class LiveHub:
 
 
 async def _follow_touched(touched: Callable[[], AsyncIterator[None]], changed: asyncio.Event) -> None:
-    """Sets `changed` after changes, at most once a second; a lost source is reconnected."""
+    """Set `changed` after changes, at most once a second; a lost source is reconnected."""
     delays = backoff()
     while True:
         try:
@@ -328,7 +328,7 @@ async def _follow_touched(touched: Callable[[], AsyncIterator[None]], changed: a
 async def _refresh_on_change(
     read: Callable[[], Awaitable[None]], changed: asyncio.Event, pause: float, refresh: float
 ) -> None:
-    """Reads once after each change, at most every `pause` seconds, and every `refresh` seconds without one."""
+    """Read once after each change, at most every `pause` seconds, and every `refresh` seconds without one."""
     while True:
         with suppress(TimeoutError):
             async with asyncio.timeout(refresh):

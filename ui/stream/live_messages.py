@@ -59,7 +59,7 @@ SHOWN_ARBITRAGES = 100
 def snapshot_message(
     session: Session, snapshot: LiveSnapshot, books: LiveSnapshot, assets: list[MatrixRow], arbitrages: int
 ) -> str:
-    """`books` has the quotes of every asset, also where `snapshot` is of one; `arbitrages`: how many of the newest."""
+    """`books` has the quotes of every asset, also if `snapshot` is of one; `arbitrages`: how many of the newest."""
     return _text(
         "snapshot",
         {

@@ -19,7 +19,7 @@ ANSWER_TIMEOUT_SECONDS = 8.0
 
 
 async def poll_forever(look: Callable[[], Awaitable[None]]) -> None:
-    """Runs `look` until cancelled."""
+    """Run `look` until cancelled."""
     while True:
         await look()
         await SystemClock().sleep(POLL_SECONDS)

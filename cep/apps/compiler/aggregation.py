@@ -37,7 +37,7 @@ class AggregationPlan:
 def aggregation_plan(
     definition: AggregationDefinition, sources: Mapping[str, Columns], environment: Environment
 ) -> AggregationPlan:
-    """Raises AppTextError, AppUnsupportedError."""
+    """Raise AppTextError, AppUnsupportedError."""
     read = definition.input
     columns = source_columns(read, sources)
     scope = RowScope(columns, frozenset(name for name in (read.source.name, read.alias) if name is not None))

@@ -34,7 +34,7 @@ def aggregation_finds(
     durations: Sequence[str],
 ) -> Finds:
     """`scope`: of the row that asks; `durations`: that the aggregation keeps. A row that asks for another one finds
-    nothing. Raises AppTextError where `within` or `per` is missing, of another type, or a constant that is not kept."""
+    nothing. Raises AppTextError if `within` or `per` is missing, of another type, or a constant that is not kept."""
     if not within or per is None:
         raise AppTextError(at, "an aggregation is read with `within` a time or two, and `per` a duration")
     compiler = ExpressionCompiler(scope)
@@ -61,6 +61,6 @@ def aggregation_finds(
 
 
 def _span(times: Sequence[Any]) -> tuple[int, int]:
-    """Raises ValueError."""
+    """Raise ValueError."""
     ends = [time_range(one) if isinstance(one, str) else (one, one + 1) for one in times]
     return ends[0] if len(ends) == 1 else (ends[0][0], ends[1][0])

@@ -100,7 +100,7 @@ def compile_app(app: App, context: PartContext, terms: OperatorTerms) -> AppPlan
 
 
 def environment_of(plan: AppPlan, context: PartContext) -> Environment:
-    """What generated Python of this app may use."""
+    """Return what generated Python of this app may use."""
     names: dict[str, object] = {**RUNTIME_NAMES, **plan.own.runtime, "app": context}
     return Environment(names, in_table_code(plan.tables, names))
 
@@ -225,7 +225,7 @@ def _check_new(plan: AppPlan, at: Place, name: str, columns: Sequence[ColumnDefi
 
 
 def _add_stream(plan: AppPlan, query: QueryPlan, streams: dict[str, Columns]) -> None:
-    """The stream that the query writes to, where nothing else has it yet."""
+    """The stream that the query writes to, if nothing else has it yet."""
     if query.target is None or query.write is not None:
         return
     wanted = (_readable(plan) | streams).get(query.target)

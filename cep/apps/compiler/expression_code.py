@@ -51,7 +51,7 @@ class NestedTooDeepError(CepCannotStartError):
 
 
 AggregateCode = Callable[[FunctionCall], Code | None]
-"""The Python of an aggregator's value; None where the call is of no aggregator."""
+"""The Python of an aggregator's value; None if the call is of no aggregator."""
 
 _ROUNDED: Mapping[ValueType, str] = {"int": "as_int", "long": "as_long", "float": "as_float"}
 _COMPARISONS = ("<", "<=", ">", ">=")
@@ -71,7 +71,7 @@ class ExpressionCompiler:
     _temporary: int = field(default=0)
 
     def code_of(self, node: Expression) -> Code:
-        """Raises AppTextError."""
+        """Raise AppTextError."""
         match node:
             case Constant() | Duration():
                 return _constant(node)
@@ -105,7 +105,7 @@ class ExpressionCompiler:
         return self._comparison(node) if node.operator in _COMPARISONS else self._arithmetic(node)
 
     def condition_of(self, node: Expression) -> str:
-        """Source of a condition, where null is false. Raises AppTextError where it is no condition."""
+        """Source of a condition, where null is false. Raises AppTextError if it is no condition."""
         code = self.code_of(node)
         if code.type != "bool":
             raise AppTextError(node.at, f"a condition is expected here, and this is {code.type}")
@@ -214,8 +214,8 @@ def _no_function(at: Place, name: str) -> AppTextError:
 
 
 def function_of(source: str, parameters: str, environment: Environment) -> Callable[..., object]:
-    """A Python function of generated source. The source is made of our own words, positions and literals alone: no
-    name or text of an app is in it but as a literal.
+    """Return a Python function of generated source. The source is made of our own words, positions and literals alone:
+    no name or text of an app is in it but as a literal.
 
     Raises NestedTooDeepError.
     """
@@ -228,7 +228,7 @@ def function_of(source: str, parameters: str, environment: Environment) -> Calla
 
 
 def function_made(source: str, name: str, environment: Environment) -> Callable[..., object]:
-    """The function `name` of generated statements, of whose text is true what `function_of` says.
+    """Return the function `name` of generated statements, of whose text is true what `function_of` says.
 
     Raises NestedTooDeepError.
     """
@@ -251,7 +251,7 @@ def tuple_source(sources: Sequence[str]) -> str:
 
 @contextmanager
 def placed(at: Place) -> Iterator[None]:
-    """What is nested too deep within is a mistake at that place. Raises AppTextError."""
+    """Return what is nested too deep within is a mistake at that place. Raises AppTextError."""
     try:
         yield
     except NestedTooDeepError as error:

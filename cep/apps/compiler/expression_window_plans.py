@@ -64,7 +64,7 @@ def expression_batch_window(given: WindowArguments) -> MakeWindow:
 
 
 def _condition(given: WindowArguments) -> Callable[[], HeldCondition]:
-    """Of a text in quotes, or of an attribute with one in each event. Raises AppTextError where it is no condition."""
+    """Of a text in quotes, or of an attribute with one in each event. Raises AppTextError if it is no condition."""
     argument = given.call.arguments[0]
     if isinstance(argument, Attribute):
         if given.attribute(0).type != "string":
@@ -86,7 +86,7 @@ def _compiled(given: WindowArguments, text: str) -> Condition:
 
 
 def _of_event(given: WindowArguments, text: object) -> Condition:
-    """Raises ValueError: the event cannot be computed."""
+    """Raise ValueError: the event cannot be computed."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise ValueError(f"a condition is a text of at most {LONGEST_TEXT} characters")
     try:

@@ -57,7 +57,7 @@ class QueryShape:
 def query_shape(
     stages: Sequence[MakeStage], selection: SelectorPlan, *, writes: bool, is_named: bool
 ) -> QueryShape | None:
-    """None where the query's parts have to do it."""
+    """None if the query's parts have to do it."""
     conditions, window = list[str](), None
     for stage in stages:
         if isinstance(stage, FilterStage) and window is None:
@@ -106,7 +106,7 @@ def _lines(shape: QueryShape) -> Iterator[str]:
 
 
 def _bound(shape: QueryShape) -> list[str]:
-    """What is the same for every row."""
+    """Return what is the same for every row."""
     kept = [] if shape.window is None else ["kept = window.rows()"]
     emit = [] if shape.writes else ["emit = selector.emit"]
     if not shape.selection.kinds:
@@ -120,7 +120,7 @@ def _indented(lines: Iterable[str], steps: int = 1) -> list[str]:
 
 
 def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> list[str]:
-    """The row enters, and what leaves is taken from the aggregators."""
+    """Return the row enters, and what leaves is taken from the aggregators."""
     removed = _of_aggregators(selection, [kind.source.remove for kind in selection.kinds])
     match window:
         case LengthPlan(length=length):
@@ -143,7 +143,7 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
 
 
 def _of_what_left(selection: SelectorPlan) -> list[str]:
-    """What is computed of a row that leaves."""
+    """Return what is computed of a row that leaves."""
     return [selection.source.group or "", *selection.source.arguments]
 
 
@@ -154,7 +154,7 @@ def _states(selection: SelectorPlan) -> list[str]:
 
 
 def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
-    """What the row's group does with the row; nothing without aggregators."""
+    """Return what the row's group does with the row; nothing without aggregators."""
     return [
         *(_states(selection) if selection.source.group and steps else []),
         *(f"x{number} = {argument}" for number, argument in enumerate(selection.source.arguments)),
@@ -174,7 +174,7 @@ def _selected(shape: QueryShape) -> list[str]:
 
 
 def aggregated_name(number: int) -> str:
-    """What the Python of outputs calls an aggregator's value."""
+    """Return what the Python of outputs calls an aggregator's value."""
     return f"aggregated{number}"
 
 

@@ -19,7 +19,7 @@ from cep.apps.parts.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class SidePlan:
-    """`before`: stages before the window; `window` is None where a named window or a table is read."""
+    """`before`: stages before the window; `window` is None if a named window or a table is read."""
 
     source: str
     before: tuple[MakeStage, ...]
@@ -106,7 +106,7 @@ def _finds(side: StreamInput, read: JoinInput, stored: Stored, asks: Scope, envi
 
 
 def _check_keeps(read: JoinInput, left: SidePlan, right: SidePlan) -> None:
-    """Raises AppTextError where no row could ever meet another."""
+    """Raise AppTextError if no row could ever meet another."""
     pairs = ((left, right, read.right), (right, left, read.left))
     asked = [(met, side) for plan, met, side in pairs if plan.triggers]
     if read.kind != "inner" or any(met.window is not PassingWindow for met, _ in asked):
@@ -120,7 +120,7 @@ def _check_keeps(read: JoinInput, left: SidePlan, right: SidePlan) -> None:
 
 
 def _stored_side(side: StreamInput, read: JoinInput, stored: Stored) -> tuple[SidePlan, RowScope]:
-    """A table or an aggregation is met, and starts nothing itself."""
+    """Return a table or an aggregation is met, and starts nothing itself."""
     if side.handlers or side.is_unidirectional:
         problem = "a table or an aggregation in a join takes no filter, window or `unidirectional`"
         raise AppUnsupportedError(side.at, problem)
@@ -176,7 +176,7 @@ def _triggers(side: StreamInput, other: StreamInput, *, is_left: bool, is_kept: 
 def _handled(
     side: StreamInput, scope: RowScope, environment: Environment
 ) -> tuple[list[MakeStage], MakeWindow | None, RowScope]:
-    """Stages before the window, the window where there is one, and the scope after them."""
+    """Stages before the window, the window if there is one, and the scope after them."""
     before = list[MakeStage]()
     for handler in side.handlers:
         match handler:

@@ -21,7 +21,7 @@ Tree = TypeVar("Tree")
 
 
 def define_functions(app: App, own: OwnFunctions) -> None:
-    """Raises AppTextError, AppUnsupportedError."""
+    """Raise AppTextError, AppUnsupportedError."""
     for definition in app.definitions:
         if isinstance(definition, FunctionDefinition):
             if definition.name in FUNCTIONS or definition.name in AGGREGATORS:
@@ -30,7 +30,7 @@ def define_functions(app: App, own: OwnFunctions) -> None:
 
 
 def bound(tree: Tree, own: OwnFunctions) -> Tree:
-    """The tree, whose calls of the app's own functions say so. Raises AppTextError, AppUnsupportedError."""
+    """Return the tree, whose calls of the app's own functions say so. Raises AppTextError, AppUnsupportedError."""
     if not any(_is_own(call, own) for call in calls_of(tree)):
         return tree
     try:
@@ -46,7 +46,7 @@ def calls_of(tree: object) -> Iterator[FunctionCall]:
 
 def operator_files(app: App, terms: OperatorTerms) -> tuple[tuple[str, str], ...]:
     """Files of the operator's folders that the app uses, each with a digest of its content. Raises AppTextError where
-    one is missing, OSError where one cannot be read."""
+    one is missing, OSError if one cannot be read."""
     paths = {
         function_file(one, terms.functions, named_function(one)[0])
         for one in app.definitions
@@ -57,7 +57,7 @@ def operator_files(app: App, terms: OperatorTerms) -> tuple[tuple[str, str], ...
 
 
 def own_code(call: FunctionCall, own: OwnFunction, arguments: Sequence[Code]) -> Code:
-    """Raises AppTextError where the arguments do not fit."""
+    """Raise AppTextError if the arguments do not fit."""
     nodes = call.arguments
     if call.full_name == MODEL:
         # the model's name is known, and no value

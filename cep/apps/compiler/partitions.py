@@ -90,7 +90,7 @@ def _time(annotation: Annotation, items: Mapping[str | None, str], key: str) -> 
 def partition_key(
     key: ValueKey | RangeKey, sources: Mapping[str, Columns], environment: Environment
 ) -> tuple[str, PartitionKey]:
-    """The stream, and what gives its rows' keys. Raises AppTextError."""
+    """Return the stream, and what gives its rows' keys. Raises AppTextError."""
     if key.stream not in sources:
         raise unknown(key.at, f"there is no stream {key.stream!r}", key.stream, list(sources))
     compiler = ExpressionCompiler(RowScope(sources[key.stream], frozenset((key.stream,))))

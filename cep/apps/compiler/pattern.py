@@ -26,7 +26,7 @@ from cep.apps.parts.scope import Code, Columns, Environment, RowScope, TypedColu
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """`names` has none where no row is ever kept, as of `not`."""
+    """`names` has none if no row is ever kept, as of `not`."""
 
     names: frozenset[str]
     columns: Columns
@@ -44,8 +44,8 @@ class PatternScope:
     """Whether a step with a count that is named without an index means all of its rows; else the last one."""
 
     def all_columns(self, at: Place) -> tuple[list[str], Columns]:
-        """What `select *` selects, of every step its attributes, of one with a count those of its first row: the Python
-        of each and the columns. What did not come, as of `not`, is null.
+        """Return what `select *` selects, of every step its attributes, of one with a count those of its first row: the
+        Python of each and the columns. What did not come, as of `not`, is null.
 
         Raises AppTextError if two steps have one name.
         """
@@ -136,7 +136,7 @@ def _index(attribute: Attribute) -> int:
 def pattern_plan(
     read: PatternInput, sources: Mapping[str, Columns], environment: Environment
 ) -> tuple[PatternPlan, PatternScope]:
-    """Raises AppTextError, AppUnsupportedError."""
+    """Raise AppTextError, AppUnsupportedError."""
     compiler = _Steps(sources, environment)
     compiler.add_all(read.steps)
     steps = _with_absence_in_every(compiler.steps) if read.kind == "sequence" else tuple(compiler.steps)

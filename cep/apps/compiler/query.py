@@ -61,7 +61,7 @@ class StreamPlan:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A compiled query. `target` is None where only listeners get the rows."""
+    """A compiled query. `target` is None if only listeners get the rows."""
 
     at: Place
     name: str | None
@@ -73,7 +73,7 @@ class QueryPlan:
     write: TableWrite | None = None
     """Where the target is a table."""
     fused: FusedPlan | None = None
-    """Of one row, where there is a shorter way through all parts but a pattern's."""
+    """Of one row, if there is a shorter way through all parts but a pattern's."""
 
     @property
     def label(self) -> str:
@@ -99,7 +99,7 @@ def _check_is_stream(read: StreamInput, readable: Readable) -> None:
 
 
 def query_plan(query: Query, readable: Readable, environment: Environment) -> QueryPlan:
-    """Raises AppTextError, AppUnsupportedError."""
+    """Raise AppTextError, AppUnsupportedError."""
     read: StreamPlan | JoinPlan | PatternPlan
     scope: SelectionScope
     match query.input:
@@ -263,7 +263,7 @@ class Selecting:
         return (sources[0] if len(sources) == 1 else tuple_source(sources)) if sources else None
 
     def _with_aggregated(self, source: str, parameters: str) -> Callable[..., object]:
-        """A function of a source in which the aggregators' values have their names."""
+        """Return a function of a source in which the aggregators' values have their names."""
         if not self.kinds:
             return function_of(source, parameters, self.environment)
         names = "".join(f"{aggregated_name(number)}, " for number in range(len(self.kinds)))

@@ -22,7 +22,7 @@ RowPasses = Callable[[Row, int], bool]
 
 
 def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns:
-    """Raises AppTextError where there is no such stream."""
+    """Raise AppTextError if there is no such stream."""
     name = read.source.mark + read.source.name
     if read.source.mark == "!" and name not in sources:
         problem = f"there is no stream {name!r}: it takes @OnError(action = 'stream') at the definition of {name[1:]!r}"
@@ -33,7 +33,7 @@ def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns
 
 
 def row_condition(condition: Expression | None, scope: Scope, environment: Environment) -> RowPasses:
-    """Always true where there is none. Raises AppTextError."""
+    """Always true if there is none. Raises AppTextError."""
     source = "True" if condition is None else _condition_source(condition, scope, environment)
     return cast(RowPasses, function_of(source, "row, at", environment))
 
@@ -69,6 +69,6 @@ class WindowStage:
 
 
 def filter_stage(condition: Expression, scope: RowScope, environment: Environment) -> FilterStage:
-    """Raises AppTextError."""
+    """Raise AppTextError."""
     source = _condition_source(condition, scope, environment)
     return FilterStage(source, cast(RowPasses, function_of(source, "row, at", environment)))

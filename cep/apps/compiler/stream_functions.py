@@ -22,7 +22,7 @@ Added = Callable[..., Iterable[Row]]
 
 
 def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
-    """The stage, and the scope with its columns. Raises AppTextError, AppUnsupportedError."""
+    """Return the stage, and the scope with its columns. Raises AppTextError, AppUnsupportedError."""
     if call.full_name not in ("log", *STREAM_FUNCTIONS):
         raise AppUnsupportedError(call.at, f"the stream function #{call.full_name}() is not supported")
     compiler = ExpressionCompiler(scope)
@@ -40,7 +40,7 @@ def stream_function(call: FunctionCall, scope: RowScope, environment: Environmen
 
 
 def _adding(given: Callable[[Row, int], Row], added: Added) -> MakeStage:
-    """A row without one of the values is dropped; what comes of a chunk stays together."""
+    """Return a row without one of the values is dropped; what comes of a chunk stays together."""
 
     def make(_: PartContext, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:
@@ -75,7 +75,7 @@ def _cartesian(theta: float, rho: float, *height: float) -> list[Row]:
 
 
 def _json_parts(value: Any, path: str) -> list[Row]:
-    """What is at the path, each as text; the members of an array one by one."""
+    """Return what is at the path, each as text; the members of an array one by one."""
     found = at_path(value, path)
     parts = found if isinstance(found, list) else [] if found is None else [found]
     return [(part if isinstance(part, str) else dumped(part),) for part in parts]

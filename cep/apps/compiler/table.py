@@ -33,7 +33,7 @@ FITTING: Mapping[ValueType, tuple[ValueType, ...]] = {
 
 
 def table_of(definition: TableDefinition) -> Table:
-    """Raises AppTextError, AppUnsupportedError."""
+    """Raise AppTextError, AppUnsupportedError."""
     columns, key = columns_of(definition.columns), list[int]()
     for annotation in definition.annotations:
         if annotation.name.lower() in KINDS:
@@ -68,12 +68,12 @@ def table_write(
 
 
 def table_scope(name: str, table: Table, outer: Scope) -> RowScope:
-    """A row of the table, by the table's name; other names are the outer ones, and then the table's."""
+    """Return a row of the table, by the table's name; other names are the outer ones, and then the table's."""
     return RowScope(table.columns, frozenset((name,)), "kept", outer=outer, is_named=True)
 
 
 def in_table_code(tables: Mapping[str, Table], names: dict[str, object]) -> TableCode:
-    """The Python of `condition in Table`; the tables get a name in `names`, which that Python uses."""
+    """Return the Python of `condition in Table`; the tables get a name in `names`, which that Python uses."""
 
     def code(node: InTable, scope: Scope) -> Code:
         if node.table not in tables:
@@ -106,7 +106,7 @@ def _changed(output: UpdateTable, table: Table, columns: Columns, scope: RowScop
 
 
 def _check_named(output: UpdateTable, table: Table, columns: Columns) -> None:
-    """Raises AppTextError where an update by name gives what the table has not, in name or in type, as Siddhi does."""
+    """Raise AppTextError if an update by name gives what the table has not, in name or in type, as Siddhi does."""
     if output.inserts_missing:
         return
     name, types = output.target.name, {column.name: column.type for column in table.columns}
@@ -130,8 +130,8 @@ def _assigned(one: Assignment, output: UpdateTable, table: Table, scope: RowScop
 
 
 def _as_column(at: Place, column: TypedColumn, code: Code) -> Code:
-    """The value as the column's type: whole numbers fit into wider types and into float and double, a double into a
-    float. Raises AppTextError where it does not fit."""
+    """Return the value as the column's type: whole numbers fit into wider types and into float and double, a double
+    into a float. Raises AppTextError if it does not fit."""
     if code.type == column.type:
         return code
     if code.type not in FITTING.get(column.type, ()):

@@ -9,7 +9,7 @@ from cep.apps.parts.windows import Key
 
 
 def _key(given: WindowArguments, least: int, most: int) -> Key:
-    """The first argument. Raises AppTextError where there are not so many."""
+    """Return the first argument. Raises AppTextError if there are not so many."""
     given.counted(least, most)
     return given.key(given.call.arguments[0])
 

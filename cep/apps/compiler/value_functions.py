@@ -39,8 +39,8 @@ _CAST_CLASSES: Mapping[ValueType, tuple[type, ...]] = {
 
 
 def cast_value(value: Value, wanted: ValueType, known: ValueType) -> Value:
-    """The value itself, where it is of that type already. A string to another type fails only when it is used, so it
-    passes here: Siddhi does not look at it."""
+    """Return the value itself, where it is of that type already. A string to another type fails only when it is used,
+    so it passes here: Siddhi does not look at it."""
     if value is None or "object" in (known, wanted) or wanted == known:
         return value
     if wanted == "string":
@@ -71,17 +71,18 @@ def size_of(values: Value) -> int | None:
 
 
 def row_value(rows: Sequence[tuple[object, ...]], index: int, column: int) -> object:
-    """A column of one of a pattern's rows; None where there is no such row. From the end where `index` is negative."""
+    """Return a column of one of a pattern's rows; None if there is no such row. From the end where `index` is
+    negative."""
     return rows[index][column] if -len(rows) <= index < len(rows) else None
 
 
 def row_at(rows: Sequence[tuple[object, ...]], index: int) -> tuple[object, ...] | None:
-    """One of a pattern's rows; None where there is no such row. From the end where `index` is negative."""
+    """One of a pattern's rows; None if there is no such row. From the end where `index` is negative."""
     return rows[index] if -len(rows) <= index < len(rows) else None
 
 
 def column_values(rows: Sequence[tuple[object, ...]], column: int) -> tuple[object, ...]:
-    """A column of all of a pattern's rows."""
+    """Return a column of all of a pattern's rows."""
     return tuple(row[column] for row in rows)
 
 
@@ -110,7 +111,7 @@ RUNTIME_NAMES: Mapping[str, object] = {
 
 
 def null_test(code: Code) -> str:
-    """The Python of whether a value is null; Python warns where a constant is asked."""
+    """Return the Python of whether a value is null; Python warns where a constant is asked."""
     return "False" if code.is_constant else f"({code.source} is None)"
 
 

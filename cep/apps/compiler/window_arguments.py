@@ -52,7 +52,7 @@ class WindowArguments:
         return cast(int, code.constant)
 
     def flag(self, position: int) -> bool | None:
-        """None where the argument is missing or is not true or false."""
+        """None if the argument is missing or is not true or false."""
         if position >= len(self.call.arguments):
             return None
         value = getattr(self.call.arguments[position], "value", None)
@@ -80,7 +80,7 @@ class WindowArguments:
         return self.key(self.call.arguments[position])
 
     def keys(self, nodes: Sequence[Expression]) -> Key:
-        """All of them together; of the whole row where there are none."""
+        """All of them together; of the whole row if there are none."""
         if not nodes:
             return lambda row, _at: row
         compiler = ExpressionCompiler(self.scope)
@@ -100,7 +100,7 @@ class WindowArguments:
         return cast(str, code.constant)
 
     def truth(self, position: int) -> bool:
-        """False where the argument is missing."""
+        """Return False if the argument is missing."""
         if position >= len(self.call.arguments):
             return False
         value = self.flag(position)

@@ -34,7 +34,7 @@ from cep.apps.parts.windows import (
 
 
 def check_cron(text: str, at: Place) -> None:
-    """Raises AppTextError where the text is no cron expression."""
+    """Raise AppTextError if the text is no cron expression."""
     try:
         CronTimes(text)
     except ValueError as error:
@@ -222,7 +222,7 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
 
 
 def window_plan(call: FunctionCall, scope: RowScope, environment: Environment) -> MakeWindow:
-    """Raises AppTextError."""
+    """Raise AppTextError."""
     name = STREAM_WORKER_NAMES.get(call.full_name.upper(), call.full_name)
     if name.lower() in ("hop", "hopping"):
         raise AppUnsupportedError(call.at, "hopping windows are not supported; there are sliding and tumbling ones")

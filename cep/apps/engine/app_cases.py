@@ -84,7 +84,7 @@ class AppCaseError(Exception):
 
 
 def read_case(line: str) -> AppCase:
-    """Raises AppCaseError."""
+    """Raise AppCaseError."""
     try:
         return _CASE.validate_json(line)
     except ValidationError as error:
@@ -114,9 +114,9 @@ def differences(
     terms: OperatorTerms | None = None,
     begin: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """What differs from the expected rows, a sentence for each stream; nothing where all is equal. `text`: of the app,
-    where the case has none. `parse`: as the app's host reads it. `terms`: what it may use and take. `begin`: called
-    before each event.
+    """Return what differs from the expected rows, a sentence for each stream; nothing if all is equal. `text`: of the
+    app, where the case has none. `parse`: as the app's host reads it. `terms`: what it may use and take. `begin`:
+    called before each event.
 
     Raises AppTextError, AppUnsupportedError, AppCaseError.
     """
@@ -197,12 +197,12 @@ class _Watched:
 
 
 def _value(value: Any, kind: ValueType) -> Any:
-    """A decimal is a text in JSON, whose numbers are doubles."""
+    """Return a decimal is a text in JSON, whose numbers are doubles."""
     return decimal_of(value) if kind == "decimal" and value is not None else value
 
 
 def _told(query: str, chunk: Chunk) -> Iterable[Any]:
-    """The chunk as a case has it; none of one without rows."""
+    """Return the chunk as a case has it; none of one without rows."""
     came, left = (
         [[at, kind is EXPIRED, list(row)] for kind, at, row in chunk if kind is wanted] or None
         for wanted in (CURRENT, EXPIRED)
@@ -246,12 +246,12 @@ def _of_answers(case: AppCase, engine: StreamEngine) -> Iterable[str]:
 
 
 def _sorted(chunk: Sequence[Any]) -> list[Any]:
-    """The chunk with its rows in an order of their own."""
+    """Return the chunk with its rows in an order of their own."""
     return [sorted(part, key=_place_in_set) if isinstance(part, list) else part for part in chunk]
 
 
 def _place_in_set(values: Any) -> tuple[str, str]:
-    """What rows are sorted by: first equal of numbers that count as the same, as of a float and its digits."""
+    """Return what rows are sorted by: first equal of numbers that count as the same, as of a float and its digits."""
     return _rounded(values), repr(values)
 
 
@@ -287,7 +287,7 @@ def _shown(rows: Sequence[Any], start: int) -> str:
 
 
 def row_problem(columns: Columns, values: Sequence[Any]) -> str | None:
-    """Why the values are no row of the columns; None where they are."""
+    """Why the values are no row of the columns; None if they are."""
     if len(values) != len(columns):
         return f"has {len(values)} values for {len(columns)} columns"
     for column, value in zip(columns, values, strict=True):

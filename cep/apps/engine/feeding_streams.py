@@ -15,7 +15,8 @@ def too_deep(app: App) -> str:
 
 
 def feeding_circle(app: App) -> tuple[str, ...] | None:
-    """The first circle of streams, each of which a query writes to that reads the one before; None: there is none."""
+    """Return the first circle of streams, each of which a query writes to that reads the one before; None: there is
+    none."""
     feeds = _feeds(app)
     for first in feeds:
         path = path_back(feeds, first)
@@ -38,7 +39,7 @@ def _feeds(app: App) -> Mapping[str, list[str]]:
 
 
 def path_back(feeds: Mapping[str, Sequence[str]], first: str) -> tuple[str, ...] | None:
-    """From `first` by which streams back to it, the shortest; None where no way leads back."""
+    """From `first` by which streams back to it, the shortest; None if no way leads back."""
     waiting: list[tuple[str, ...]] = [(first,)]
     seen = {first}
     for path in waiting:

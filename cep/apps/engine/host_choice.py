@@ -1,7 +1,7 @@
 """Who runs an app live: `@App:host('structured')`, or the resident host, which needs no word.
 
-The structured host keeps the state of each key of a partition by itself, and has a key at hand only where rows of it
-come. So an app fits where all that it keeps is kept by key, and where nothing happens but with a row of the key: what
+The structured host keeps the state of each key of a partition by itself, and has a key at hand only if rows of it
+come. So an app fits where all that it keeps is kept by key, and if nothing happens but with a row of the key: what
 the clock alone does has an order among all keys.
 """
 
@@ -53,7 +53,7 @@ FITS = "the structured host keeps state by key alone"
 
 
 def host_of(app: App) -> HostName:
-    """Raises AppTextError where the text names no host that there is, AppUnsupportedError where the app does not fit
+    """Raise AppTextError if the text names no host that there is, AppUnsupportedError if the app does not fit
     it."""
     host: HostName = "resident"
     for annotation in app.annotations:
@@ -79,7 +79,7 @@ def _named(annotation: Annotation) -> HostName:
 
 
 def unfit(app: App) -> Iterator[tuple[Place, str]]:
-    """What keeps the app from the structured host: where, and why."""
+    """Return what keeps the app from the structured host: where, and why."""
     blocks = [one for one in app.elements if isinstance(one, PartitionBlock)]
     if not blocks:
         yield Place(1, 1), f"the app has no partition, and {FITS}"
@@ -105,7 +105,7 @@ def _defined(app: App) -> Iterator[tuple[Place, str]]:
 
 
 def _of_all_keys(query: Query) -> Iterator[tuple[Place, str]]:
-    """A query in no partition may look at one row, and keep nothing of it."""
+    """Return a query in no partition may look at one row, and keep nothing of it."""
     what = None
     if not isinstance(query.input, StreamInput):
         what = "a join" if isinstance(query.input, JoinInput) else "a pattern"
@@ -138,7 +138,7 @@ def _of_block(block: PartitionBlock) -> Iterator[tuple[Place, str]]:
 
 
 def _by_clock(query: Query) -> Iterator[tuple[Place, str]]:
-    """What gives rows though none of its key comes."""
+    """Return what gives rows though none of its key comes."""
     later = "gives rows by the clock, whose order among all keys the structured host does not have"
     if query.rate is not None and (query.rate.milliseconds is not None or query.rate.kind == "snapshot"):
         yield query.rate.at, f"this output rate {later}"

@@ -10,7 +10,7 @@ RowListener = Callable[[int, Row], None]
 OnFault = Callable[[Chunk, Exception], None]
 """Of rows that a reader could not compute, and why."""
 FAULTS = (ArithmeticError, TypeError, ValueError, AttributeError, LookupError)
-"""What generated code raises where a value is not what its type says, or a function cannot compute it."""
+"""What generated code raises if a value is not what its type says, or a function cannot compute it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ Junctions = MutableMapping[str, Junction]
 
 
 def faults_to(junction: Junction) -> OnFault:
-    """The rows enter a stream of errors, with the reason as their last value."""
+    """Return the rows enter a stream of errors, with the reason as their last value."""
 
     def receive(chunk: Chunk, error: Exception) -> None:
         junction.send([(CURRENT, at, (*row, str(error))) for _, at, row in chunk])

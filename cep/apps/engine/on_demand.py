@@ -28,7 +28,7 @@ def answer(
     aggregations: Mapping[str, Aggregation],
     context: PartContext,
 ) -> list[Row]:
-    """The selected rows; none of a query that writes. Raises AppTextError, AppUnsupportedError."""
+    """Return the selected rows; none of a query that writes. Raises AppTextError, AppUnsupportedError."""
     with placed(query.at):
         return _answer(bound(query, plan.own), plan, _Kept(windows, aggregations), context)
 
@@ -62,7 +62,7 @@ def _read(
     context: PartContext,
     environment: Environment,
 ) -> tuple[Chunk, RowScope]:
-    """The rows that the condition holds for; one without values where nothing is read."""
+    """Return the rows that the condition holds for; one without values if nothing is read."""
     if query.source is None:
         return [(CURRENT, context.now, ())], RowScope((), frozenset())
     name = query.source.name

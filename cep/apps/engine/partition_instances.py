@@ -15,7 +15,7 @@ from cep.apps.parts.chunks import Chunk, Receiver, RowTaker
 Build = Callable[[QueryPlan, Junctions], None]
 """Make a query's parts, which read and write in the given junctions."""
 KeyState = Callable[[str], object | None]
-"""What a key had when it was put away; None where it is new."""
+"""What a key had when it was put away; None if it is new."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class PartitionInstances(Stateful):
         self.name = plan.label
         self.by_key: dict[str, PartitionInstance] = {}
         self.kept: KeyState | None = None
-        """Where keys are that are not at hand; None where all are."""
+        """Where keys are that are not at hand; None if all are."""
         if plan.purge is not None:
             self._own = context.part()
             self._own.keep(self, self._on_time)
@@ -71,7 +71,7 @@ class PartitionInstances(Stateful):
         return PartitionInstance(junctions, range(first, self._context.ranks + 1), outer, self._context.now)
 
     def _taker(self, stream: str, key: PartitionKey) -> RowTaker | None:
-        """The shorter way of one row; None where there is none."""
+        """Return the shorter way of one row; None if there is none."""
         if key.take is None:
             return None
         by_key: dict[str, RowTaker] = {}

@@ -53,7 +53,7 @@ def written(snapshot: Snapshot) -> bytes:
 
 
 def read(data: bytes, app: str) -> Snapshot:
-    """Raises SnapshotError."""
+    """Raise SnapshotError."""
     if not data.startswith(FORMAT):
         raise SnapshotError("the snapshot is of another version")
     digest, body = data[len(FORMAT) : len(FORMAT) + DIGEST_BYTES], data[len(FORMAT) + DIGEST_BYTES :]

@@ -32,7 +32,7 @@ from cep.apps.parts.windows import EventWindow
 
 
 class StreamEngine:
-    """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
+    """One app. Raises AppTextError, AppUnsupportedError if it cannot run as it is written."""
 
     def __init__(
         self,
@@ -78,11 +78,11 @@ class StreamEngine:
         return self._context.now
 
     def columns_of(self, stream: str) -> Columns:
-        """Raises KeyError where the app has no such stream."""
+        """Raise KeyError if the app has no such stream."""
         return self._plan.streams[stream]
 
     def explained(self) -> Iterable[str]:
-        """What the app is made of, a line for each part."""
+        """Return what the app is made of, a line for each part."""
         for name, columns in self._plan.streams.items():
             yield f"stream {name} ({described(columns)})"
         for name, window in self._plan.windows.items():
@@ -100,18 +100,18 @@ class StreamEngine:
             yield f"query {query.name or f'at line {query.at.line}'} -> {target}"
 
     def generated(self) -> Iterable[tuple[str, str]]:
-        """The Python of what one row does in each query that has it in one function: where the query is, and the
+        """Return the Python of what one row does in each query that has it in one function: where the query is, and the
         text."""
         for query in self._plan.queries:
             if query.fused is not None:
                 yield f"query at line {query.at.line}", query.fused.source
 
     def listen(self, stream: str, listener: RowListener) -> None:
-        """Call `listener` with every row that enters `stream`. Raises KeyError where the app has no such stream."""
+        """Call `listener` with every row that enters `stream`. Raises KeyError if the app has no such stream."""
         self._junctions[stream].listen(listener)
 
     def table(self, name: str) -> Table:
-        """Raises KeyError where the app has no such table."""
+        """Raise KeyError if the app has no such table."""
         return self._plan.tables[name]
 
     def listen_to_query(self, name: str, listener: Receiver) -> None:
@@ -119,11 +119,11 @@ class StreamEngine:
         self._query_listeners.setdefault(name, []).append(listener)
 
     def send(self, stream: str, at: int, row: Row) -> None:
-        """A row of the log, with its time in milliseconds. Raises KeyError where the app has no such stream."""
+        """A row of the log, with its time in milliseconds. Raises KeyError if the app has no such stream."""
         self._senders[stream](at, row)
 
     def sender(self, stream: str) -> RowTaker:
-        """What `send` does with the rows of one stream, for who has many. Raises KeyError where the app has no such
+        """Return what `send` does with the rows of one stream, for who has many. Raises KeyError if the app has no such
         stream."""
         return self._senders[stream]
 
@@ -150,11 +150,11 @@ class StreamEngine:
         return tuple(as_float(one) if place in floats and one is not None else one for place, one in enumerate(row))
 
     def advance(self, at: int) -> None:
-        """The log's clock, where no row comes."""
+        """The log's clock, if no row comes."""
         self._context.advance(at)
 
     def due(self) -> int | None:
-        """The time of the log at which something happens though no row comes; None where nothing waits."""
+        """Return the time of the log at which something happens though no row comes; None if nothing waits."""
         return self._context.due()
 
     def state(self) -> object:
@@ -177,7 +177,7 @@ class StreamEngine:
 
     def keep_keys(self, kept: Callable[[int, str], object | None]) -> None:
         """Each key of a partition begins with what `kept` gives of it, by the partition's place in the text and the
-        key: None where it is new. For an app whose state is all by key; to be called before any row."""
+        key: None if it is new. For an app whose state is all by key; to be called before any row."""
         for number, partition in enumerate(self._partitions):
             partition.kept = partial(kept, number)
 
@@ -193,13 +193,13 @@ class StreamEngine:
         return self._plan.limits
 
     def check_limits(self) -> None:
-        """Raises AppLimitError where a query, a table or a partition keeps more than it may. Takes time in proportion
+        """Raise AppLimitError if a query, a table or a partition keeps more than it may. Takes time in proportion
         to the number of parts: to be called now and then."""
         keys = ((partition.name, len(partition.by_key)) for partition in self._partitions)
         check_amounts(self._context.kept(), keys, self._plan.limits)
 
     def ask(self, query: OnDemandQuery) -> list[Row]:
-        """The rows of an on-demand query. Raises AppTextError, AppUnsupportedError."""
+        """Return the rows of an on-demand query. Raises AppTextError, AppUnsupportedError."""
         return answer(query, self._plan, self._windows, self._aggregations, self._own)
 
     def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
@@ -253,9 +253,9 @@ class StreamEngine:
     def _taker(
         self, query: QueryPlan, selector: Selector, junctions: Junctions, window: EventWindow | None = None
     ) -> RowTaker | None:
-        """The shorter way of one row; None where there is none."""
+        """Return the shorter way of one row; None if there is none."""
         plan = query.fused
-        # what waits would fail later, and where it fails is seen
+        # what waits would fail later, and if it fails is seen
         if plan is None or not self._is_fused or (plan.waits and self._plan.faults):
             return None
         goes_on = query.target is not None and query.write is None

@@ -46,7 +46,7 @@ def position(values: list[Any], value: Any) -> int:
 
 @lru_cache(maxsize=256)
 def _path(text: str) -> Any:
-    """Raises ValueError."""
+    """Raise ValueError."""
     try:
         return parse(text if text.startswith("$") else f"$.{text}")
     except JSONPathError as error:
@@ -54,7 +54,7 @@ def _path(text: str) -> Any:
 
 
 def loaded(value: Any) -> Any:
-    """Raises ValueError where a text is no JSON."""
+    """Raise ValueError if a text is no JSON."""
     return orjson.loads(value) if isinstance(value, str) else value
 
 
@@ -63,7 +63,7 @@ def dumped(value: Any) -> str:
 
 
 def at_path(value: Any, path: str) -> Any:
-    """None where there is nothing."""
+    """None if there is nothing."""
     found = _path(path).find(loaded(value))
     return found[0].value if len(found) == 1 else [one.value for one in found] if found else None
 

@@ -56,7 +56,7 @@ class JavaScriptFunctions:
         self._context.set_time_limit(limits.script_seconds)
 
     def function(self, definition: FunctionDefinition) -> Callable[..., Value]:
-        """Raises AppTextError where it is no function."""
+        """Raise AppTextError if it is no function."""
         if definition.returns == "decimal":
             problem = "JavaScript's numbers are doubles: let the function give a string, and convert that"
             raise AppUnsupportedError(definition.at, problem)
@@ -114,7 +114,7 @@ def _named(definition: FunctionDefinition) -> str:
 
 
 def _place(definition: FunctionDefinition, text: str) -> Place | None:
-    """In the app's text, of the innermost call that is the function's own; None where the engine names none."""
+    """In the app's text, of the innermost call that is the function's own; None if the engine names none."""
     places = ((int(line) - LINES_BEFORE, int(column)) for line, column in IN_SCRIPT.findall(text))
     found = next(((line, column) for line, column in places if line > 0), None)
     if found is None:

@@ -52,7 +52,7 @@ class ModelFile:
 
 
 def model_file(call: FunctionCall, folder: Path | None) -> ModelFile:
-    """Raises AppTextError where the call names none."""
+    """Raise AppTextError if the call names none."""
     first = call.arguments[0] if call.arguments else None
     found = NAMED.fullmatch(first.value) if isinstance(first, Constant) and isinstance(first.value, str) else None
     if found is None:
@@ -67,8 +67,8 @@ def model_file(call: FunctionCall, folder: Path | None) -> ModelFile:
 
 
 def model_function(call: FunctionCall, file: ModelFile, runtime_name: str) -> tuple[OwnFunction, Callable[..., Value]]:
-    """What a call with this name takes after it, and what is called. Raises AppTextError, AppUnsupportedError where
-    the library is missing or the model has another form."""
+    """Return what a call with this name takes after it, and what is called. Raises AppTextError, AppUnsupportedError
+    where the library is missing or the model has another form."""
     session = _session(call, file.path)
     inputs = session.get_inputs()
     for one in inputs:

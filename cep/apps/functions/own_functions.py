@@ -28,7 +28,7 @@ class OwnFunctions:
     _python: PythonFunctions | None = None
 
     def define(self, definition: FunctionDefinition) -> None:
-        """Raises AppTextError, AppUnsupportedError."""
+        """Raise AppTextError, AppUnsupportedError."""
         if definition.name in self.defined:
             raise AppTextError(definition.at, f"there are two functions {definition.name!r}")
         # a number, since no text of an app may stand in generated Python

@@ -42,7 +42,7 @@ class PythonFunctions:
         self._modules: dict[str, types.ModuleType] = {}
 
     def function(self, definition: FunctionDefinition, runtime_name: str) -> tuple[OwnFunction, Callable[..., Value]]:
-        """What it takes, and what is called. Raises AppTextError."""
+        """Return what it takes, and what is called. Raises AppTextError."""
         file, name = named_function(definition)
         module = self._modules.get(file) or self._loaded(definition, file)
         called = getattr(module, name, None)
@@ -66,7 +66,7 @@ class PythonFunctions:
 
 
 def named_function(definition: FunctionDefinition) -> tuple[str, str]:
-    """The file's name without its ending, and the function's. Raises AppTextError."""
+    """Return the file's name without its ending, and the function's. Raises AppTextError."""
     found = NAMED.fullmatch(definition.body)
     if found is None:
         problem = (
@@ -77,7 +77,7 @@ def named_function(definition: FunctionDefinition) -> tuple[str, str]:
 
 
 def function_file(definition: FunctionDefinition, folder: Path | None, file: str) -> Path:
-    """Raises AppTextError where there is none."""
+    """Raise AppTextError if there is none."""
     if folder is None:
         problem = "there is no folder of functions in Python: the operator names one as `functions` below [apps]"
         raise AppTextError(definition.at, problem)
@@ -148,7 +148,7 @@ def _fits(value: Value, returns: ValueType) -> bool:
 
 
 def _is_plain(value: Value) -> bool:
-    """Raises RecursionError of a value that contains itself."""
+    """Raise RecursionError of a value that contains itself."""
     if type(value) in (list, tuple, set, frozenset):
         return all(map(_is_plain, value))
     if type(value) is dict:

@@ -40,11 +40,11 @@ class NamedFunction:
         return f"f_{self.name.replace(':', '_')}"
 
     def called(self, *values: Any) -> Any:
-        """None where an argument is null, unless it may be."""
+        """None if an argument is null, unless it may be."""
         return None if None in values and not self.takes_null else self.compute(*values)
 
     def code(self, call: FunctionCall, arguments: Sequence[Code]) -> Code:
-        """Raises AppTextError where the arguments do not fit."""
+        """Raise AppTextError if the arguments do not fit."""
         self._check_count(call, len(arguments))
         for place, (node, argument) in enumerate(zip(call.arguments, arguments, strict=True)):
             wanted = self.parameters[min(place, len(self.parameters) - 1)]

@@ -17,7 +17,7 @@ LONGEST = 1_000_000
 
 @lru_cache(maxsize=256)
 def pattern_of(text: str) -> Any:
-    """Raises ValueError."""
+    """Raise ValueError."""
     options = re2.Options()
     options.log_errors = False
     try:

@@ -45,7 +45,7 @@ _LENGTHS: Mapping[str, timedelta] = {
 
 
 def written(at: datetime, java_format: str) -> str:
-    """Raises ValueError where the format has letters that are not known here."""
+    """Raise ValueError if the format has letters that are not known here."""
     out = ""
     for quoted, letters, other in _PIECE.findall(java_format):
         if letters.startswith("S"):
@@ -58,14 +58,14 @@ def written(at: datetime, java_format: str) -> str:
 
 
 def _format_of(letters: str) -> str:
-    """Raises ValueError."""
+    """Raise ValueError."""
     if letters not in _WRITTEN:
         raise ValueError(f"{letters!r} is no part of a time's format here")
     return _WRITTEN[letters]
 
 
 def read_time(text: str, java_format: str = DATE_TIME) -> datetime:
-    """Raises ValueError."""
+    """Raise ValueError."""
     out = ""
     for quoted, letters, other in _PIECE.findall(java_format):
         plain = (quoted or other).replace("%", "%%")

@@ -132,7 +132,7 @@ class AppOutside:
 
 
 def app_outside(app: App) -> AppOutside:
-    """Raises AppUnsupportedError where no host does what the text says."""
+    """Raise AppUnsupportedError if no host does what the text says."""
     for other in app.definitions:
         if isinstance(other, StreamDefinition | TableDefinition):
             continue
@@ -261,7 +261,8 @@ def _call_sink(end: AppEnd, definition: StreamDefinition | TableDefinition) -> C
 
 
 def _on_error(end: AppEnd, options: EndOptions, definition: StreamDefinition | TableDefinition) -> str:
-    """What becomes of a request without an answer: what the sink says, else what `@OnError` of its stream does."""
+    """Return what becomes of a request without an answer: what the sink says, else what `@OnError` of its stream
+    does."""
     said = error_action(definition) if isinstance(definition, StreamDefinition) else None
     of_stream = "log" if said is None else said[1]
     on_error = options.text("on.error", of_stream).lower()

@@ -45,7 +45,7 @@ class AverageApp:
     """`market.trade.moving_average.AverageRule`. May be called from several threads, as the store's transactions do."""
 
     def __init__(self, text: str) -> None:
-        """Raises CepCannotStartError, one sentence with its place, where it is no app that gives signals of closes."""
+        """Raise CepCannotStartError, one sentence with its place, where it is no app that gives signals of closes."""
         self._lock = Lock()
         self._seen: dict[tuple[str, str], Closes | None] = {}
         """What the app has seen of each market, as far as it looks back; None while it is not known."""
@@ -60,7 +60,7 @@ class AverageApp:
             raise CepCannotStartError(f"{FILE_NAME}: {error}") from None
 
     def __call__(self, before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
-        """Raises ValueError where the app gives no mean of a close."""
+        """Raise ValueError if the app gives no mean of a close."""
         market = (close.exchange, close.symbol)
         with self._lock, localcontext(WIDE):
             if not self._goes_on(market, before.closes):

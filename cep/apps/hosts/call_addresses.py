@@ -12,7 +12,7 @@ SIMULATED = "simulated:"
 def call_addresses(
     calls: Iterable[CallSink], allowed: Mapping[str, str], exchanges_url: str | None
 ) -> Mapping[str, str]:
-    """By the origins in the app's text. `exchanges_url`: of the session's simulated exchanges; None where there
+    """By the origins in the app's text. `exchanges_url`: of the session's simulated exchanges; None if there
     are none.
 
     Raises AppTextError for a request that may not be made.
@@ -21,7 +21,7 @@ def call_addresses(
 
 
 def address_of(call: CallSink, allowed: Mapping[str, str]) -> str | None:
-    """In the operator's words; None where requests there are not allowed."""
+    """In the operator's words; None if requests there are not allowed."""
     return allowed.get(call.origin)
 
 

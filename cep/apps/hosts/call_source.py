@@ -139,7 +139,7 @@ class CallSource:
         self._asked: asyncio.Future[list[Record]] | None = None
 
     async def open(self) -> None:
-        """Raises StreamError; it is closed then."""
+        """Raise StreamError; it is closed then."""
         try:
             await self._reader.open()
             await self._caller.open()
@@ -209,8 +209,8 @@ class CallSource:
         return self._market_time(wall_now()) // 1_000 - time <= FRESH_SECONDS * 1_000
 
     def _answered(self) -> Iterator[SourceRow]:
-        """A row for each request whose turn it is, of no stream where nothing of the app takes the answer: it is done
-        all the same."""
+        """Return a row for each request whose turn it is, of no stream if nothing of the app takes the answer: it is
+        done all the same."""
         for of_sink in self._sinks.values():
             while of_sink.made and of_sink.made[0].answer.done():
                 done = of_sink.made.popleft()
@@ -247,7 +247,7 @@ class CallSource:
 
 
 def _of_errors(request: CallRequest, answer: NoAnswer) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """The request's row in its stream of errors, where the app has one."""
+    """Return the request's row in its stream of errors, where the app has one."""
     if request.sink.of_errors:
         values = (request.values.get(name) for name in request.sink.of_errors)
         yield f"!{request.sink.stream}", (*values, answer.reason)

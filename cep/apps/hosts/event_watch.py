@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.25
 
 class Watch(Protocol):
     def look(self) -> None:
-        """Raises AppLimitError where what runs has to end."""
+        """Raise AppLimitError if what runs has to end."""
         ...
 
 
@@ -36,7 +36,7 @@ class EventWatch:
         self._looks = 0
 
     def look(self) -> None:
-        """Raises AppLimitError where the row of the look before takes too long, or the app keeps too much."""
+        """Raise AppLimitError if the row of the look before takes too long, or the app keeps too much."""
         app = self._app()
         row = None if app is None or app.busy_with is None else (app, app.busy_with)
         if app is None or row is None or row != self._row:
@@ -63,7 +63,7 @@ class CaseWatch:
         self._looks = 0
 
     def look(self) -> None:
-        """Raises AppLimitError where the event takes too long, or the process too much memory."""
+        """Raise AppLimitError if the event takes too long, or the process too much memory."""
         self._looks += 1
         if self._process.memory_info().rss > self._limits.worker_bytes:
             raise AppLimitError(memory_problem(self._limits))

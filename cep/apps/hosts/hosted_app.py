@@ -96,7 +96,7 @@ class AppSource:
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The topics that its streams come from; of several `ticks` is always one, since it moves the clock. Raises
-        AppTextError where nothing would ever come in."""
+        AppTextError if nothing would ever come in."""
         topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
         of_users = dict.fromkeys(self.outside.topics)
         if not topics and not of_users and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
@@ -113,17 +113,17 @@ class AppSource:
 
     @cached_property
     def outside(self) -> AppOutside:
-        """Its sinks and sources. Raises AppUnsupportedError where no host runs one of them."""
+        """Its sinks and sources. Raises AppUnsupportedError if no host runs one of them."""
         return app_outside(self.app)
 
     @cached_property
     def host(self) -> HostName:
-        """Who runs it live. Raises AppTextError where there is no such host, or the app does not fit it."""
+        """Who runs it live. Raises AppTextError if there is no such host, or the app does not fit it."""
         return host_of(self.app)
 
     @cached_property
     def shared(self) -> SharedParts | None:
-        """What it shares with other regions; None where that is nothing."""
+        """What it shares with other regions; None if that is nothing."""
         parts = shared_parts(self.app, self.outside)
         return parts if parts.names and self.region is not None else None
 
@@ -151,7 +151,7 @@ def app_source(
     terms: OperatorTerms | None = None,
     region: str | None = None,
 ) -> AppSource:
-    """Raises AppTextError where no host can run it as it is written."""
+    """Raise AppTextError if no host can run it as it is written."""
     return compiled_app(text, file_name, variables, terms, region)[0]
 
 
@@ -212,16 +212,16 @@ class HostedApp:
         return self._source.terms.limits if self._engine is None else self._engine.limits
 
     def check_limits(self) -> None:
-        """Raises AppLimitError."""
+        """Raise AppLimitError."""
         if self._engine is not None:
             self._engine.check_limits()
 
     def take(
         self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
     ) -> list[AppRow]:
-        """A row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left out and
-        moves no clock. `read`: what the row is in each stream of the product, as far as other apps have read it; each
-        stream is read once for all of them.
+        """Return a row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left
+        out and moves no clock. `read`: what the row is in each stream of the product, as far as other apps have read
+        it; each stream is read once for all of them.
 
         Raises AppFailedError.
         """
@@ -290,7 +290,7 @@ class HostedApp:
         return f"row {offset} of partition {self._partition}"
 
     def snapshot(self) -> bytes:
-        """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
+        """All that it has kept, and where it is in the log. Raises AppFailedError if it has kept too much."""
         position = {str(self._partition): self.position or 0, **self._log.taken}
         state = None if self._engine is None else self._state_of(self._engine)
         if state is not None and self._shared is not None:
@@ -303,7 +303,7 @@ class HostedApp:
         return data
 
     def restore(self, data: bytes) -> None:
-        """To be called once, before any row. Raises SnapshotError where the bytes are no snapshot of this app."""
+        """To be called once, before any row. Raises SnapshotError if the bytes are no snapshot of this app."""
         snapshot = read(data, self._source.digest)
         taken = dict(snapshot.position)
         position = taken.pop(str(self._partition), None)
@@ -321,7 +321,7 @@ class HostedApp:
         self._restore_engine(state)
 
     def _state_of(self, engine: StreamEngine) -> object:
-        """What of it is in the snapshot."""
+        """Return what of it is in the snapshot."""
         return engine.state()
 
     def _restore_engine(self, state: Any) -> None:
@@ -364,7 +364,7 @@ class HostedApp:
         return own
 
     def _table_listener(self, table: str, shared: SharedRows | None) -> TableListener:
-        """What a stored table's rows become is among the app's rows."""
+        """Return what a stored table's rows become is among the app's rows."""
         if shared is None:
             return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
 

@@ -6,7 +6,7 @@ A row is a JSON object, in the partition of its base:
 * `session`: the session's id; `topic`, `partition`, `offset`: where it came from; `time`: its own, microseconds UTC;
 * `rows`: what it is in each stream: the stream's name, and its values by column; [] where it moves the clock alone;
 * `next`: topic → offset of the next row that is not in the log yet, of all topics up to here; `token`: the same of
-  MongoDB, None where none of it is read.
+  MongoDB, None if none of it is read.
 
 A row of `topic` `kafka:SERVERS/TOPIC/PARTITION` is one of a topic of the user's own, with its offset there. One of
 `calls:ID` is the answer to a request of the sink ID, with the request's number as `offset`. One of `shared-in` is of
@@ -66,14 +66,14 @@ class InputPlace:
 
 def time_of(topic: str, row: Mapping[str, Any], written_at: int) -> int:
     """Of a row of a topic by the app's clock, microseconds: `ticks` have the time at which they were received, others
-    that at which they were written. Raises KeyError, TypeError, ValueError where it has none."""
+    that at which they were written. Raises KeyError, TypeError, ValueError if it has none."""
     return int(row["received_time"] if topic == TICKS else written_at)
 
 
 def record_row(
     record: Record, streams: Iterable[ProductStream], market_time: Callable[[int], int] = int
 ) -> SourceRow | None:
-    """As `source_row`. None too where the record cannot be read. `market_time`: of the wall's."""
+    """As `source_row`. None too if the record cannot be read. `market_time`: of the wall's."""
     try:
         row = row_of(record.value)
     except WireError:
@@ -84,7 +84,7 @@ def record_row(
 def source_row(
     position: Position, offset: int, written_at: int, row: Mapping[str, Any], streams: Iterable[ProductStream]
 ) -> SourceRow | None:
-    """`streams`: those of the app. None where the row is of none of them and moves no clock, or is none of its
+    """`streams`: those of the app. None if the row is of none of them and moves no clock, or is none of its
     topic's."""
     topic, partition = position
     try:

@@ -50,7 +50,7 @@ class InputSource(Protocol):
         ...
 
     async def next(self) -> list[SourceRow]:
-        """The next rows; none where it only learned that it is no longer behind. What is broken off is lost."""
+        """Return the next rows; none where it only learned that it is no longer behind. What is broken off is lost."""
         ...
 
     async def close(self) -> None: ...
@@ -139,8 +139,8 @@ class InputMerger:
 
 
 def looked_back(first: int, begin: int) -> int:
-    """The offset from which on rows are read for one that goes on at `first` in a log that began at `begin`: there
-    nothing was known of rows before, and so it is in a replay."""
+    """Return the offset from which on rows are read for one that goes on at `first` in a log that began at `begin`:
+    there nothing was known of rows before, and so it is in a replay."""
     return max(begin, first - LOOK_BACK_ROWS)
 
 
@@ -171,7 +171,7 @@ class TopicSource:
         return self._first < self._end
 
     async def open(self) -> None:
-        """Raises StreamError; it is closed then."""
+        """Raise StreamError; it is closed then."""
         try:
             self._end = (await self._reader.end_offsets())[self._position]
             oldest = (await self._reader.oldest_offsets())[self._position]
@@ -201,7 +201,7 @@ class FreshRecords:
         self._first, self._unrepeated = first, UnrepeatedRows()
 
     def of(self, batch: Sequence[Record]) -> list[Record]:
-        """The records of a partition go through it once, in their order."""
+        """Return the records of a partition go through it once, in their order."""
         return [record for record in batch if self._is_new(record) and record.offset >= self._first]
 
     def _is_new(self, record: Record) -> bool:

@@ -32,7 +32,7 @@ def kafka_brokers(outside: AppOutside, brokers: Iterable[BrokerTerms]) -> Mappin
 
 
 def denial(end: KafkaSource | KafkaSink, broker: BrokerTerms | None) -> str | None:
-    """Why the app may not do it here, in one sentence; None where it may. `broker`: what is said of its servers."""
+    """Why the app may not do it here, in one sentence; None if it may. `broker`: what is said of its servers."""
     if broker is None:
         return f"topics of {end.servers} are not allowed here; the operator allows them below [apps.brokers]"
     is_source = isinstance(end, KafkaSource)

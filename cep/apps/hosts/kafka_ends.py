@@ -51,7 +51,7 @@ def topic_name(servers: str, topic: str) -> str:
 
 
 def kafka_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSource:
-    """Raises AppUnsupportedError."""
+    """Raise AppUnsupportedError."""
     # Siddhi wants the group and the threading; who reads what follows from the app's log here
     options = EndOptions(
         end,
@@ -71,7 +71,7 @@ def kafka_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> Kaf
 
 
 def kafka_sink(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSink:
-    """Raises AppUnsupportedError."""
+    """Raise AppUnsupportedError."""
     options = EndOptions(end, "bootstrap.servers", "topic", "key", "map.type")
     topic = _topic(end, options.required("topic"))
     if topic in ALL_TOPICS or topic.startswith((APP_INPUT, "__")):
@@ -97,7 +97,7 @@ def _servers(end: AppEnd, options: EndOptions) -> str:
 
 
 def normal_servers(text: str) -> str | None:
-    """Without spaces, in small letters; None where it names no servers."""
+    """Without spaces, in small letters; None if it names no servers."""
     servers = "".join(text.split()).lower()
     if not _SERVERS.fullmatch(servers):
         return None

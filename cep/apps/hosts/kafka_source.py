@@ -106,7 +106,7 @@ class ForeignTopic:
         return any(self._next[partition] < end for partition, end in self._ends.items())
 
     async def open(self) -> None:
-        """Tries once; where nobody answers, `next` goes on trying."""
+        """Try once; if nobody answers, `next` goes on trying."""
         try:
             await self._begin()
         except StreamError as error:
@@ -175,7 +175,7 @@ class ForeignTopic:
         self.warnings.tell("topic not read", str(error))
 
     async def _batch(self, reader: ForeignReader) -> list[Record]:
-        """Nothing where nothing came for a while. Raises StreamError."""
+        """Nothing if nothing came for a while. Raises StreamError."""
         if self._asked is None:
             self._asked = asyncio.ensure_future(anext(self._batches))
         behind, silent = self._patience
@@ -201,7 +201,7 @@ class ForeignTopic:
             if record.offset > following:
                 gaps.append((record, following))
             self._next[record.partition] = record.offset + 1
-        # the rows are here: they are not given up where nobody can say why others are not
+        # the rows are here: they are not given up if nobody can say why others are not
         with suppress(StreamError):
             oldest = await reader.oldest_offsets() if gaps else {}
             for record, following in gaps:

@@ -25,10 +25,10 @@ class LogRows:
     def read(
         self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None] | None = None
     ) -> tuple[str, int, list[tuple[str, Row]]]:
-        """The topic that it came from, its time in milliseconds, and what it is in each stream. `read`: what the row is
-        in each stream of the product, as far as other apps have read it.
+        """Return the topic that it came from, its time in milliseconds, and what it is in each stream. `read`: what the
+        row is in each stream of the product, as far as other apps have read it.
 
-        Raises ValueError, TypeError, AttributeError, KeyError where it is none of the log's, or came again.
+        Raises ValueError, TypeError, AttributeError, KeyError if it is none of the log's, or came again.
         """
         return self._merged(row) if self._is_merged else self._plain(row, written_at, {} if read is None else read)
 

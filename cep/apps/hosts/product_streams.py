@@ -50,7 +50,7 @@ class ProductColumn:
 
     @property
     def source(self) -> str:
-        """The Python of its value in `row`; None where the row has none."""
+        """The Python of its value in `row`; None if the row has none."""
         first, *others = self.path
         found = f"row.get({first!r})"
         for name in others:
@@ -69,7 +69,7 @@ class ProductStream:
     columns: tuple[ProductColumn, ...]
 
     def row_of(self, row: Mapping[str, Any]) -> Row | None:
-        """None where the row of the topic is none of this stream. Raises ValueError, TypeError, AttributeError."""
+        """None if the row of the topic is none of this stream. Raises ValueError, TypeError, AttributeError."""
         return self._read(row)
 
     @cached_property
@@ -185,11 +185,11 @@ PRODUCT_STREAMS: Mapping[str, ProductStream] = {
         ),
     )
 }
-"""Prices, amounts and rates are doubles, times microseconds UTC; null where a row has no such value."""
+"""Prices, amounts and rates are doubles, times microseconds UTC; null if a row has no such value."""
 
 
 def parse_with_product_streams(text: str) -> App:
-    """The app, with a definition of each stream of the product that it reads. Raises AppTextError."""
+    """Return the app, with a definition of each stream of the product that it reads. Raises AppTextError."""
     app = parse_app(text)
     names = stream_names(app)
     for definition in app.definitions:

@@ -16,14 +16,14 @@ MOST_ROWS = 10_000
 
 
 def response_rows(source: ResponseSource, body: bytes) -> list[tuple[Any, ...]]:
-    """The objects at `element`, one or a list of them; a name that an object lacks is null. `$.*`: the objects one
-    level down, and where there are none the object itself. Raises ValueError where there is none, or a value is not
+    """Return the objects at `element`, one or a list of them; a name that an object lacks is null. `$.*`: the objects
+    one level down, and if there are none the object itself. Raises ValueError if there is none, or a value is not
     what its column says."""
     return [_values(source.columns, row) for row in _objects(source.element, body)]
 
 
 def message_rows(source: KafkaSource, message: bytes) -> list[tuple[Any, ...]]:
-    """As `response_rows`; where the source needs all columns, ValueError too where an object lacks one."""
+    """As `response_rows`; if the source needs all columns, ValueError too where an object lacks one."""
     rows = _objects(source.element, message)
     if source.needs_all:
         lacking = next((name for row in rows for name, _ in source.columns if name not in row), None)

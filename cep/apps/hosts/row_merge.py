@@ -47,7 +47,7 @@ class RowMerge:
 
 
 def by_time(sources: Sequence[Iterable[SourceRow]]) -> Iterator[SourceRow]:
-    """The rows of topics that have ended, in the order of their times; at one time in that of `sources`."""
+    """Return the rows of topics that have ended, in the order of their times; at one time in that of `sources`."""
     return (row for _, _, row in merge(*map(_placed, range(len(sources)), sources), key=lambda placed: placed[:2]))
 
 

@@ -55,7 +55,7 @@ def shared_parts(app: App, outside: AppOutside) -> SharedParts:
 
 
 def check_shared(app: App, outside: AppOutside) -> None:
-    """Raises AppUnsupportedError where regions cannot share what the app's text says."""
+    """Raise AppUnsupportedError if regions cannot share what the app's text says."""
     parts = shared_parts(app, outside)
     definitions = {one.name: one for one in app.definitions}
     given = {one.stream for one in outside.responses} | {one.stream for one in outside.kafka_sources}
@@ -118,7 +118,7 @@ def _reads(one: Assignment, outer: Collection[str], table: StoredTable) -> bool:
 
 
 def _names_in(app: App, query: Query, seen: frozenset[str] = frozenset()) -> set[str]:
-    """Of the columns of a query's rows; where nothing is selected, of those that it reads."""
+    """Of the columns of a query's rows; if nothing is selected, of those that it reads."""
     given = query.selection.columns
     if given is not None:
         return {column.name or _name_of(column.expression) for column in given}
@@ -139,7 +139,7 @@ def _columns(app: App, source: str, seen: frozenset[str]) -> set[str]:
 
 
 def _name_of(expression: object) -> str:
-    """Empty where it has none."""
+    """Empty if it has none."""
     return expression.name if isinstance(expression, Attribute) else ""
 
 

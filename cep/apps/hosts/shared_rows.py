@@ -63,12 +63,12 @@ def changed_before(changes: Iterable[Row], time: int) -> list[Row]:
 
 
 def time_in(stamp: Stamp) -> int:
-    """Milliseconds. Raises ValueError where it is none."""
+    """Milliseconds. Raises ValueError if it is none."""
     return int(stamp[:_TIME_DIGITS])
 
 
 def shared_message(row: Mapping[str, Any], session_id: str, region: str) -> bytes:
-    """A row of the topic `apps` as one of `shared`."""
+    """Return a row of the topic `apps` as one of `shared`."""
     return orjson.dumps({"session": session_id, "region": region, **row})
 
 
@@ -85,7 +85,7 @@ class SharedReader:
     market_time: Callable[[int], int] = int
 
     def row(self, record: Record) -> SourceRow | None:
-        """None where it is another app's, or of a stream of another session, or none that this version takes. Tables
+        """None if it is another app's, or of a stream of another session, or none that this version takes. Tables
         outlive sessions, and take what an earlier one left on the way."""
         try:
             row = row_of(record.value)
@@ -141,11 +141,11 @@ class SharedRows:
         return found
 
     def reported(self, table: str, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
-        """The values of a change of this region's own, by SHARED_CHANGE. `now`: milliseconds."""
+        """Return the values of a change of this region's own, by SHARED_CHANGE. `now`: milliseconds."""
         return self._tables[table].reported(key, row, now, order)
 
     def put(self, table: Table, name: str, change: Row) -> None:
-        """A change of another region's, or one that was kept. Raises ValueError where the table is another one by
+        """A change of another region's, or one that was kept. Raises ValueError if the table is another one by
         now."""
         self._tables[name].put(table, change)
 
@@ -219,7 +219,7 @@ class SharedTable:
         return list(key) if isinstance(key, tuple) else [self._region, key]
 
     def _own_key(self, table: Table, key: Sequence[Any]) -> Hashable:
-        """Raises ValueError."""
+        """Raise ValueError."""
         if table.key_columns:
             if len(key) != len(table.key_columns):
                 raise ValueError(f"{self._stored.table!r} is kept with another key: give the table another collection")

@@ -36,7 +36,7 @@ _TableRow = tuple[str, tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """`number`: of a row where the table has no primary key; else 0. `order`: time of the app's clock, and by which row
+    """`number`: of a row if the table has no primary key; else 0. `order`: time of the app's clock, and by which row
     it is, as in its id; later changes of a version are greater. `version`: its label. `offset`: in the topic `apps`.
     `stamp`: of a table that regions share; the greatest wins."""
 
@@ -87,7 +87,7 @@ def not_kept(changes: Iterable[TableChange], kept: dict[str, ChangeOrder]) -> It
 
 
 def fill(table: Table, stored: StoredTable, values: Row) -> None:
-    """With a row of the input log, which is behind its number there. Raises ValueError where a value is not what its
+    """With a row of the input log, which is behind its number there. Raises ValueError if a value is not what its
     column says by now, or the table has another key."""
     number, *found = values
     names = (name for name, _ in stored.columns)
@@ -107,7 +107,7 @@ def typed_row(table: StoredTable, values: Mapping[str, Any]) -> Row:
 
 
 def typed(name: str, column: str, kind: ValueType, value: Any) -> Any:
-    """A value as JSON has it. Raises ValueError."""
+    """Return a value as JSON has it. Raises ValueError."""
     try:
         return None if value is None else _TYPED[kind](value)
     except (InvalidOperation, ValueError, TypeError) as error:

@@ -12,8 +12,8 @@ STATES = frozenset((*OPEN_STATES, *FINAL_STATES))
 
 
 def trade_rows(arbitrage: Arbitrage, numbers: Iterable[int]) -> Iterator[Mapping[str, Any]]:
-    """A row for each of these steps of its history that led to a state. Its profit is known with the last one alone,
-    and only where that ended it."""
+    """Return a row for each of these steps of its history that led to a state. Its profit is known with the last one
+    alone, and only if that ended it."""
     opportunity = arbitrage.opportunity
     reached = [number for number, step in enumerate(arbitrage.history) if step.what in STATES]
     for number in numbers:
@@ -41,7 +41,7 @@ def trade_rows(arbitrage: Arbitrage, numbers: Iterable[int]) -> Iterator[Mapping
 
 
 def base_of(fill: Fill, markets: Iterable[Market]) -> str:
-    """The asset that was bought or sold."""
+    """Return the asset that was bought or sold."""
     return base_and_quote(fill.exchange, fill.symbol, markets)[0]
 
 

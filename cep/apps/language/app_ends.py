@@ -11,7 +11,7 @@ KINDS = ("sink", "source", "store")
 
 @dataclass(frozen=True, slots=True)
 class AppEnd:
-    """`kind`: sink, source or store; `type`: such as http-call; empty where the text names none. `options`: all others,
+    """`kind`: sink, source or store; `type`: such as http-call; empty if the text names none. `options`: all others,
     by name; those of `@map(…)` begin with `map.`."""
 
     at: Place
@@ -40,7 +40,7 @@ def app_ends(app: App) -> Iterator[AppEnd]:
 
 
 def error_action(definition: StreamDefinition) -> tuple[Place, str] | None:
-    """What `@OnError` says of a stream, in small letters, and where; None where it says nothing."""
+    """Return what `@OnError` says of a stream, in small letters, and where; None if it says nothing."""
     for annotation in definition.annotations:
         if annotation.name.lower() == "onerror":
             action = next(

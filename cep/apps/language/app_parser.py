@@ -35,17 +35,17 @@ class Statement:
 
 
 def parse_app(text: str) -> App:
-    """Raises AppTextError: where the text is not of the language, or is too long or nested too deep."""
+    """Raise AppTextError: if the text is not of the language, or is too long or nested too deep."""
     return cast(App, _built(text, "app"))
 
 
 def parse_on_demand(text: str) -> OnDemandQuery:
-    """Raises AppTextError, as `parse_app` does."""
+    """Raise AppTextError, as `parse_app` does."""
     return cast(OnDemandQuery, _built(text, "on_demand"))
 
 
 def parse_expression(text: str) -> Expression:
-    """Raises AppTextError, as `parse_app` does."""
+    """Raise AppTextError, as `parse_app` does."""
     return cast(Expression, _built(text, "only_expression"))
 
 

@@ -174,7 +174,7 @@ class JoinInput:
 
 @dataclass(frozen=True, slots=True)
 class StreamStep:
-    """`e1 = Trades[price > 10]<2:5>`; `most` is None where there is no end. Without a count both are 1."""
+    """`e1 = Trades[price > 10]<2:5>`; `most` is None if there is no end. Without a count both are 1."""
 
     at: Place
     source: Source
@@ -236,7 +236,7 @@ Input = StreamInput | JoinInput | PatternInput
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """`name` is what it is called after `as`, or the attribute's own name; None where an expression has none."""
+    """`name` is what it is called after `as`, or the attribute's own name; None if an expression has none."""
 
     at: Place
     expression: Expression
@@ -251,7 +251,7 @@ class OrderBy:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`columns` is None for `select *` and where nothing is selected."""
+    """`columns` is None for `select *` and if nothing is selected."""
 
     columns: tuple[OutputColumn, ...] | None = None
     group_by: tuple[Attribute, ...] = ()

@@ -27,7 +27,7 @@ _lock = Lock()
 
 
 def parse_tree(text: str, start: Start) -> Tree[Token]:
-    """Raises lark's `UnexpectedInput`."""
+    """Raise lark's `UnexpectedInput`."""
     with _lock:
         parser = _parser()
     return parser.parse(text, start=start)
@@ -84,7 +84,7 @@ def tables_path(grammar: str) -> Path:
 
 
 def stored_tables(path: Path) -> dict[str, Any] | None:
-    """None where there is no whole file. Marshal and not pickle: what is read can hold values, never code to run."""
+    """None if there is no whole file. Marshal and not pickle: what is read can hold values, never code to run."""
     try:
         content = path.read_bytes()
     except OSError:

@@ -48,7 +48,7 @@ def stream_names(app: App) -> StreamNames:
 
 
 def nodes_of(tree: object, *, with_writes: bool = False) -> Iterator[object]:
-    """Its node and all below it in the order of the text, however deep; what an output writes to only where it is
+    """Its node and all below it in the order of the text, however deep; what an output writes to only if it is
     asked for."""
     waiting = [tree]
     while waiting:

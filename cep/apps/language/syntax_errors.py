@@ -105,7 +105,8 @@ def syntax_error(text: str, error: UnexpectedInput) -> AppTextError:
 
 
 def _habit(word: str, before: str, expected: set[str]) -> str | None:
-    """What to write, where the word is a habit from elsewhere, or what is missing. `before`: the text up to it."""
+    """Return what to write, where the word is a habit from elsewhere, or what is missing. `before`: the text up to
+    it."""
     words = before.split()
     last = words[-1].lower() if words else ""
     if word in SHORT_UNITS and expected & set(UNITS):

@@ -8,7 +8,7 @@ from cep.apps.parts.pattern_stages import NEVER, NO_ROW, LogicalStage, Part, Par
 
 
 class AbsentStage(Stage):
-    """A step that is complete where no row came for so long. At the pattern's start it waits from when the app began.
+    """A step that is complete if no row came for so long. At the pattern's start it waits from when the app began.
     It has one timer at a time, however many rows move what waits on."""
 
     def __init__(self, shared: Shared, part: Part, number: int, *, is_start: bool) -> None:
@@ -86,7 +86,7 @@ class AbsentStage(Stage):
         self.let_arrive()
 
     def _quiet(self, due: int) -> list[PartialMatch]:
-        """What this completes."""
+        """Return what this completes."""
         quiet, waiting = list[PartialMatch](), list[PartialMatch]()
         for match in self.pending:
             if self.shared.is_late(match, due):
@@ -107,7 +107,7 @@ class AbsentStage(Stage):
         return self._due if match.at == NEVER else match.at + self._wait
 
     def _wake_for_next(self, due: int, *, was_quiet: bool) -> None:
-        """For the first of what waits; at the start also where nothing does, unless that is complete."""
+        """For the first of what waits; at the start also if nothing does, unless that is complete."""
         waiting = (self._due_of(match) for match in (*self.pending, *self.arriving))
         following = min(waiting, default=self._due if self.is_start and not was_quiet else due)
         if following > due:
@@ -199,7 +199,7 @@ class AbsentLogicalStage(LogicalStage):
         self.let_arrive()
 
     def _quiet(self, due: int, wait: int) -> list[PartialMatch]:
-        """What this completes; what waits for the other part's row has NO_ROW of this one from now on."""
+        """Return what this completes; what waits for the other part's row has NO_ROW of this one from now on."""
         quiet, waiting = list[PartialMatch](), list[PartialMatch]()
         late: PartialMatch | None = None
         own, other = self.part.place, self.partner.part.place

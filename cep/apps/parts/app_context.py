@@ -144,7 +144,7 @@ class AppContext:
             heapq.heappush(ending.waits, wait)
 
     def next_id(self) -> str:
-        """The next id of this log: the same each time it is run."""
+        """Return the next id of this log: the same each time it is run."""
         self._ids += 1
         return str(uuid5(NAMESPACE, str(self._ids)))
 
@@ -155,7 +155,7 @@ class AppContext:
             self._wake_due()
 
     def due(self) -> int | None:
-        """When the next part waits to be called; None where none does."""
+        """When the next part waits to be called; None if none does."""
         return self._waits[0][0] if self._waits else None
 
     @property
@@ -239,5 +239,5 @@ class PartContext:
         return self.app.next_id()
 
     def variable(self, name: str | None) -> str | None:
-        """None where the host says nothing of it."""
+        """None if the host says nothing of it."""
         return None if name is None else self.app.variables.get(name)

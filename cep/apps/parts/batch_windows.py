@@ -11,8 +11,8 @@ from cep.apps.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receive
 
 
 def full_batch(before: Chunk, batch: Chunk, resets_at: int | None = None) -> Chunk:
-    """What a batch gives where it ends: the one before expires, aggregators are reset, it comes. `before`: with the
-    times at which they expire; `resets_at`: None for that of the batch's first event."""
+    """Return what a batch gives where it ends: the one before expires, aggregators are reset, it comes. `before`: with
+    the times at which they expire; `resets_at`: None for that of the batch's first event."""
     resets: Chunk = [(RESET, batch[0][1] if resets_at is None else resets_at, batch[-1][2])] if batch else []
     return [*((EXPIRED, at, row) for _, at, row in before), *resets, *batch]
 
@@ -30,13 +30,13 @@ class _Batches(Stateful):
         """How many of what expires somebody has looked at, as joins do: Siddhi leaves these their times."""
 
     def expired(self) -> Chunk:
-        """What was there, which is there no longer, with the times at which it leaves."""
+        """Return what was there, which is there no longer, with the times at which it leaves."""
         rows, now, seen = self.expiring, self._context.now, self._seen
         self.expiring, self._seen = [], 0
         return [*rows[:seen], *((kind, now, row) for kind, _, row in rows[seen:])]
 
     def flushed(self, resets_at: int | None = None) -> Chunk:
-        """The chunk of a full batch, which may be empty."""
+        """Return the chunk of a full batch, which may be empty."""
         out = full_batch(self.expired(), self.filling, resets_at)
         self.expiring, self.filling = self.filling, []
         return out
@@ -182,7 +182,7 @@ class ChunkBatchWindow:
 
 
 class CronWindow(Stateful):
-    """A batch ends at the times of a cron expression, where there is something in it."""
+    """A batch ends at the times of a cron expression, if there is something in it."""
 
     STATE = ("_filling", "_expiring", "_is_waiting")
 

@@ -27,7 +27,7 @@ LOWEST = (1, 1, 0, 0, 0)
 
 
 def duration_named(text: str) -> str | None:
-    """`sec`, `min`, `hour`, `day`, `week`, `month` or `year`; None where the text is none of them."""
+    """`sec`, `min`, `hour`, `day`, `week`, `month` or `year`; None if the text is none of them."""
     name = text.strip().lower()
     name = PLURALS.get(name, name)
     return name if name in ("sec", "min", "hour", "day", "week", "month", "year") else None
@@ -78,7 +78,7 @@ def _next(first: datetime, known: int) -> datetime:
 
 
 class CronTimes:
-    """By one of Quartz: seconds first, `?` where a day is left open. UTC. Raises ValueError where the text is none."""
+    """By one of Quartz: seconds first, `?` where a day is left open. UTC. Raises ValueError if the text is none."""
 
     def __init__(self, text: str) -> None:
         fields = text.split()
@@ -90,7 +90,7 @@ class CronTimes:
             raise ValueError(str(error).rstrip(".")) from error
 
     def after(self, now: int) -> int | None:
-        """The first after `now`, milliseconds; None where there is none."""
+        """Return the first after `now`, milliseconds; None if there is none."""
         self._times.set_current(datetime.fromtimestamp(now // 1_000, UTC))
         try:
             return int(self._times.get_next(float)) * 1_000

@@ -37,7 +37,7 @@ def of_one(receive: Receiver) -> RowTaker:
 
 
 def one_or_more(take: RowTaker, receive: Receiver) -> Receiver:
-    """A receiver that takes the shorter way where it can."""
+    """Return a receiver that takes the shorter way where it can."""
 
     def either(chunk: Chunk) -> None:
         kind, at, row = chunk[0]
@@ -50,7 +50,7 @@ def one_or_more(take: RowTaker, receive: Receiver) -> Receiver:
 
 
 def as_current(chunk: Chunk) -> Chunk:
-    """The rows as they enter another stream."""
+    """Return the rows as they enter another stream."""
     if len(chunk) == 1 and chunk[0][0] is CURRENT:
         return chunk
     return [(CURRENT, at, row) for kind, at, row in chunk if kind is not RESET]

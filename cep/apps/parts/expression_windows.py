@@ -131,7 +131,7 @@ class ExpressionBatchWindow(Stateful):
     """A batch ends once the condition is false: with the event that made it so (`includes`), or before it. With
     `streams` events pass on as they come, and the batch expires where it ends.
 
-    Aggregators in the condition begin again with the event that made it false, also where that was in the batch. An
+    Aggregators in the condition begin again with the event that made it false, also if that was in the batch. An
     event for which the condition is false though nothing is there yet leaves and comes at once, in that order.
     """
 
@@ -171,13 +171,13 @@ class ExpressionBatchWindow(Stateful):
         return self._streamed(event) if self._streams else self._ended(event)
 
     def _before(self) -> Chunk:
-        """The batch before, as it leaves."""
+        """Return the batch before, as it leaves."""
         now, before = self._context.now, self._expiring
         self._expiring = []
         return [(EXPIRED, now, row) for _, _, row in before]
 
     def _ended(self, event: Event) -> Chunk:
-        """The batch before leaves, and the one that is full comes."""
+        """Return the batch before leaves, and the one that is full comes."""
         now, out = self._context.now, self._before()
         filling, seen = list(self._filling), self._seen
         batch: list[Event] = [(CURRENT, at, row) for _, at, row in filling[:seen]]
@@ -189,7 +189,7 @@ class ExpressionBatchWindow(Stateful):
         return [*out, *batch]
 
     def _streamed(self, event: Event) -> Chunk:
-        """What came before leaves; with the event or before it comes."""
+        """Return what came before leaves; with the event or before it comes."""
         now, left = self._context.now, [row for _, _, row in self._filling]
         self._filling.clear()
         if self._includes:

@@ -10,7 +10,7 @@ from cep.apps.parts.windows import Key
 
 class ExternalTimeBatchWindow(Stateful):
     """A batch for every `milliseconds` of the events' own time. With `timeout`, what there is of a batch is passed on
-    where nothing came for so long by the app's clock, and again with what comes later."""
+    if nothing came for so long by the app's clock, and again with what comes later."""
 
     STATE = ("_filling", "_expiring", "_first", "_start", "_end", "_newest", "_is_flushed", "_due")
 
@@ -31,7 +31,7 @@ class ExternalTimeBatchWindow(Stateful):
         self._context, self._emit, self._time_of, self._milliseconds = context, emit, time_of, milliseconds
         self._start_of, self._timeout, self._replaces, self._key = start, timeout, replaces, key
         self._filling: dict[Hashable, Event] = {}
-        """By key, or by number where there is none; those that came last are last."""
+        """By key, or by number if there is none; those that came last are last."""
         self._expiring: list[Row] = []
         self._times: list[int] = []
         """Of what expires: when each row came."""
@@ -95,7 +95,7 @@ class ExternalTimeBatchWindow(Stateful):
             self._emit(out)
 
     def _flushed(self) -> Chunk:
-        """The batch before it expires; then the batch."""
+        """Return the batch before it expires; then the batch."""
         out: Chunk = [(EXPIRED, self._newest, row) for row in self._expiring]
         self._expiring, self._times = [], []
         return [*out, *self._passed()]

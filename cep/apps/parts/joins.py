@@ -59,7 +59,7 @@ class Join:
     def receiver(
         self, side: JoinSide, window: Callable[[PartContext, Receiver], EventWindow], context: PartContext
     ) -> Receiver:
-        """What the side's stream is given to; the side keeps what the window has."""
+        """Return what the side's stream is given to; the side keeps what the window has."""
         made = window(context, lambda chunk: self.joined(side, chunk))
         side.keeps = made.rows
         return made.receive

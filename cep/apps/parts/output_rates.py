@@ -187,7 +187,7 @@ class _Snapshots(Stateful):
         return _chunk(self.rows())
 
     def rows(self) -> list[Selected]:
-        """What a snapshot has now."""
+        """Return what a snapshot has now."""
         raise NotImplementedError
 
 
@@ -278,7 +278,7 @@ class RateInput:
 
 
 def rate_plan(rate: OutputRate | None, given: RateInput) -> MakeRate:
-    """Raises AppTextError."""
+    """Raise AppTextError."""
     if rate is None:
         return unlimited
     if rate.kind == "snapshot":

@@ -35,7 +35,7 @@ class PartialMatch:
         return tuple(tuple(row for _, row in rows) for rows in self.places)
 
     def without(self, places: Iterable[int]) -> "PartialMatch":
-        """A new one that has what this one has elsewhere."""
+        """Return a new one that has what this one has elsewhere."""
         left_out = frozenset(places)
         kept = [[] if place in left_out else list(rows) for place, rows in enumerate(self.places)]
         return PartialMatch(kept, self.at)
@@ -88,7 +88,7 @@ class Stage:
         self.arriving: list[PartialMatch] = []
         self.is_begun = False
         self.next: Stage | None = None
-        """The first stage of the step after it; None where it is the last."""
+        """The first stage of the step after it; None if it is the last."""
         self.restarts: tuple[Stage, ...] = ()
         """Where `every` lets a match begin again once this step is complete."""
         self.again: Stage | None = None
@@ -196,7 +196,7 @@ class Stage:
             self.go_on(match, at)
 
     def _passing(self, at: int, row: Row) -> list[PartialMatch]:
-        """What the row passes for, which waits no longer. Nothing has changed where a condition fails."""
+        """Return what the row passes for, which waits no longer. Nothing has changed if a condition fails."""
         pending, part = self.pending, self.part
         if not part.looks_back:
             if not part.passes(row, at, ()):
@@ -233,7 +233,7 @@ def _when(match: PartialMatch) -> float:
 
 
 def _newly_over(gone: list[PartialMatch]) -> PartialMatch | None:
-    """The last of those that nobody has heard of."""
+    """Return the last of those that nobody has heard of."""
     last = None
     for match in gone:
         if not match.is_over:

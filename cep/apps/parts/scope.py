@@ -37,7 +37,7 @@ def described(columns: Columns) -> str:
 
 
 def check_fits(at: Place, target: str, wanted: Columns, given: Columns) -> None:
-    """Raises AppTextError where rows of the columns `given` cannot be written to `target`."""
+    """Raise AppTextError if rows of the columns `given` cannot be written to `target`."""
     if [one.type for one in wanted] != [one.type for one in given]:
         problem = f"{target!r} has the columns {described(wanted)}, and this query gives {described(given)}"
         raise AppTextError(at, problem)
@@ -54,7 +54,7 @@ class Scope(Protocol):
     """Finds what an attribute means where an expression stands."""
 
     def code_of(self, attribute: Attribute) -> Code:
-        """Raises AppTextError where there is no such attribute."""
+        """Raise AppTextError if there is no such attribute."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class Selector(Stateful):
 
     def restore(self, state: Any) -> None:
         for key, of_aggregators in state:
-            # a generated function may hold the one that is there where nothing is grouped
+            # a generated function may hold the one that is there if nothing is grouped
             aggregators = self._groups.get(key) or self.new_group(key)
             for aggregator, of_one in zip(aggregators, of_aggregators, strict=True):
                 aggregator.restore(of_one)
@@ -116,7 +116,7 @@ class Selector(Stateful):
         return out
 
     def _shown(self, rows: list[Selected]) -> list[Selected]:
-        """What is selected of each."""
+        """Return what is selected of each."""
         width = self._plan.width
         if width is None or all(position < width for position, _ in self._plan.order):
             return rows

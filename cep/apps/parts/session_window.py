@@ -11,7 +11,7 @@ from cep.apps.parts.windows import Key
 
 @dataclass(slots=True)
 class EventSession:
-    """`end`: when it ends where nothing more comes."""
+    """`end`: when it ends if nothing more comes."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class SessionWindow(Stateful):
                 self._emit(one)
 
     def _enter(self, key: Hashable, event: Event, pushed: Chunk) -> bool:
-        """False where the event is too late for its session. `pushed` gets what leaves for it."""
+        """Return False if the event is too late for its session. `pushed` gets what leaves for it."""
         at, now = event[1], self._open.get(key)
         if now is not None and now.start - self._gap <= at < now.start:
             now.start = at
@@ -68,7 +68,7 @@ class SessionWindow(Stateful):
         return True
 
     def _end(self, key: Hashable) -> Chunk:
-        """What expires when the session of the key ends: itself, or the one before that waited."""
+        """Return what expires when the session of the key ends: itself, or the one before that waited."""
         session = self._open.pop(key)
         if self._latency == 0:
             return session.events

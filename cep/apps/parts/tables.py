@@ -34,7 +34,7 @@ class Table(Stateful):
 
     def fill(self, row: Row, number: int) -> None:
         """A row that was there before, with the number that it had, 0 where it had a key; no listener hears of it.
-        Raises ValueError where the table had another key."""
+        Raises ValueError if the table had another key."""
         key = tuple(row[place] for place in self._key) if self._key else number
         if bool(self._key) == bool(number) or key in self._rows:
             raise ValueError("kept with another key: give the table another collection")

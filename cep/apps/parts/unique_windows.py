@@ -57,7 +57,7 @@ class UniqueWindow(Stateful):
             self._emit(out)
 
     def _due(self) -> Chunk:
-        """What was kept long enough."""
+        """Return what was kept long enough."""
         if self._milliseconds is None:
             return []
         now = self._context.now

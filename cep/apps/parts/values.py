@@ -32,7 +32,7 @@ def as_long(value: int) -> int:
 
 
 def as_float(value: float) -> float:
-    """The nearest number of 32 bits; infinite where there is none."""
+    """Return the nearest number of 32 bits; infinite if there is none."""
     try:
         return float(struct.unpack("f", struct.pack("f", value))[0])
     except OverflowError:
@@ -40,7 +40,7 @@ def as_float(value: float) -> float:
 
 
 def quotient(left: Value, right: Value) -> Value:
-    """Of whole numbers towards zero; of others as they divide. None where `right` is zero."""
+    """Of whole numbers towards zero; of others as they divide. None if `right` is zero."""
     if right == 0:
         return None
     if isinstance(left, int) and isinstance(right, int):
@@ -50,7 +50,7 @@ def quotient(left: Value, right: Value) -> Value:
 
 
 def remainder(left: Value, right: Value) -> Value:
-    """With the sign of `left`. None where `right` is zero."""
+    """With the sign of `left`. None if `right` is zero."""
     if right == 0:
         return None
     if isinstance(left, int) and isinstance(right, int):
@@ -62,7 +62,7 @@ def remainder(left: Value, right: Value) -> Value:
 
 
 def wider(left: ValueType, right: ValueType) -> ValueType | None:
-    """The type of what two numbers make together; None where they cannot be mixed."""
+    """Return the type of what two numbers make together; None if they cannot be mixed."""
     both = {left, right}
     if "decimal" in both:
         return None if both & {"float", "double"} else "decimal"
@@ -99,7 +99,7 @@ def float_text(value: float | None) -> str | None:
 
 
 def converted(value: Value, wanted: ValueType) -> Value:
-    """`value` as another type; None where it has no such value."""
+    """`value` as another type; None if it has no such value."""
     if value is None:
         return None
     if wanted == "string":
@@ -123,5 +123,5 @@ def _number(value: Value, wanted: ValueType) -> Value:
 
 
 def _saturated(value: float, half: int) -> int:
-    """The whole number, and at an end of the type's range what is past that end, as in Java."""
+    """Return the whole number, and at an end of the type's range what is past that end, as in Java."""
     return 0 if math.isnan(value) else int(max(-half, min(half - 1, value)))

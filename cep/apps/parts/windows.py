@@ -22,7 +22,7 @@ class EventWindow(Protocol):
     def receive(self, chunk: Chunk) -> None: ...
 
     def rows(self) -> Iterable[Event]:
-        """What is in it now, oldest first."""
+        """Return what is in it now, oldest first."""
 
 
 class LengthWindow(Stateful):
@@ -72,7 +72,7 @@ class _TimedWindow(Stateful):
             self._emit(out)
 
     def _due(self) -> Chunk:
-        """What has been kept long enough, with the present time and as what it was kept."""
+        """Return what has been kept long enough, with the present time and as what it was kept."""
         kept, now = self._kept, self._context.now
         out: Chunk = []
         while kept and kept[0][1] + self._milliseconds <= now:
@@ -85,7 +85,7 @@ class _TimedWindow(Stateful):
 
 
 class TimeWindow(_TimedWindow):
-    """The events of the last `milliseconds`, and no more than `length` of them where that is given."""
+    """The events of the last `milliseconds`, and no more than `length` of them if that is given."""
 
     STATE = ("_kept", "_last", "is_swept")
 

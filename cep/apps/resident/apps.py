@@ -52,7 +52,7 @@ class ResidentApps:
         self._watching = InheritableThread(target=self._watch, name=f"watch of {name}", daemon=True)
         self.ended = Event()
         self.problems: dict[str, str] = {}
-        """By label, why it ended where nobody asked it to; a sentence each."""
+        """By label, why it ended if nobody asked it to; a sentence each."""
         self._is_stopping = False
         self._ended_by_spark: str | None = None
 
@@ -115,6 +115,6 @@ class ResidentApps:
 
 
 def _cause(error: Exception) -> str:
-    """The line that says why. py4j's first one names the call alone."""
+    """Return the line that says why. py4j's first one names the call alone."""
     first, *others = str(error).splitlines() or ["no message"]
     return others[0].lstrip(": ") if others and isinstance(error, Py4JError) else first

@@ -21,7 +21,7 @@ def note_end(folder: Path, sentence: str) -> None:
 
 
 def noted_end(folder: Path) -> str | None:
-    """Why the app has ended; None where it has not."""
+    """Why the app has ended; None if it has not."""
     try:
         return (folder / NAME).read_text()
     except FileNotFoundError:

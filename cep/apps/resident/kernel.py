@@ -36,7 +36,7 @@ class PlacedApp:
 
 class ResidentKernel:
     def __init__(self, placed: PlacedApp, partition: int) -> None:
-        """Goes on at its snapshot, where there is one that can be used. Raises AppFailedError."""
+        """Goes on at its snapshot, if there is one that can be used. Raises AppFailedError."""
         self._source, self._partition, self._region = placed.source, partition, placed.region
         self.position: Position = (placed.source.topic, partition)
         self._snapshots = SnapshotFolder(placed.folder)
@@ -50,7 +50,7 @@ class ResidentKernel:
         return self._saved == self.next
 
     def take(self, record: Record, row: Mapping[str, Any] | None, read: dict[str, Row | None]) -> list[AppRow]:
-        """`row`: what is in the record; None where that cannot be read. `read`: of `HostedApp.take`. Rows from before
+        """`row`: what is in the record; None if that cannot be read. `read`: of `HostedApp.take`. Rows from before
         its own next one, which are there for other apps, are left out. Raises AppFailedError."""
         if record.offset < self.next:
             return []

@@ -23,14 +23,14 @@ class SnapshotFolder:
         scratch.replace(self.path(partition))
 
     def load(self, partition: int) -> bytes | None:
-        """None where there is none. Raises OSError."""
+        """None if there is none. Raises OSError."""
         try:
             return self.path(partition).read_bytes()
         except FileNotFoundError:
             return None
 
     def size(self, partition: int) -> int:
-        """In bytes; 0 where there is none."""
+        """In bytes; 0 if there is none."""
         try:
             return self.path(partition).stat().st_size
         except FileNotFoundError:

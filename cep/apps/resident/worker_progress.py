@@ -69,7 +69,7 @@ def progress_notes(folder: Path, partition: int) -> Iterator[ProgressNotes]:
 
 
 def worker_progress(folder: Path, partition: int) -> WorkerProgress | None:
-    """None where nothing was noted yet."""
+    """None if nothing was noted yet."""
     try:
         data = (folder / f"{partition}{SUFFIX}").read_bytes()
     except FileNotFoundError:

@@ -94,7 +94,7 @@ def app_messages(rows_df: DataFrame, task: StructuredTask) -> DataFrame:
 
 
 def start_query(spark: SparkSession, task: StructuredTask) -> StreamingQuery:
-    """Goes on at its checkpoint, where there is one."""
+    """Goes on at its checkpoint, if there is one."""
     messages_df = app_messages(log_rows(spark, task), task)
     return (
         messages_df.writeStream.queryName(task.placed.source.label)
@@ -124,7 +124,7 @@ class StructuredApp:
         self._asked_to_end = Event()
         self.ended = Event()
         self.problems: dict[str, str] = {}
-        """By label, why it ended where nobody asked it to; a sentence."""
+        """By label, why it ended if nobody asked it to; a sentence."""
 
     def start(self) -> None:
         """An app that ended in an earlier run is begun again, and ends with the next row of its log."""
@@ -163,7 +163,7 @@ class StructuredApp:
             log.warning("the query is started again", extra={"reason": "" if why is None else _first_line(why)})
 
     def _followed(self, query: StreamingQuery) -> str | None:
-        """Until it is over: what the app's end was, None where the query failed or was stopped."""
+        """Until it is over: what the app's end was, None if the query failed or was stopped."""
         folder = self._task.placed.folder
         try:
             while query.isActive:
@@ -179,7 +179,7 @@ class StructuredApp:
             query.stop()
 
     def _is_written(self, query: StreamingQuery) -> bool:
-        """Once the batch that noted the end has written its rows; they would be lost with it. False where it failed."""
+        """Once the batch that noted the end has written its rows; they would be lost with it. False if it failed."""
         before = _last_batch(query)
         for _ in range(int(END_SECONDS / LOOK_SECONDS)):
             if not query.isActive:

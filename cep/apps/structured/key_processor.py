@@ -92,7 +92,7 @@ class KeyProcessor(StatefulProcessor):
 
 
 class _Batch:
-    """`problem`: why the app has ended; None where it goes on."""
+    """`problem`: why the app has ended; None if it goes on."""
 
     def __init__(self, placed: PlacedApp, partition: int, states: KeyStates) -> None:
         self._placed, self._partition, self._states = placed, partition, states

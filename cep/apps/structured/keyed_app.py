@@ -37,7 +37,7 @@ class KeyedApp(HostedApp):
     def __init__(
         self, source: AppSource, partition: int, states: KeyStates, unrepeated: UnrepeatedRows | None = None
     ) -> None:
-        """Raises SnapshotError where the states are not of this app and version, AppFailedError."""
+        """Raise SnapshotError if the states are not of this app and version, AppFailedError."""
         super().__init__(source, partition, unrepeated)
         self._states = states
         data = states.log()
@@ -47,14 +47,14 @@ class KeyedApp(HostedApp):
     def take(
         self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
     ) -> list[AppRow]:
-        """Raises AppFailedError, also where what was kept of a key cannot be read."""
+        """Raise AppFailedError, also if what was kept of a key cannot be read."""
         try:
             return super().take(offset, written_at, row, read)
         except SnapshotError as error:
             raise AppFailedError(f"row {offset} of partition {self._partition} cannot be computed: {error}") from error
 
     def keep(self) -> None:
-        """All that has changed goes to the states. Raises AppFailedError where a key has too much."""
+        """All that has changed goes to the states. Raises AppFailedError if a key has too much."""
         for block, key, state in () if self._engine is None else self._engine.key_states():
             data = written(Snapshot(self._source.digest, {}, state))
             if len(data) > self.limits.state_bytes:
@@ -76,7 +76,7 @@ class KeyedApp(HostedApp):
         return None if data is None else read(data, self._source.digest).state
 
     def _state_of(self, engine: StreamEngine) -> object:
-        """The clock: all else is by key."""
+        """Return the clock: all else is by key."""
         return engine.now
 
     def _restore_engine(self, state: Any) -> None:

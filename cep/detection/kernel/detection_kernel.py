@@ -63,7 +63,7 @@ def scan(rows: KernelRows, start: int, end: int, words: Words, book: KernelState
 
 @njit(cache=True, error_model="numpy")
 def _learned(tick: np.void, slots: Records, routes: Records, rules: np.void) -> int:
-    """The group of pairs to check now, or NONE."""
+    """Return the group of pairs to check now, or NONE."""
     kind = tick["kind"]
     if kind == PASSED_OVER:
         return NONE
@@ -137,7 +137,7 @@ def _price(slot: np.void, routes: Records, rules: np.void) -> None:
 
 @njit(cache=True, error_model="numpy")
 def _may_qualify(group: int, slots: Records) -> bool:
-    """A cheap filter without divisions and validity checks: False for nearly every quote."""
+    """Return a cheap filter without divisions and validity checks: False for nearly every quote."""
     if group == slots.size:
         return True
     gain, bar, found = slots[group]["gain"], slots[group]["bar"], False

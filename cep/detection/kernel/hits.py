@@ -16,7 +16,7 @@ HIT_TYPE = (
     "struct<base:string,offset:bigint,received_time:bigint,pair:int,settings_version:int,opportunity_lifetime:bigint,"
     f"gross_bps:double,fee_bps:double,net_bps:double,buy:{LEG_TYPE},sell:{LEG_TYPE}>"
 )
-"""A pair that qualifies at the row `offset`, with its rows of the log; `rate` is null where there is none.
+"""A pair that qualifies at the row `offset`, with its rows of the log; `rate` is null if there is none.
 
 `price`: in the settlement currency, to buy or to sell. `pair`: its position in the layout."""
 
@@ -69,7 +69,7 @@ def _whole_quote(quote: Column) -> Column:
 
 
 def _levels(quote: Column, side: str) -> Column:
-    """As `streams.message_format.levels_text` writes them; a tick set omits levels where there is only the best one."""
+    """As `streams.message_format.levels_text` writes them; a tick set omits levels if there is only the best one."""
     best = F.concat(F.lit('[["'), quote[side], F.lit('","'), quote[f"{side}_amount"], F.lit('"]]'))
     return F.coalesce(quote[f"{side}s"], best)
 

@@ -79,7 +79,7 @@ def settings_in_force(document: str | bytes) -> SettingsInForce:
 
 
 def load_kernel() -> None:
-    """Load the kernel's machine code, or compile it where it is not cached yet (about five seconds)."""
+    """Load the kernel's machine code, or compile it if it is not cached yet (about five seconds)."""
     blank = pa.Table.from_pylist([{}], schema=TICK_ROWS)
     KernelLog(Layout((), (), ""), "", None).learn(blank)
     new_ids(np.empty(0, kernel_records.HIT), np.empty((0, 4), np.int64))

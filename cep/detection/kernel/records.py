@@ -73,7 +73,7 @@ HIT = np.dtype(
         ("net_bps", "f8"),
     ]
 )  # fmt: skip
-"""A pair that qualifies at `row`; rows as numbered by `KernelRows.first`; NONE where there is no rate."""
+"""A pair that qualifies at `row`; rows as numbered by `KernelRows.first`; NONE if there is no rate."""
 
 
 class KernelRows(NamedTuple):

@@ -52,7 +52,7 @@ def violations_of(evidence: Evidence) -> list[Violation]:
 
 
 def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
-    """The account that a journal describes, each order in its last state."""
+    """Return the account that a journal describes, each order in its last state."""
     opening: Mapping[str, Decimal] = {}
     orders: dict[str, SimulatedOrder] = {}
     fills: list[SimulatedFill] = []
@@ -106,7 +106,7 @@ def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
 
 
 def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
-    """The daily loss limit counts the realised P&L of the day's arbitrages."""
+    """Return the daily loss limit counts the realised P&L of the day's arbitrages."""
     if snapshot.day_net is None:
         return
     day, counted = snapshot.day_net

@@ -89,7 +89,8 @@ def _rejected(order: RejectedOrder) -> PostedOrder:
 
 
 def _owners(postings: Sequence[PostedOrder], legs: Iterable[RecordedLeg]) -> list[RecordedLeg | None]:
-    """The leg of each posted order: by client order id, by exchange order id or, without either, by similarity."""
+    """Return the leg of each posted order: by client order id, by exchange order id or, without either, by
+    similarity."""
     by_client_id = {filed.leg.client_order_id: filed for filed in legs}
     by_order_id = {filed.leg.exchange_order_id: filed for filed in legs if filed.leg.exchange_order_id}
     similar: dict[tuple[object, ...], list[RecordedLeg]] = {}
@@ -115,7 +116,8 @@ def _owners(postings: Sequence[PostedOrder], legs: Iterable[RecordedLeg]) -> lis
 def _closest(
     posting: PostedOrder, similar: Iterable[RecordedLeg], served: Collection[RecordedLeg]
 ) -> RecordedLeg | None:
-    """A similar leg that was granted shortly before and has no order yet; else the nearest in time, which has one."""
+    """Return a similar leg that was granted shortly before and has no order yet; else the nearest in time, which has
+    one."""
     granted = [filed for filed in similar if 0 <= posting.at - filed.leg.times["granted"] <= MAX_TRAVEL]
     waiting = [filed for filed in granted if filed not in served]
     return min(waiting or similar, key=lambda filed: abs(filed.leg.times["granted"] - posting.at), default=None)
@@ -205,7 +207,7 @@ def _is_same(booked: SimulatedFill, fill: Fill) -> bool:
 
 
 def _foreign_fills(evidence: Evidence, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
-    """Fills in the ledger or on a leg that the exchange does not know."""
+    """Fill in the ledger or on a leg that the exchange does not know."""
     real = {(name, fill.fill_id) for name, account in evidence.accounts.items() for fill in account.fills}
     for entry in evidence.snapshot.ledger:
         if (entry.fill.exchange, entry.fill.fill_id) not in real:

@@ -106,7 +106,7 @@ def _of_two_quotes(records: Evidence) -> list[Arbitrage]:
 
 
 def _grant_violations(evidence: RegionEvidence) -> Iterator[Violation]:
-    """An order without a grant, ahead of it, or whose grant no committed step of its arbitrage made."""
+    """Return an order without a grant, ahead of it, or whose grant no committed step of its arbitrage made."""
     committed = {(step.arbitrage_id, step.at) for step in evidence.records.snapshot.steps}
     for exchange, posting, owner in every_posting(evidence.records):
         if owner is None:
@@ -137,7 +137,7 @@ def _orders_while_cut(evidence: RegionEvidence) -> Iterator[Violation]:
 
 
 def _last_grant(cut: Spell, owner: RecordedLeg | None) -> int:
-    """The latest moment at which the region can have been granted this order."""
+    """Return the latest moment at which the region can have been granted this order."""
     granted_at = None if owner is None else owner.leg.times.get("granted")
     return cut.since if granted_at is None else min(cut.since, granted_at)
 
@@ -149,7 +149,7 @@ def _is_excused(evidence: RegionEvidence, exchange: str, ran_out: int, came_at: 
 
 
 def _book_differences(copies: Mapping[str, Mapping[str, BookCopy]]) -> Iterator[Violation]:
-    """The members' copies of each collection, all of which must be there and equal."""
+    """Return the members' copies of each collection, all of which must be there and equal."""
     for collection in sorted({name for own in copies.values() for name in own}):
         found = {region: own.get(collection) for region, own in copies.items()}
         if len(set(found.values())) > 1:

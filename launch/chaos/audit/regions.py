@@ -23,7 +23,7 @@ async def audit_regions(
     a violation, so that the audit is to be repeated for a while.
 
     `session`: that of the data folder where the simulated exchanges run, `mongodb` naming each member; `brokers`:
-    region → its Kafka; `cuts` of regions during the run (`RegionInjector.cuts`). Raises LaunchError where a member or a
+    region → its Kafka; `cuts` of regions during the run (`RegionInjector.cuts`). Raises LaunchError if a member or a
     Kafka stays unavailable.
     """
     stops = injector.stops_of_bots()

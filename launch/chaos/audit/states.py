@@ -47,7 +47,7 @@ def _unfinished(arbitrage: Arbitrage) -> Iterator[str]:
 
 
 def _single_legs(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Iterator[str]:
-    """The residual base is dust, or the arbitrage is in state residual with a reason."""
+    """Return the residual base is dust, or the arbitrage is in state residual with a reason."""
     if arbitrage.state == "residual":
         if not arbitrage.reason:
             yield "residual without a reason"
@@ -65,7 +65,7 @@ def _single_legs(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]
 
 
 def _dust(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Decimal:
-    """The largest amount that cannot be traded on either of the two exchanges."""
+    """Return the largest amount that cannot be traded on either of the two exchanges."""
     seen = (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
     both = [(one, markets[one.exchange, one.symbol]) for one in seen]
     lot = max(market.lot_step for _, market in both)
@@ -99,7 +99,7 @@ def _history_faults(arbitrage: Arbitrage) -> Iterator[str]:
 
 
 def _state_fault(before: list[str], state: str) -> Iterator[str]:
-    """The same state again, with another reason, is legal."""
+    """Return the same state again, with another reason, is legal."""
     last = before[-1] if before else None
     if state != last and state not in _AFTER.get(last, ()):
         yield f"{last} → {state}"

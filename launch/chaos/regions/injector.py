@@ -20,7 +20,7 @@ HEAL_ATTEMPTS = 8
 
 Command = Callable[[str], object]
 """Carries out the words of `arbitrage region` about links and clocks, and blocks until they are in force. Raises
-LaunchError where nobody is there to do it, CannotStartError for a mistake in them."""
+LaunchError if nobody is there to do it, CannotStartError for a mistake in them."""
 
 
 class RegionInjector:
@@ -48,11 +48,11 @@ class RegionInjector:
         return bool(groups)
 
     async def disturb(self, fault: LinkFault | ClockFault) -> bool:
-        """Returns once it is in force; False where nobody is there to do it. Raises CannotStartError for links that
+        """Return once it is in force; False if nobody is there to do it. Raises CannotStartError for links that
         there are not."""
         if self._command is None:
             return False
-        # also where the answer is lost: it may have been done
+        # also if the answer is lost: it may have been done
         self._disturbed[fault] = None
         try:
             await asyncio.to_thread(self._command, fault.command)
@@ -68,7 +68,7 @@ class RegionInjector:
         return True
 
     async def heal(self, fault: LinkFault | ClockFault) -> None:
-        """Nothing where it is not in force. Raises LaunchError where nobody is there to do it for long."""
+        """Nothing if it is not in force. Raises LaunchError if nobody is there to do it for long."""
         if fault not in self._disturbed:
             return
         number = self._disturbed[fault]

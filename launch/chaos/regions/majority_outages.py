@@ -24,7 +24,7 @@ class MemberOutage:
 
 
 def outage_of(injection: Injection) -> MemberOutage | None:
-    """None where the fault leaves all members connected. A link that loses or delays is none."""
+    """None if the fault leaves all members connected. A link that loses or delays is none."""
     at = injection.at
     if isinstance(injection, LinkFault) and injection.verb == "cut":
         return MemberOutage(at, at + injection.seconds + REJOIN_SECONDS, frozenset(injection.regions))

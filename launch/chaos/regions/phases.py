@@ -34,7 +34,7 @@ class RunningRegions:
 
 
 async def chaos_in_regions(running: RunningRegions, options: ChaosOptions, settings: Settings, echo: Echo) -> ChaosRun:
-    """What was injected and found; `settings` are those that the session starts with. Stops nothing.
+    """Return what was injected and found; `settings` are those that the session starts with. Stops nothing.
 
     Raises LaunchError if the store, a Kafka or the exchanges cannot be read in the end.
     """

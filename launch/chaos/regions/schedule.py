@@ -59,7 +59,7 @@ def region_schedule_of(
 
 
 def _placed(seed: int, injections: Sequence[Injection], parts: Mapping[str, Sequence[str]]) -> Iterator[Injection]:
-    """Kills and pauses each in a region that has the process, and none where no region has it."""
+    """Kills and pauses each in a region that has the process, and none if no region has it."""
     draws: dict[str, Random] = {}
     for injection in injections:
         if not isinstance(injection, Kill | Pause):

@@ -140,7 +140,7 @@ class RegionCarrier:
 def run_carrier(home: Path, ready: Ready) -> None:
     """Carry packets for the session of this data folder until the process ends.
 
-    Raises CannotStartError where it has no regions, or they are gone.
+    Raises CannotStartError if it has no regions, or they are gone.
     """
     layout = read_layout(home)
     with ExitStack() as stack:

@@ -33,7 +33,7 @@ def listening(home: Path) -> Iterator[socket.socket]:
 def command_carrier(home: Path, line: str) -> CarrierState:
     """Send a command to the carrier of this data folder; returns the state after it.
 
-    Raises CannotStartError where no session with regions runs, or for a mistake in the command; LaunchError where the
+    Raises CannotStartError if no session with regions runs, or for a mistake in the command; LaunchError where the
     carrier does not answer.
     """
     if not (home / LAYOUT_FILE).exists():

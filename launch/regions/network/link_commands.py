@@ -45,7 +45,7 @@ class _Target:
 
 
 def parsed_change(line: str, regions: Sequence[str]) -> LinkChange:
-    """The command in `line`, for a session with these regions. Raises LinkCommandError."""
+    """Return the command in `line`, for a session with these regions. Raises LinkCommandError."""
     words, known = _words(line), (*KINDS, KILL)
     if not words:
         raise LinkCommandError(f"the command is empty; write {_either(known)}.")
@@ -75,7 +75,7 @@ def is_kill(line: str) -> bool:
 
 
 def parsed_kill(line: str, regions: Sequence[str]) -> str:
-    """The region that `line`, a `kill`, names; there is one at least. Raises LinkCommandError."""
+    """Return the region that `line`, a `kill`, names; there is one at least. Raises LinkCommandError."""
     words = _words(line)
     region = _region(line, KILL, words[1:2], regions)
     _check_end(words[2:], KILL)

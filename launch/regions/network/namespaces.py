@@ -55,9 +55,9 @@ IMPATIENT = {
 def region_networks(
     home: Path, regions: Sequence[str], seed: int, round_trips_ms: Mapping[frozenset[str], int] = ROUND_TRIPS_MS
 ) -> Iterator[RegionLayout]:
-    """A namespace per region with its device, described in the data folder for the carrier; all gone at the end.
+    """Return a namespace per region with its device, described in the data folder for the carrier; all gone at the end.
 
-    Raises CannotStartError where this machine cannot, ValueError for names that regions may not have.
+    Raises CannotStartError if this machine cannot, ValueError for names that regions may not have.
     """
     links_of(regions)
     fault = regions_fault()
@@ -78,8 +78,8 @@ def region_networks(
 
 @contextmanager
 def _observers_device(layout: RegionLayout) -> Iterator[None]:
-    """The device in this machine's own namespace: it goes with this process, and stays while the carrier is restarted.
-    Else what is sent to a region would leave this machine by its default route."""
+    """Return the device in this machine's own namespace: it goes with this process, and stays while the carrier is
+    restarted. Else what is sent to a region would leave this machine by its default route."""
     name = observer_device(layout)
     with ExitStack() as stack:
         try:
@@ -129,7 +129,7 @@ def _region_place(name: str, address: str) -> Iterator[RegionPlace]:
 
 
 def _new_namespace(address: str) -> int:
-    """A descriptor of a new namespace in which the device waits for the carrier."""
+    """Return a descriptor of a new namespace in which the device waits for the carrier."""
     namespace = enter_new_namespace()
     try:
         switch_on("lo")
@@ -197,7 +197,7 @@ def _claimed_subnet() -> Iterator[int]:
 
 
 def routed_networks(table: str) -> list[ipaddress.IPv4Network]:
-    """The networks in a table as the kernel prints it, without the default route: there each number is in this
+    """Return the networks in a table as the kernel prints it, without the default route: there each number is in this
     machine's order of bytes, in hexadecimal."""
     rows = [line.split() for line in table.splitlines()[1:]]
     pairs = [(_printed(row[1]), _printed(row[7])) for row in rows if len(row) > 7]

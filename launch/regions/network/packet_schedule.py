@@ -1,6 +1,6 @@
 """When a packet arrives, or that it is lost: pure, with time and chance from outside.
 
-Within a direction packets keep their order, also where the delay becomes shorter while some are under way. A cut loses
+Within a direction packets keep their order, also if the delay becomes shorter while some are under way. A cut loses
 what is under way as well: a cable that breaks does not deliver what is in it.
 """
 
@@ -81,7 +81,7 @@ class PacketSchedule:
                 yield name, packet
 
     def next_due(self) -> int | None:
-        """When the next packet arrives; None where nothing is under way."""
+        """When the next packet arrives; None if nothing is under way."""
         return min((way.under_way[0][0] for way in self._ways.values() if way.under_way), default=None)
 
     def counts(self, name: Direction) -> LinkCounts:

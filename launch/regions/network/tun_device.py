@@ -54,8 +54,8 @@ def enter_namespace(path: str) -> None:
 
 
 def open_tun(name: str, *, is_shared: bool = False) -> int:
-    """The device of that name in this thread's namespace, made if it is not there; read and written without waiting.
-    `is_shared`: others may hold it too (`hold_device`). Raises OSError.
+    """Return the device of that name in this thread's namespace, made if it is not there; read and written without
+    waiting. `is_shared`: others may hold it too (`hold_device`). Raises OSError.
     """
     device = os.open(TUN, os.O_RDWR | os.O_NONBLOCK)
     flags = _IFF_TUN | _IFF_NO_PI | (_IFF_MULTI_QUEUE if is_shared else 0)
@@ -103,7 +103,7 @@ def _set_queue(name: str) -> None:
 
 
 def switch_on(name: str) -> None:
-    """Raises OSError."""
+    """Raise OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         answer = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16s24x", name.encode()))
         (flags,) = struct.unpack_from("H", answer, 16)
@@ -111,7 +111,7 @@ def switch_on(name: str) -> None:
 
 
 def _internet(address: str) -> bytes:
-    """A sockaddr_in."""
+    """Return a sockaddr_in."""
     return struct.pack("=HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
 
 

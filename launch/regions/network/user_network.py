@@ -39,7 +39,7 @@ def run_in_own_network(ports: Sequence[int] = ()) -> Listeners:
     """Where this user may not make networks, run the same command again in a user namespace, in place of this process.
 
     There, and for root, it returns: the listeners of the pages' `ports` on this machine's loopback, or none where the
-    pages are reached without. Raises CannotStartError where a port is taken.
+    pages are reached without. Raises CannotStartError if a port is taken.
     """
     descriptors = os.environ.pop(DESCRIPTORS, None)
     if descriptors is not None:
@@ -90,13 +90,13 @@ def enter_network_of(home: Path) -> None:
 
 
 def _run_again(words: Sequence[str]) -> NoReturn:
-    """This command behind these words, in place of this process."""
+    """Return this command behind these words, in place of this process."""
     os.execvp(words[0], [*words, sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the same command, no shell
 
 
 def _network_owner(home: Path) -> str | None:
-    """The process that made the networks, where it is this user's and in another user namespace than this one. Raises
-    CannotStartError where no session runs, OSError where it was killed."""
+    """Return the process that made the networks, where it is this user's and in another user namespace than this one.
+    Raises CannotStartError if no session runs, OSError where it was killed."""
     carrier_home = read_session(home).carrier_home
     if carrier_home is None:
         return None

@@ -102,7 +102,7 @@ def quote(market: Market, number: int, sequence: int, bid: str, ask: str) -> Quo
 
 
 def rows() -> list[Quote | FeedMark | Settings]:
-    """The log, a row each tenth of a second."""
+    """Return the log, a row each tenth of a second."""
     alpha, beta = USD_MARKET, EUR_MARKET
     mark = FeedMark("alive", "alpha", "us", "BTC/USD", "BTC", "USD", START + 5 * STEP, 2)
     return [

@@ -135,7 +135,7 @@ def line(name: Path, number: int, change: Callable[[Row], object]) -> Alter:
 
 
 def messages(change: Callable[[list[Row]], object]) -> Alter:
-    """What CEP wrote."""
+    """Return what CEP wrote."""
 
     def alter(folder: Path) -> None:
         recorded = [(one.time, json.loads(one.value)) for one in open_session(folder).messages()]
@@ -158,7 +158,7 @@ def without_line(name: Path, number: int) -> Alter:
 
 
 def counted(name: Path, alter: Alter) -> Alter:
-    """The same in a session whose head says how many documents were kept."""
+    """Return the same in a session whose head says how many documents were kept."""
 
     def altered(folder: Path) -> None:
         edit_head(folder, kept={str(name): len((folder / "log" / name).read_text().splitlines())})

@@ -13,7 +13,7 @@ from tests.market.average_rules import app_rule
 
 @pytest.fixture
 async def traded() -> tuple[Arbitrage, AverageTrade]:
-    """An order and its signal."""
+    """Return an order and its signal."""
     bench = Bench(ORDERS)
     await bench.open()
     await bench.periods(PRICES[:3])

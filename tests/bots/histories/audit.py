@@ -20,7 +20,7 @@ DECISIONS = ("residual", "closed", "unwound")
 
 
 def judged(world: World, steady_seconds: float = STEADY_SECONDS) -> list[str]:
-    """What is wrong once everything was mended and had time; empty where all held, and holds on."""
+    """Return what is wrong once everything was mended and had time; empty if all held, and holds on."""
     for _ in range(MOST_SECONDS):
         # each second: a process may yet find that it was replaced, and end
         world.mend()
@@ -34,7 +34,7 @@ def judged(world: World, steady_seconds: float = STEADY_SECONDS) -> list[str]:
 
 
 def violations(world: World) -> list[str]:
-    """What must never be at the end."""
+    """Return what must never be at the end."""
     return [
         *(f"unexpected: {failure}" for process in world.processes for failure in process.unexpected()),
         *_sent_twice(world),
@@ -55,7 +55,7 @@ def _sent_twice(world: World) -> Iterator[str]:
 
 
 def _fills(world: World) -> Iterator[str]:
-    """The ledger has what the exchanges executed, each digit of it, and so have the legs."""
+    """Return the ledger has what the exchanges executed, each digit of it, and so have the legs."""
     untold = _untold(world)
     executed = {
         fill_key(fill): fill for exchange in world.exchanges.values() for fill in exchange.fills if fill not in untold
@@ -132,7 +132,7 @@ def _balances(world: World) -> Iterator[str]:
 
 
 def _drifts(world: World) -> Iterator[str]:
-    """A row that had to be corrected had been wrong before, unless the exchange was."""
+    """Return a row that had to be corrected had been wrong before, unless the exchange was."""
     for kept in world.ask(world.store.differences.stored()):
         if kept.kind == "balance_differs" and not world.exchanges[kept.exchange].has_lied:
             yield f"{kept.exchange}: {kept.subject} was {kept.ours} in our books, {kept.theirs} there"

@@ -54,7 +54,7 @@ class LetsTwoDecide(MemoryTradeStore):
 
 
 class IgnoresVetoes(MemoryTradeStore):
-    """Trades are reserved also where a bot is not ready for them."""
+    """Trades are reserved also if a bot is not ready for them."""
 
     def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
         rows = super().rows(opportunity, by, fill_keys)

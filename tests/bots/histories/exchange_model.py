@@ -114,7 +114,7 @@ class ExchangeModel:
         return [fill for one in self.taken if said[_content(one.order)] > 1 for fill in one.fills]
 
     def post(self, order: LimitOrder, by: Actor) -> OrderReport:
-        """Raises what an account's `place` raises."""
+        """Raise what an account's `place` raises."""
         self.posts[order.client_order_id] += 1
         self.posted.append(Post(order.client_order_id, by, self.time.now()))
         treatment = self.treatments.pop(0) if self.treatments else PLAIN
@@ -134,7 +134,7 @@ class ExchangeModel:
         return self._report(taken)
 
     def look_up(self, order: LimitOrder, others: Collection[str]) -> OrderReport | None:
-        """Raises OutcomeUnknownError where more than one order may be it."""
+        """Raise OutcomeUnknownError if more than one order may be it."""
         shown = [one for one in self._shown() if self._fits(one, order) and one.exchange_order_id not in others]
         if len(shown) > 1:
             raise OutcomeUnknownError(f"{len(shown)} orders fit {order.client_order_id}")
@@ -202,7 +202,7 @@ class ExchangeModel:
         return taken
 
     def _executed(self, order: LimitOrder, share: Decimal) -> tuple[Fill, ...]:
-        """Two executions where the amount allows it, as far as the balance bears them."""
+        """Two executions if the amount allows it, as far as the balance bears them."""
         lot = self.market.lot_step
         filled = floor_to_step(order.amount * share, lot)
         first = floor_to_step(filled / 3, lot)

@@ -114,7 +114,7 @@ class _AtTheGate:
 
 
 def store_at(gate: Gate, store: MemoryTradeStore) -> TradeStore:
-    """What one process sees of `store`."""
+    """Return what one process sees of `store`."""
     # it has exactly the methods of `store`, which is one
     return cast(TradeStore, _AtTheGate(store, gate, "store"))
 

@@ -61,7 +61,7 @@ def _forbidden(arbitrage: Arbitrage, world: World) -> Iterator[str]:
 
 
 def _states_at(world: World, moment: int) -> set[TradingState]:
-    """The one in force; in the moment of a change, those before and after it."""
+    """Return the one in force; in the moment of a change, those before and after it."""
     before = [state for since, state in world.states if since < moment]
     return {*before[-1:], *(state for since, state in world.states if since == moment)}
 
@@ -86,7 +86,7 @@ def _granted_wrongly(arbitrage: Arbitrage, world: World) -> Iterator[str]:
 
 
 def _decided(arbitrage: Arbitrage) -> list[Transition]:
-    """The steps of the reservation."""
+    """Return the steps of the reservation."""
     whats = [step.what for step in arbitrage.history]
     return list(arbitrage.history[: whats.index("reserved") + 1])
 
@@ -124,13 +124,13 @@ def _posted_wrongly(world: World) -> Iterator[str]:
 
 
 def _post_within(world: World) -> int:
-    """A clock that was set forward by less than that goes unnoticed until the next look at it."""
+    """Return a clock that was set forward by less than that goes unnoticed until the next look at it."""
     is_set = any(later[1] - earlier[1] > 0 for earlier, later in pairwise(world.clocks))
     return 2 * SEND_WITHIN if is_set else SEND_WITHIN
 
 
 def _fenced_out(world: World) -> Iterator[str]:
-    """A step by a process after its successor had taken one."""
+    """Return a step by a process after its successor had taken one."""
     newest: dict[str, Transition] = {}
     exchange_of = {process.name: process.exchange for process in world.processes}
     steps = [

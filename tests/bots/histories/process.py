@@ -89,7 +89,7 @@ class Process:
         self.run_ready()
 
     def unexpected(self) -> list[str]:
-        """What it ended with or left behind that no bot should."""
+        """Return what it ended with or left behind that no bot should."""
         left = [str(failure) for failure in self.loop.failures]
         if self.task is None or not self.task.done() or self.task.cancelled():
             return left
@@ -116,7 +116,7 @@ def bot_of(
     time: Time,
     make_bot: type[BotLoop],
 ) -> Coroutine[object, object, None]:
-    """What the process runs, put together as `bots.process` does it."""
+    """Return what the process runs, put together as `bots.process` does it."""
     seen = store_at(process.gate, store)
     account = AccountAtTheGate(model, process.gate)
     lease = LeaseKeeper(seen, process.exchange, process.name, time.now)

@@ -104,7 +104,7 @@ class World:
         self.clocks.append((self.store_clock.now(), 0))
 
     def ask(self, question: Coroutine[object, object, Answer]) -> Answer:
-        """What the store says, beside all gates."""
+        """Return what the store says, beside all gates."""
         loop = SteppedLoop(self.time)
         task = loop.create_task(question)
         loop.run_ready()
@@ -133,7 +133,7 @@ class World:
         self.clocks.append((self.store_clock.now(), self.store_clock.ahead))
 
     def moment_of(self, by_store: int) -> int:
-        """The moment at which the store's clock showed this."""
+        """Return the moment at which the store's clock showed this."""
         return by_store - next((ahead for since, ahead in reversed(self.clocks) if since <= by_store), 0)
 
     def leases_at(self, moment: int, of: str) -> list[Lease]:
@@ -156,8 +156,8 @@ class World:
     # ---- the market
 
     def offer(self, is_buy_first: bool = True, amount: str = "0.3") -> Opportunity:
-        """An opportunity, now: buy at the first exchange, sell at the second, or the other way; all hear of it but
-        those that only stand by."""
+        """Return an opportunity, now: buy at the first exchange, sell at the second, or the other way; all hear of it
+        but those that only stand by."""
         self.offers += 1
         usd, eur = ("6000", "5618") if is_buy_first else ("6200", "5400")
         books = [(USD_MARKET, levels((usd, amount))), (self.second, levels((eur, amount)))]

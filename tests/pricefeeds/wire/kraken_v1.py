@@ -36,7 +36,7 @@ def book_message(frame: str | bytes) -> BookMessage | None:
 
 
 def take(book: CheckedBook, message: BookMessage) -> None:
-    """Raises FrameRejectedError "checksum"."""
+    """Raise FrameRejectedError "checksum"."""
     if message.is_snapshot:
         book.restart(message.bids, message.asks)
     else:

@@ -71,7 +71,7 @@ def _with_strange_fields(random: Random, frame: str) -> str:
 
 
 def _changed(random: Random, tree: object) -> object:
-    """The tree with one value replaced, removed, repeated or swapped, anywhere in it."""
+    """Return the tree with one value replaced, removed, repeated or swapped, anywhere in it."""
     places = list(_places(tree))
     if not places:
         return deepcopy(random.choice(STRANGE))

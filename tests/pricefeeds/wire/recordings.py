@@ -1,4 +1,4 @@
-"""Real messages recorded from the exchanges, beside the checkout; tests of them skip where they are not there."""
+"""Real messages recorded from the exchanges, beside the checkout; tests of them skip if they are not there."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

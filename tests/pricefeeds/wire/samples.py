@@ -26,14 +26,14 @@ def conversation_of(exchange: str, keys: Credentials | None = None) -> Conversat
 
 
 def sent(conversation: Conversation, now: int = NOW) -> list[dict[str, object]]:
-    """What it sends on opening."""
+    """Return what it sends on opening."""
     heard = conversation.open(now)
     assert all(isinstance(each, Send) for each in heard)
     return [orjson.loads(each.text) for each in heard if isinstance(each, Send)]
 
 
 def top_of_frames(conversation: Conversation, *frames: str) -> BookTop:
-    """The book after the last of `frames`."""
+    """Return the book after the last of `frames`."""
     heard = [each for frame in frames for each in conversation.take_frame(frame, NOW)]
     assert isinstance(heard[-1], BookTop)
     return heard[-1]
@@ -44,7 +44,7 @@ def levels(*rows: tuple[str, str]) -> tuple[Level, ...]:
 
 
 def rejection_of(conversation: Conversation, frame: str) -> Literal["malformed", "sequence_gap", "checksum"] | None:
-    """How a frame is rejected; None where it is taken."""
+    """How a frame is rejected; None if it is taken."""
     try:
         conversation.take_frame(frame, NOW)
     except FrameRejectedError as error:

@@ -88,7 +88,7 @@ def _opened(wire: WireExchange, base: str, keys: Credentials | None) -> list[str
 
 
 def _subjects(request: str) -> object:
-    """What a request is about: its symbols and channels."""
+    """Return what a request is about: its symbols and channels."""
     fields = json.loads(request)
     parameters = fields.get("params", fields.get("data", fields))
     if isinstance(parameters, list):

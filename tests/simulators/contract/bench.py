@@ -51,7 +51,7 @@ class Bench:
         return self.exchange.listings[self.symbol]
 
     def on(self, base: str) -> "Bench":
-        """The same client on the exchange's market of another asset."""
+        """Return the same client on the exchange's market of another asset."""
         [market] = [row.market for row in self.exchange.listings.values() if row.market.base == base]
         return replace(self, market=market)
 
@@ -59,13 +59,13 @@ class Bench:
         return self.outside.best(self.market, side)
 
     def out_of_reach(self, side: Side) -> Decimal:
-        """A price at which an order of `side` rests, a twentieth away from the market."""
+        """Return a price at which an order of `side` rests, a twentieth away from the market."""
         price, _ = self.best(side)
         away = Decimal("0.95") if side == "buy" else Decimal("1.05")
         return floor_to_step(price * away, self.market.tick_size)
 
     def standing(self, side: Side, depth: int = 10) -> Levels:
-        """The best levels that stand in the book."""
+        """Return the best levels that stand in the book."""
         levels = self.exchange.books[self.symbol].levels(side, depth)
         return {self.listing.price(ticks): self.listing.amount(lots) for ticks, lots in levels}
 
@@ -118,7 +118,7 @@ class Bench:
 
 @asynccontextmanager
 async def opened(exchange: str, home: Path, clock: Clock | None = None) -> AsyncIterator[Bench]:
-    """A client from ccxt's own constructor: addresses and keys, and no waiting between calls."""
+    """Return a client from ccxt's own constructor: addresses and keys, and no waiting between calls."""
     async with served(home, clock=clock) as outside:
         listings = outside.world.gateways[exchange].exchange.listings.values()
         market = next(listing.market for listing in listings if not listing.market.is_fx)

@@ -167,7 +167,7 @@ async def test_orders_that_cannot_be_are_rejected(bench: Bench) -> None:
 
 
 def _too_little(bench: Bench, price: Decimal) -> Decimal:
-    """An amount below the exchange's least, in whole lots."""
+    """Return an amount below the exchange's least, in whole lots."""
     market = bench.market
     least = max(market.minimum_amount, market.minimum_notional / price)
     return max(floor_to_step(least / 2, market.lot_step), market.lot_step)

@@ -16,14 +16,14 @@ both_sides = pytest.mark.parametrize("side", ["buy", "sell"])
 
 
 def away(bench: Bench, side: Side, share: str) -> Decimal:
-    """A price that the market reaches when it moves against who holds the stop."""
+    """Return a price that the market reaches when it moves against who holds the stop."""
     last = bench.exchange.tape.newest(bench.symbol, 1)[0].price
     factor = 1 + Decimal(share) if side == "buy" else 1 - Decimal(share)
     return floor_to_step(last * factor, bench.market.tick_size)
 
 
 async def stopped(bench: Bench, side: Side, price: Decimal, limit: Decimal | None, amount: Decimal = AMOUNT) -> str:
-    """The id of a new stop order."""
+    """Return the id of a new stop order."""
     parameters: dict[str, Any] = {"stopLossPrice": float(price)}
     if bench.market.exchange == "coinbaseexchange":
         parameters = {"stopPrice": float(price), "stop": "entry" if side == "buy" else "loss"}

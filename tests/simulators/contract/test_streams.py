@@ -147,7 +147,7 @@ async def _listened(bench: Bench, watch: Watch) -> None:
 
 
 async def _received(watch: Watch, symbol: str | None, fits: Callable[[Row], bool]) -> Row:
-    """The next row that fits; None listens to all markets."""
+    """Return the next row that fits; None listens to all markets."""
     async with asyncio.timeout(DEADLINE):
         while True:
             for row in await watch(symbol):

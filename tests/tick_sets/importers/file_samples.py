@@ -203,7 +203,7 @@ WRITERS: dict[str, Writer] = {
 
 
 def sample_options(folder: Path, of: str, exchange: str, symbol: str) -> FileOptions:
-    """What the sample of that format needs to be told; prints and bars a half-spread of 1 bps."""
+    """Return what the sample of that format needs to be told; prints and bars a half-spread of 1 bps."""
     mapping = None
     if of in _MAPPINGS:
         mapping = folder / "mapping.toml"
@@ -213,7 +213,7 @@ def sample_options(folder: Path, of: str, exchange: str, symbol: str) -> FileOpt
 
 
 def imported_sample(folder: Path, of: str, exchange: str, symbol: str, rows: list[Shown], **words: Any) -> Imported:
-    """The set `folder / "set"` of one file in that format."""
+    """Return the set `folder / "set"` of one file in that format."""
     base, quote = symbol.partition(":")[0].split("/")
     path = WRITERS[of](folder, f"{base}{quote}", rows)
     said = MarketWords(**{name: word for name, word in words.items() if word is not None})

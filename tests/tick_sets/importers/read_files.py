@@ -48,7 +48,7 @@ def market_of(exchange: str, symbol: str, *, is_fx: bool = False) -> Market:
 
 
 def rejection(name: str, path: Path, options: FileOptions) -> str:
-    """The one sentence that names the file."""
+    """Return the one sentence that names the file."""
     with pytest.raises(ImportRejectedError) as rejected:
         read_as(name, path, options)
     sentence = str(rejected.value)
@@ -63,7 +63,7 @@ def gzipped(path: Path, text: str) -> Path:
 
 
 def of_version_99(path: Path) -> Path:
-    """The same zip, whose one member asks for a version of zip that nobody has."""
+    """Return the same zip, whose one member asks for a version of zip that nobody has."""
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x01\x02") + 6] = 99
     path.write_bytes(data)

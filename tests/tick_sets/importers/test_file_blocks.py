@@ -42,7 +42,7 @@ def damaged_lzma(path: Path) -> Path:
 
 
 def one_long_line(path: Path) -> Path:
-    """A few kilobytes that are far more once unpacked."""
+    """Return a few kilobytes that are far more once unpacked."""
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"x,y\n")
         for _ in range(LONGEST_LINE // 8_000_000 + 2):

@@ -167,7 +167,7 @@ def test_a_mapping_that_means_no_row_or_no_column_is_rejected(tmp_path: Path) ->
 
 
 def as_parquet(path: Path, **types: pa.DataType) -> Path:
-    """The same columns in place of the CSV file, with the types that pyarrow finds, or with these."""
+    """Return the same columns in place of the CSV file, with the types that pyarrow finds, or with these."""
     table = pacsv.read_csv(path)
     for name, kind in types.items():
         table = table.set_column(table.column_names.index(name), name, table[name].cast(kind))

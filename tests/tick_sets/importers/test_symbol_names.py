@@ -37,7 +37,7 @@ NAMES = (
     ("kraken", "XXMRZUSD", "XMR/USD"),
     ("kraken", "XREPXETH", "REP/ETH"),
     ("gemini", "paxgusd", "PAXG/USD"),
-    # any currency, where nothing else ends the name
+    # any currency, if nothing else ends the name
     ("fxcm", "EURCHF", "EUR/CHF"),
     ("luno", "XBTZAR", "BTC/ZAR"),
     ("oanda", "USD_CNH", "USD/CNH"),

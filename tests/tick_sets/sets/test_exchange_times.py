@@ -24,7 +24,7 @@ KRAKEN, BITSTAMP = ("kraken", "SOL/USD"), ("bitstamp", "SOL/USD")
 
 
 def set_with(folder: Path, delays: dict[str, list[int]]) -> TickSet:
-    """A quote each second of each exchange, so many microseconds after the exchange made it."""
+    """Return a quote each second of each exchange, so many microseconds after the exchange made it."""
     files = []
     for exchange, every in delays.items():
         path = folder / f"{exchange}.csv"
@@ -81,7 +81,7 @@ def test_a_rounded_time_may_lie_ahead_by_less_than_its_unit(tmp_path: Path, unit
 
 
 def built(folder: Path, rows: list[TickRow]) -> TickSet:
-    """A row group for each day; each row is 30 s late where its exchange gives a time."""
+    """Return a row group for each day; each row is 30 s late where its exchange gives a time."""
     table = source_table(rows)
     place = table.schema.get_field_index("exchange_time")
     made = [None if row.exchange == "filler" else SAMPLES_START + row.time - 30 * SECOND for row in rows]

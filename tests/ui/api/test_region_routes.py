@@ -160,7 +160,7 @@ async def test_a_cut_that_takes_the_store_away_is_answered_and_recorded_later(
 
 
 async def asked(home: Path, reader: AuditingReader, **changes: object) -> tuple[httpx.Response, httpx.Response]:
-    """The regions of another session, and a cut there."""
+    """Return the regions of another session, and a cut there."""
     session = replace(regional_session(home), **changes)  # type: ignore[arg-type]  # fields of a session, from a table
     return await _asked(dashboard_at(session, reader))
 

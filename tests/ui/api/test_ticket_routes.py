@@ -24,7 +24,7 @@ from ui.services.dashboard import dashboard_of
 
 @dataclass(slots=True)
 class Place:
-    """A served application where reading needs a key, and the key of a viewer."""
+    """A served application if reading needs a key, and the key of a viewer."""
 
     address: str
     key: str
@@ -50,7 +50,7 @@ class Place:
         )
 
     async def status(self, protocols: list[str], origin: str | None = None) -> int:
-        """What a rejected connection is answered with."""
+        """Return what a rejected connection is answered with."""
         with pytest.raises(websockets.InvalidStatus) as rejected:
             await self.connect(protocols, origin)
         return rejected.value.response.status_code

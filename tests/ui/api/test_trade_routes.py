@@ -31,7 +31,7 @@ async def trade_three(store: MongoTradeStore) -> list[str]:
 
 
 async def all_pages(api: httpx.AsyncClient, path: str, limit: int) -> list[Any]:
-    """What each page held."""
+    """Return what each page held."""
     pages, cursor = [], None
     while True:
         parameters = {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})

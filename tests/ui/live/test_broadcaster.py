@@ -48,7 +48,7 @@ class Listening:
             self.live_state.apply_arbitrage(each)
 
     async def first(self, heard: int | None) -> dict[str, object]:
-        """What one who comes back gets first."""
+        """Return what one who comes back gets first."""
         async with self.broadcaster.client(heard) as client:
             return reported(await anext(self.broadcaster.messages(client)))
 

@@ -264,7 +264,7 @@ async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
 
 @pytest.fixture
 async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[LiveHub]:
-    """Runs; Kafka is nowhere."""
+    """Run; Kafka is nowhere."""
     reader = TradeReader(connect(session.mongodb), session.database, session.session_id)
     hub = LiveHub(session, reader, totals_seconds=0.1)
     running = asyncio.create_task(hub.run())

@@ -49,7 +49,7 @@ class Listener:
 
 @asynccontextmanager
 async def following(session: Session, link: Link) -> AsyncIterator[tuple[LiveHub, Listener]]:
-    """A hub behind the link; Kafka is nowhere."""
+    """Return a hub behind the link; Kafka is nowhere."""
     client = connect(link.uri)
     reader = TradeReader(client, session.database, session.session_id)
     hub, listener = LiveHub(session, reader), Listener()

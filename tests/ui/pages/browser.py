@@ -107,7 +107,7 @@ def opened(
     path: str = "",
     zone: str = "UTC",
 ) -> Iterator[Watched]:
-    """The page below `path` ("" is Live), once its header is live; `zone` is the browser's own."""
+    """Return the page below `path` ("" is Live), once its header is live; `zone` is the browser's own."""
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, timezone_id=zone, locale="en-GB"
     )

@@ -74,7 +74,7 @@ class Look:
 
 
 def looks(browser: Browser, address: str, folder: Path) -> Iterator[Look]:
-    """A picture of each into `folder`."""
+    """Return a picture of each into `folder`."""
     for scheme in SCHEMES:
         for width in WIDTHS:
             for title, path in PAGES.items():
@@ -82,7 +82,7 @@ def looks(browser: Browser, address: str, folder: Path) -> Iterator[Look]:
 
 
 def look(browser: Browser, address: str, folder: Path, name: str, scheme: Scheme, title: str) -> Look:
-    """Opens it in a browser that has seen nothing yet; `title` says what failed where it does not come."""
+    """Open it in a browser that has seen nothing yet; `title` says what failed if it does not come."""
     width = int(name.rsplit("-", 1)[1])
     context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
     watched = Watched(context.new_page()).watch()
@@ -117,7 +117,7 @@ def _picture(page: Page, width: int, file: Path) -> int:
 
 @contextmanager
 def full_system() -> Iterator[str]:
-    """The address of a system on simulated exchanges that has traded a little."""
+    """Return the address of a system on simulated exchanges that has traded a little."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_paper(new_home(Path(folder) / "home"), market="busy") as system,

@@ -20,7 +20,7 @@ WINTER = 1_700_000_000_000_000
 
 
 def reported(app: AppTest) -> dict[str, Any]:
-    """What Python gives to the part that draws the head."""
+    """Return what Python gives to the part that draws the head."""
     data: dict[str, Any] = json.loads(app.get("bidi_component")[0].proto.json)
     return data
 

@@ -17,7 +17,7 @@ def regions(**changes: Any) -> RegionsRow:
 
 
 def region(number: int, **changes: Any) -> RegionsRow:
-    """The example with one region changed."""
+    """Return the example with one region changed."""
     rows = [
         cast(RegionRow, {**one, **(changes if place == number else {})}) for place, one in enumerate(REGIONS["regions"])
     ]

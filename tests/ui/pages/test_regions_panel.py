@@ -27,7 +27,7 @@ LAST = [*SKEWS, "Heal all"]
 
 @contextmanager
 def shown(session: Session) -> Iterator[Dashboard]:
-    """A dashboard for scripts, in us, which leads where there are regions."""
+    """Return a dashboard for scripts, in us, which leads if there are regions."""
     ensure_api_key(session.home)
     reader = AuditingReader()
 

@@ -122,7 +122,7 @@ def steering(chromium: Browser, served_dashboard: Served) -> Iterator[Steering]:
 
 
 class Redraws:
-    """Each in turn, in the middle of an edit; True where the edited field was taken from view, so that it must be
+    """Each in turn, in the middle of an edit; True if the edited field was taken from view, so that it must be
     gone to again."""
 
     def __init__(self, steering: Steering) -> None:
@@ -166,7 +166,7 @@ class Redraws:
         return True
 
     def of(self, number: int) -> bool:
-        """The dear ones for a few fields, the others by turns for the rest."""
+        """Return the dear ones for a few fields, the others by turns for the rest."""
         dear = {
             3: self.the_server_stands_still,
             7: self.another_page_and_another_asset,
@@ -294,7 +294,7 @@ def test_the_same_field_changed_by_others_waits_for_a_decision(
     steering.save()
     expect(steering.said()).to_contain_text("Not saved: choose")
     assert steering.settings()["version"] == version
-    # also where the tab was loaded anew meanwhile
+    # also if the tab was loaded anew meanwhile
     steering.page.reload()
     clash.get_by_role("button", name=decision).click(timeout=PAINT_MS)
     expect(clash).to_be_hidden()

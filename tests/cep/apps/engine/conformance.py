@@ -13,7 +13,7 @@ def family_of(case: Case) -> str:
 
 
 def outputs_of(case: Case) -> list[str]:
-    """The oracle listens to a stream of errors also where the app has none."""
+    """Return the oracle listens to a stream of errors also if the app has none."""
     return [name for name in case["outputs"] if name != "Lost" or "insert into Lost" in case["app"]]
 
 

@@ -41,7 +41,7 @@ def test_an_absence_begins_with_the_last_row_of_the_counted_step_before_it() -> 
         # a step with a count alone
         ("every a=A<2>", [("A", 0, 1), ("A", 10, 2), ("A", 20, 3), ("A", 30, 4)], [10, 30]),
         ("a=A<2:3>", [("A", 0, 1), ("A", 10, 2), ("A", 20, 3), ("A", 30, 4)], [10]),
-        # `within` counts from the match's first row, also where `every` began again
+        # `within` counts from the match's first row, also if `every` began again
         ("every (a=A -> b=B) within 1 sec", [("A", 0, 1), ("A", 1500, 2), ("B", 2000, 3), ("B", 2100, 4)], [2000]),
         ("every (a=A -> b=B) within 1 sec", [("A", 0, 1), ("B", 1500, 2), ("A", 1600, 3), ("B", 1700, 4)], [1700]),
         # what came ends the attempt, and the next row of the other part only begins the next one

@@ -146,7 +146,7 @@ def test_a_query_gives_the_same_rows_either_way_and_cut_anywhere(
 
 
 def _source(query: str) -> str | None:
-    """The Python of the shorter way."""
+    """Return the Python of the shorter way."""
     engine = StreamEngine(parse_app(f"define stream T (a string, b double, c long); {query}"))
     return next((source for _, source in engine.generated()), None)
 

@@ -36,14 +36,14 @@ def every_then(rows: Rows) -> Found:
 
 
 def once_then(rows: Rows) -> Found:
-    """The first rise of all, if a fall follows it in time."""
+    """Return the first rise of all, if a fall follows it in time."""
     first = next((place for place, (_, value) in enumerate(rows) if value > 0), len(rows))
     falls = [place for place, (_, value) in enumerate(rows) if place > first and value < 0]
     return [(rows[falls[0]][0], first, falls[0])] if falls and rows[falls[0]][0] - rows[first][0] <= WITHIN else []
 
 
 def one_after_another(rows: Rows) -> Found:
-    """A rise and the next fall; then again. One that is too late makes room."""
+    """Return a rise and the next fall; then again. One that is too late makes room."""
     first, found = None, Found()
     for place, (time, value) in enumerate(rows):
         if first is not None and time - rows[first][0] > WITHIN:

@@ -12,7 +12,7 @@ from tests.cep.apps.engine.test_stream_engine import TRADES, Log, out_of
 
 
 def chunks_of(text: str, log: Log) -> list[list[Any]]:
-    """What a listener to the query `q` is given at once."""
+    """Return what a listener to the query `q` is given at once."""
     engine = StreamEngine(parse_app(TRADES + text))
     chunks: list[list[Any]] = []
 

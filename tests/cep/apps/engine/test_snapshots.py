@@ -81,7 +81,7 @@ def _watched(app: str, streams: Iterable[str], rows: Rows) -> StreamEngine:
 
 
 def _again(app: str, streams: Iterable[str], rows: Rows, engine: StreamEngine) -> StreamEngine:
-    """A new engine with the state of the first, by way of bytes."""
+    """Return a new engine with the state of the first, by way of bytes."""
     data = written(Snapshot(app_digest(app), {"log|0": 1}, engine.state()))
     after = _watched(app, streams, rows)
     after.restore(read(data, app_digest(app)).state)

@@ -76,7 +76,7 @@ def input_rows(source: AppSource, seed: int, count: int) -> Iterator[tuple[int, 
 
 
 def _pause(source: AppSource) -> int:
-    """The unit of the long pauses, milliseconds."""
+    """Return the unit of the long pauses, milliseconds."""
     return 86_400_000 if source.name in DAYS else 1_000
 
 

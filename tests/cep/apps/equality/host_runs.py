@@ -34,7 +34,8 @@ Result = TypeVar("Result")
 
 @contextmanager
 def patient_kafka(home: Path) -> Iterator[str]:
-    """A broker with the product's topics; its start takes minutes where a soak test has little of the machine."""
+    """Return a broker with the product's topics; its start takes minutes where a soak test has little of the
+    machine."""
     with kafka_process(home) as process:
         asyncio.run(_ready(process.address))
         yield process.address
@@ -64,7 +65,7 @@ class Logged:
 
 
 async def patiently(work: Callable[[], Awaitable[Result]]) -> Result:
-    """Again where Kafka does not answer: it is killed, or has little of the machine."""
+    """Again if Kafka does not answer: it is killed, or has little of the machine."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         return await retry_on(work, (StreamUnavailableError,), lambda error: None)
 

@@ -205,7 +205,7 @@ def _logs(parts: int) -> dict[str, list[tuple[int, bytes]]]:
 
 
 def _part(logs: dict[str, list[tuple[int, bytes]]], number: int) -> dict[str, list[tuple[int, bytes]]]:
-    """The last one has the rest."""
+    """Return the last one has the rest."""
     is_last = number == len(VICTIMS)
     return {topic: rows[number * PART : None if is_last else (number + 1) * PART] for topic, rows in logs.items()}
 

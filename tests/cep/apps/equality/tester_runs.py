@@ -14,7 +14,7 @@ from tests.cep.apps.equality.host_runs import Logged
 
 
 def differences_of_tester(one: Logged) -> list[str]:
-    """What the tester says of the rows of the log, partition by partition."""
+    """Return what the tester says of the rows of the log, partition by partition."""
     return [difference for number in range(PARTITIONS) for difference in _tested(one, number)]
 
 

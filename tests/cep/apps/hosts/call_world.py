@@ -101,7 +101,7 @@ class RunningCalls:
         self.take(SourceRow(TICKS, 0, number, at * 1_000, ()))
 
     async def answered(self, count: int) -> list[SourceRow]:
-        """Waits until so many requests are answered and in the log."""
+        """Wait until so many requests are answered and in the log."""
         await self.calls.open()
         found: list[SourceRow] = []
         async with asyncio.timeout(30):

@@ -32,7 +32,7 @@ def other_source(number: int) -> AppSource:
 
 
 def rows_of(messages: Iterable[bytes], app: HostedApp, first: int = 0) -> list[AppRow]:
-    """What the app makes of messages with the offsets `first`, `first` + 1, …"""
+    """Return what the app makes of messages with the offsets `first`, `first` + 1, …"""
     return [out for at, message in enumerate(messages, first) for out in app.take(at, 0, row_of(message))]
 
 

@@ -66,13 +66,13 @@ class SharingRegion:
         self._saved = 0, self.app.snapshot()
 
     def quote(self, who: str, bid: float) -> list[AppRow]:
-        """A row of its `ticks`, a millisecond later."""
+        """Return a row of its `ticks`, a millisecond later."""
         self._now += 1
         values = tuple({"exchange": who, "bid": bid}.get(name) for name in COLUMNS)
         return self.add(SourceRow(TICKS, 0, self._place.next.get(TICKS, 0), self._now * 1_000, [("quotes", values)]))
 
     def receive(self, message: bytes) -> list[AppRow]:
-        """What a mirror brings."""
+        """Return what a mirror brings."""
         row = self._reader.row(Record(SHARED_IN, 0, self._came, "label", message, self._now * 1_000))
         self._came += 1
         return [] if row is None else self.add(row)
@@ -94,7 +94,7 @@ class SharingRegion:
             self._take(offset)
 
     def shown(self, table: str) -> Counter[tuple[tuple[str, Any], ...]]:
-        """The table's rows."""
+        """Return the table's rows."""
         return counted(row for row in self.quote("probe", PROBE) if row.stream == f"Shown{table}")
 
     def heard(self) -> Counter[tuple[tuple[str, Any], ...]]:

@@ -45,7 +45,7 @@ def world(server: CallServer, text: str = POLLING) -> CallWorld:
 
 
 def begun(one: CallWorld, seconds: int) -> RunningCalls:
-    """A run in which the clock has come so far, one request for each second."""
+    """Return a run in which the clock has come so far, one request for each second."""
     running = one.opened()
     for second in range(seconds + 1):
         running.tick(second)

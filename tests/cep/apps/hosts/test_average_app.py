@@ -1,4 +1,4 @@
-"""What the session needs of the moving average's app, said where it is not there; and what it keeps of a market."""
+"""What the session needs of the moving average's app, said if it is not there; and what it keeps of a market."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -48,7 +48,7 @@ TIMEOUT_SECONDS = 120.0
 
 @pytest.fixture
 def own_kafka(tmp_path: Path) -> Iterator[str]:
-    """The topics' names are fixed, so each test has a broker of its own."""
+    """Return the topics' names are fixed, so each test has a broker of its own."""
     with embedded_kafka(tmp_path / "kafka") as process:
         asyncio.run(ensure_topics(process.address, PARTITIONS))
         yield process.address
@@ -146,7 +146,7 @@ def expected_rows(log: list[Record], sources: Sequence[AppSource]) -> set[bytes]
 
 
 def recorded(folder: Path, session: Session, log: list[Record]) -> RecordedSession:
-    """The log as `--record` keeps it."""
+    """Return the log as `--record` keeps it."""
     parts = LogParts(folder / "raw")
     parts.write(TICKS, log)
     ends = {str(row["base"]): one.offset for one in log if (row := row_of(one.value))["kind"] == "end"}

@@ -277,7 +277,7 @@ async def test_a_topic_that_is_made_again_while_it_is_read_gives_no_row_with_an_
 
 
 def computed(log: list[bytes]) -> dict[str, AppRow]:
-    """The app's rows by id, of the whole log."""
+    """Return the app's rows by id, of the whole log."""
     app, rows = HostedApp(SOURCE, 0), dict[str, AppRow]()
     for offset, message in enumerate(log):
         rows |= {row.id: row for row in app.take(offset, 0, row_of(message))}

@@ -124,7 +124,7 @@ def count(wanted: dict[int, list[list[SourceRow]]]) -> int:
 
 
 async def kill_and_start(kafka: str, old: int) -> None:
-    """Kills the writer of the log again and again, while `old` rows are written where it does not outrun the kills; the
+    """Kills the writer of the log again and again, while `old` rows are written if it does not outrun the kills; the
     last one is killed at the end of all there is."""
     log, writer, there = LatestRows(kafka, SOURCE.topic), TopicWriter(kafka), 0
     await log.open()

@@ -17,7 +17,7 @@ ONCE = LogMaker(5).write(250)
 LOG = [value for _, value in with_repeats(ONCE, 5, kills=6)]
 RECORDS = [Record(TICKS, 0, offset, None, value, START) for offset, value in enumerate(LOG)]
 VALUES = [(row.stream, row.time, row.values) for row in rows_of(ONCE, HostedApp(source(), 0))]
-"""What the app gives where nothing comes again; the ids have other offsets."""
+"""What the app gives if nothing comes again; the ids have other offsets."""
 
 
 def begun() -> HostedApp:

@@ -15,7 +15,7 @@ CLOSES = 60
 
 
 def walks(seed: int) -> dict[str, list[float]]:
-    """Closes by path, in quarters, so that some equal their mean."""
+    """Close by path, in quarters, so that some equal their mean."""
     chance = random.Random(seed)
     walks = {}
     for ticker in TICKERS:

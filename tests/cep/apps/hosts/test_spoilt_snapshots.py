@@ -29,7 +29,7 @@ def rows_of(app: ResidentKernel, log: list[Record]) -> list[tuple[str, str, int,
 
 
 def snapshot_at_the_cut(folder: Path, text: str = QUOTE_APP) -> list[tuple[str, str, int, dict[str, object]]]:
-    """What was given until then."""
+    """Return what was given until then."""
     app = kernel(folder, text)
     rows = rows_of(app, LOG[:CUT])
     app.save(app.app.snapshot(), app.next)

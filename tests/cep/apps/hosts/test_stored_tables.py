@@ -72,7 +72,7 @@ def kept_after(told: list[Record], before: Kept | None = None, last: dict[str, C
 
 
 async def begun_with(kept: Kept, tables: Iterable[StoredTable] = SOURCE.outside.tables) -> list[SourceRow]:
-    """The rows of an input log that begins with these."""
+    """Return the rows of an input log that begins with these."""
 
     async def of(table: StoredTable) -> Iterable[tuple[Any, ...]]:
         return kept_values(table, (one for (name, _), one in kept.items() if name == table.collection))

@@ -37,7 +37,7 @@ def apps(folder: Path, limits: AppLimits) -> list[PlacedApp]:
 
 @contextmanager
 def worker(folder: Path) -> Iterator[ProgressNotes]:
-    """This process is noted as one."""
+    """Return this process is noted as one."""
     with noted_worker(folder, PARTITION), progress_notes(folder, PARTITION) as notes:
         yield notes
 
@@ -115,7 +115,7 @@ def test_progress_is_read_while_it_is_made(tmp_path: Path) -> None:
 
 
 def lose(folder: Path, app: int, offset: int) -> tuple[int, int] | None:
-    """A process begins a row and does not come back; what it knew when it began."""
+    """Return a process begins a row and does not come back; what it knew when it began."""
     with progress_notes(folder, PARTITION) as notes:
         notes.begin(app, offset)
         return notes.deadly_row

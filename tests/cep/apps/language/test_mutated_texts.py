@@ -85,7 +85,7 @@ def mutations(count: int, seed: int) -> Iterator[str]:
 
 
 def outcome(text: str) -> str | None:
-    """What is wrong with it; None where it is an app."""
+    """Return what is wrong with it; None if it is an app."""
     try:
         StreamEngine(parse_app(text))
     except AppTextError as error:

@@ -41,7 +41,7 @@ def query(text: str) -> Query:
 
 
 def condition(text: str) -> Expression:
-    """The expression, read as a filter."""
+    """Return the expression, read as a filter."""
     read = query(f"from S[{text}] insert into O").input
     assert isinstance(read, StreamInput)
     (handler,) = read.handlers

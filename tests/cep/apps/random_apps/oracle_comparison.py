@@ -15,7 +15,7 @@ Outcome = Literal["equal", "refused", "different"]
 
 
 def compared(case: RandomCase, answer: dict[str, Any] | None) -> tuple[Outcome, list[str]]:
-    """And what differs, in sentences. `answer`: None where Siddhi hangs."""
+    """And what differs, in sentences. `answer`: None if Siddhi hangs."""
     if answer is None:
         return "different", [HANGS]
     if "error" in answer:
@@ -29,7 +29,7 @@ def compared(case: RandomCase, answer: dict[str, Any] | None) -> tuple[Outcome, 
 
 
 def with_lists(answer: Any) -> Any:
-    """The answer with lists of numbers as lists: the oracle writes them as Java's text, `[1.0, null]`."""
+    """Return the answer with lists of numbers as lists: the oracle writes them as Java's text, `[1.0, null]`."""
     if isinstance(answer, list):
         return [with_lists(one) for one in answer]
     if isinstance(answer, str) and JAVA_LIST.fullmatch(answer):

@@ -70,7 +70,7 @@ def _nulls_in_a_join(case: RandomCase, _: Sequence[str]) -> bool:
 
 
 def _no_deviation(case: RandomCase, found: Sequence[str]) -> bool:
-    """A row with NaN, or one that a condition on it left out."""
+    """Return a row with NaN, or one that a condition on it left out."""
     is_shown = any("nan" in one for one in found)
     return "stdDev(" in case.app and (is_shown or re.search(r"having |from Out\d+\[", case.app) is not None)
 
@@ -173,5 +173,5 @@ DEFECTS = (
 
 
 def reason_for(case: RandomCase, found: Sequence[str]) -> OracleDefect | None:
-    """The first defect that may be why; None where nothing explains it."""
+    """Return the first defect that may be why; None if nothing explains it."""
     return next((defect for defect in DEFECTS if defect.is_met(case, found)), None)

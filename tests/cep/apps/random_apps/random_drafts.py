@@ -32,7 +32,7 @@ class Draft:
     _names: int = 0
 
     def fresh(self, letter: str) -> str:
-        """A column's name that nothing has yet."""
+        """Return a column's name that nothing has yet."""
         self._names += 1
         return f"{letter}{self._names}"
 
@@ -44,7 +44,7 @@ class Draft:
     def query(
         self, read: str, selected: Selected, *, kind: str = "", rate: str = "", is_single: bool = False, into: str = ""
     ) -> Shape:
-        """A query of its own into a new stream."""
+        """Return a query of its own into a new stream."""
         text, shape = self.text(read, selected, kind=kind, rate=rate, is_single=is_single, into=into)
         self.queries.append(text)
         return shape
@@ -108,7 +108,7 @@ def plain_selection(draft: Draft, shape: Shape, prefix: str = "", names: Names |
 def aggregates(
     draft: Draft, shape: Shape, *, extremes: bool, leaves: bool, prefix: str = ""
 ) -> list[tuple[str, Column]]:
-    """Some aggregators. `extremes`: also `min` and `max`; `leaves`: also `distinctCount`, where only what came
+    """Return some aggregators. `extremes`: also `min` and `max`; `leaves`: also `distinctCount`, where only what came
     leaves."""
     rng, numbers = draft.rng, [name for name in shape.numbers if name != "moment"]
     made = list[tuple[str, Column]]()

@@ -39,7 +39,7 @@ class Names:
 
 
 def expression(rng: Random, names: Names, type_: str, depth: int = 2) -> str:
-    """A random text whose value has the type."""
+    """Return a random text whose value has the type."""
     if depth == 0 or rng.random() < 0.25:
         return _leaf(rng, names, type_)
     if rng.random() < 0.3:
@@ -90,7 +90,7 @@ def _call(rng: Random, names: Names, type_: str, depth: int) -> str:
 
 
 def condition(rng: Random, names: Names, depth: int = 2) -> str:
-    """A random condition; of one comparison where `depth` is 0."""
+    """Return a random condition; of one comparison where `depth` is 0."""
     if depth > 0 and rng.random() < 0.5:
         left, right = condition(rng, names, depth - 1), condition(rng, names, depth - 1)
         return rng.choice([f"({left} and {right})", f"({left} or {right})", f"not ({left})"])

@@ -12,7 +12,7 @@ IDLE = "@purge(enable = 'true', interval = '1 sec', idle.period = '4 sec')"
 
 
 def grouped(draft: Draft, shape: Shape) -> Shape:
-    """The last row of each group of a chunk, in an order or not."""
+    """Return the last row of each group of a chunk, in an order or not."""
     rng = draft.rng
     window = sliding_window(rng, shape) if rng.random() < 0.3 else other_window(draft, shape)
     keys = rng.sample(shape.of_types("string"), 1)
@@ -85,7 +85,7 @@ def collided(draft: Draft, _: Shape) -> None:
 
 
 def self_joined(draft: Draft, shape: Shape) -> Shape:
-    """A named window that meets itself."""
+    """Return a named window that meets itself."""
     rng, name = draft.rng, f"Kept{len(draft.definitions)}"
     columns = ", ".join(f"{column} {type_}" for column, type_ in shape.columns)
     output = rng.choice(["", "output all events"])

@@ -46,7 +46,7 @@ class Steps:
         return f"[{rng.choice(kinds)}]"
 
     def own_test(self, name: str, shape: Shape) -> str:
-        """A condition on the rows that the step has already: rows that rise, fall or stay apart."""
+        """Return a condition on the rows that the step has already: rows that rise, fall or stay apart."""
         rng, column = self.draft.rng, self.draft.rng.choice(shape.numbers)
         earlier = f"{name}[{rng.choice(['last', 'last', 'last', 'last-1', '0', '1', '2'])}].{column}"
         compared = f"{column} {rng.choice(['>', '<', '>=', '!='])} {earlier}"

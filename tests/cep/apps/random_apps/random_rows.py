@@ -76,7 +76,7 @@ GAPS = {
 
 
 def random_events(rng: Random, streams: Sequence[Shape], *, nulls: float) -> list[RandomEvent]:
-    """Some dozens of rows in the order of their times, then beats that let what waits come."""
+    """Return some dozens of rows in the order of their times, then beats that let what waits come."""
     at, gaps = rng.choice([1000, 2500, 9999, 60000]), GAPS[rng.choice(list(GAPS))]
     count = rng.randint(18, 40)
     prices = rng.sample([quarter / 4 for quarter in range(320, 480)], count)

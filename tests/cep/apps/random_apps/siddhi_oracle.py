@@ -21,7 +21,7 @@ READ_BYTES = 1 << 20
 
 
 def missing_part() -> str | None:
-    """What the oracle needs and does not find; None where all is there."""
+    """Return what the oracle needs and does not find; None if all is there."""
     if conformance_folder() is None:
         return "the shared conformance folder, with the oracle's program, is not here"
     if not os.environ.get(JARS) or not list(Path(os.environ[JARS]).glob("siddhi-core-*.jar")):
@@ -55,7 +55,7 @@ class SiddhiOracle:
         return self.folder / "clock0.so"
 
     def answers(self, cases: Iterable[RandomCase]) -> Iterator[tuple[RandomCase, dict[str, Any] | None]]:
-        """Of each case what Siddhi gives; None where it hangs."""
+        """Of each case what Siddhi gives; None if it hangs."""
         try:
             for case in cases:
                 yield case, self._answer(case)

@@ -1,4 +1,4 @@
-"""`@App:host`: what fits the structured host, and where what does not fit stands."""
+"""`@App:host`: what fits the structured host, and if what does not fit stands."""
 
 import pytest
 
