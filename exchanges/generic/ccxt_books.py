@@ -2,7 +2,8 @@
 
 ccxt hands out the live book, which the next messages change, and wakes whoever waits for it once for many messages.
 So books are copied where ccxt resolves them. An error in one of its handlers ends its receiving without a word to
-anybody; here it becomes a fault. What a text looks like: `pricefeeds.wire.generic_books`.
+anybody; here it becomes a fault. It tells the end of a connection only to who waits at that moment; here it ends the
+books. What a text looks like: `pricefeeds.wire.generic_books`.
 """
 
 import asyncio
@@ -160,7 +161,7 @@ class BookStream:
             self._items.put_nowait(self._error_of(error))
 
     def _observe(self, socket: Any) -> None:
-        handle, resolve = socket.handle_message, socket.resolve
+        handle, resolve, reject = socket.handle_message, socket.resolve, socket.reject
 
         def handled(message: Any) -> None:
             last_pong = socket.lastPong
@@ -177,7 +178,13 @@ class BookStream:
                 self._items.put_nowait(book_text(result))
             return resolve(result, message_hash)
 
-        socket.handle_message, socket.resolve = handled, resolved
+        def rejected(error: Any, message_hash: str | None = None) -> Any:
+            # the end of all; ccxt connects anew by itself for who was not waiting at this moment
+            if message_hash is None:
+                self._items.put_nowait(self._error_of(error))
+            return reject(error, message_hash)
+
+        socket.handle_message, socket.resolve, socket.reject = handled, resolved, rejected
         socket.connected.add_done_callback(lambda _: self._connected.set())
 
 

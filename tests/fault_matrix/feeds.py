@@ -20,6 +20,8 @@ PATIENCE = FeedTimeouts(stale_after=1.2, first_book=2.0, compare_every=1.2, rest
 """Four tenths of a session's own."""
 WITHOUT_COMPARISON = replace(PATIENCE, compare_every=600)
 """For streams that show lost messages; the others are compared as often as ever."""
+LIMIT_FAR = FeedTimeouts(stale_after=9, first_book=9, compare_every=1.2, rest_lag=0.4, first_retry=0.05)
+"""For what ends the connection: a quote that is withdrawn was not withdrawn because this machine is slow."""
 _QUOTES = 5
 """So many in a row, and it is well."""
 _COUNTERS = (
@@ -72,11 +74,16 @@ class _Notes:
         return next((status for at, status in self.losses if at == withdrawn_at), "resyncing")
 
 
+def patience_under(trial: FeedTrial) -> FeedTimeouts:
+    if trial.ends_connection:
+        return LIMIT_FAR
+    return WITHOUT_COMPARISON if trial.is_for_stream else PATIENCE
+
+
 async def feed_under(world: World, exchange: str, trial: FeedTrial) -> FeedSeen:
     """Return a feed that is well, then the fault for its time, then a feed that is well again."""
     notes = _Notes()
-    patience = WITHOUT_COMPARISON if trial.is_for_stream else PATIENCE
-    async with watching(world.session, exchange, MARKETS[exchange].symbol, patience, notes) as watched:
+    async with watching(world.session, exchange, MARKETS[exchange].symbol, patience_under(trial), notes) as watched:
         await watched.until_quotes(_QUOTES)
         if watched.source.streams and not (trial.is_for_stream and watched.source.wire.detects_loss):
             await watched.until(lambda: watched.state.rest_checks > 0)

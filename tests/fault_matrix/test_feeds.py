@@ -9,7 +9,7 @@ import pytest
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from pricefeeds.quoting.symbol_feed import Row
-from tests.fault_matrix.feeds import PATIENCE, FeedSeen, feed_under
+from tests.fault_matrix.feeds import FeedSeen, feed_under, patience_under
 from tests.fault_matrix.trials import FEED_TRIALS, FeedShows, FeedTrial
 from tests.fault_matrix.world import moving_world
 
@@ -24,7 +24,6 @@ TRIALS = [
     for is_generic in (False, True)
     for trial in FEED_TRIALS
 ]
-LIMIT = int(PATIENCE.stale_after * MICROSECONDS)
 
 
 @pytest.mark.parametrize(("trial", "is_generic"), TRIALS)
@@ -39,10 +38,11 @@ async def test_a_feed_under(trial: FeedTrial, is_generic: bool, tmp_path: Path) 
         if not _is_shown(one, trial.expected(name, is_generic=is_generic))
     }
     assert wrong == {}
+    limit = int(patience_under(trial).stale_after * MICROSECONDS)
     for name, one in seen.items():
-        assert one.oldest <= LIMIT + one.stalled, f"{name} believed what was {one.oldest / 1_000:g} ms old"
+        assert one.oldest <= limit + one.stalled, f"{name} believed what was {one.oldest / 1_000:g} ms old"
         assert not [row for row in one.rows if isinstance(row, Quote) and not _is_possible(row)]
-        assert _longest_without_a_word(one.rows) <= LIMIT + one.stalled
+        assert _longest_without_a_word(one.rows) <= limit + one.stalled
 
 
 def _is_shown(seen: FeedSeen, expected: FeedShows) -> bool:

@@ -75,6 +75,19 @@ async def test_the_end_of_the_connection_ends_the_books() -> None:
             await anext(texts)
 
 
+async def test_an_end_between_two_books_is_not_mended_in_silence() -> None:
+    """ccxt tells an end only to who waits for a book just then, and connects anew for who asks afterwards."""
+    async with played("gemini", GEMINI, [SNAPSHOT]) as stream, asyncio.timeout(20):
+        texts = stream.texts()
+        await anext(texts)
+        # the book is here, and the next one is not asked for yet
+        [socket] = stream._client.clients.values()
+        assert socket.futures == {}
+        socket.on_close(1006)
+        with pytest.raises(ExchangeUnavailableError, match="closing code 1006"):
+            await anext(texts)
+
+
 async def _cut(stream: BookStream) -> None:
     for socket in list(stream._client.clients.values()):
         await socket.connection.close()
