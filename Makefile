@@ -11,6 +11,9 @@ PYTEST := $(BIN)/pytest
 # tests wait for disks, services and timeouts more than they compute; each worker has a MongoDB, which takes memory
 WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && echo $$((2 * cores)) || echo 6)
 
+# of these markers; collecting all tests would take each process 13 s
+marked = $(sort $(shell grep -rlE 'mark\.($(1))\b' tests --include='test_*.py'))
+
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
@@ -41,8 +44,9 @@ quick: setup ## all quick tests
 	  --no-loadscope-reorder --durations 25
 
 whole: regions ## kills, chaos and the browser against the whole system; slow tests
-	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10
-	$(PYTEST) -q -m "(whole or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
+	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10 $(call marked,slow)
+	$(PYTEST) -q -m "(whole or browser) and not soak" --durations 25 \
+	  $(filter-out tests/whole/test_paper.py,$(call marked,whole|browser))
 
 soak: regions ## the long forms
 	$(PYTEST) -q -m soak --hypothesis-profile searching

@@ -2,6 +2,8 @@
 
 import gc
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 from aiohttp import web_app
@@ -37,6 +39,9 @@ These come first: one that takes long and begins last would keep the other worke
 """
 GROUPS = {file: group for group, files in TOGETHER.items() for file in files}
 
+MARKED = ("slow", "whole", "browser")
+"""`make whole` collects only files that name one of them: to collect all takes each process 13 s."""
+
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
     """Hands out files in the order in which they were collected, the groups first: they take longest."""
@@ -51,7 +56,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    unnamed = {
+        item.path for item in items for mark in MARKED if item.get_closest_marker(mark) and not _names(item.path, mark)
+    }
+    if unnamed:
+        raise pytest.UsageError(f"`make whole` does not find the marked tests of {', '.join(map(str, unnamed))}")
     items.sort(key=lambda item: item.nodeid.split("::", 1)[0] not in GROUPS)
+
+
+@cache
+def _names(path: Path, mark: str) -> bool:
+    return f"mark.{mark}" in path.read_text()
 
 
 def pytest_collection_finish() -> None:

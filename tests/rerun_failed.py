@@ -2,7 +2,8 @@
 
 For the gate alone, whose machine is shared and may be slow: a test that fails beside five others may have met a timeout
 of the product, correctly. It counts as passed only if it passes twice in succession with nothing beside it, and is
-listed as flaky, to be mended. More than a few failures are never the machine's.
+listed as flaky, to be mended. Failures in more than a few files are never the machine's; files are counted, since one
+service that starts too late fails every test of its file.
 """
 
 import json
@@ -14,16 +15,20 @@ from pathlib import Path
 
 import pytest
 
-MOST_FAILURES = 3
+MOST_FILES = 3
 SUCCESSIONS = 2
 
 
 def main(arguments: Sequence[str], root: Path | None = None) -> int:
-    """Pytest's exit code. `root`: where the tests are, by default the current folder."""
+    """Return pytest's exit code. `root`: where the tests are, by default the current folder."""
     with tempfile.TemporaryDirectory() as cache:
         code = _pytest(root, "-o", f"cache_dir={cache}", *arguments)
+        if code == pytest.ExitCode.OK:
+            return code
         failed = _failed(Path(cache)) if code == pytest.ExitCode.TESTS_FAILED else []
-    if not 0 < len(failed) <= MOST_FAILURES:
+    fault = _fault(code, failed)
+    if fault is not None:
+        _say(f"not run again: {fault}")
         return code
     listed = "\n".join(f"  {test}" for test in failed)
     for turn in range(1, SUCCESSIONS + 1):
@@ -34,12 +39,20 @@ def main(arguments: Sequence[str], root: Path | None = None) -> int:
     return pytest.ExitCode.OK
 
 
+def _fault(code: int, failed: Sequence[str]) -> str | None:
+    """Return why nothing runs again, if so."""
+    if code != pytest.ExitCode.TESTS_FAILED:
+        return f"pytest ended with {code}, which is no failed test"
+    files = {test.partition("::")[0] for test in failed}
+    return f"tests failed in {len(files)} files, more than {MOST_FILES}" if len(files) > MOST_FILES else None
+
+
 def _pytest(root: Path | None, *arguments: str) -> int:
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=root, check=False).returncode
 
 
 def _failed(cache: Path) -> list[str]:
-    """Node ids; pytest keeps them for `--last-failed`."""
+    """Return node ids; pytest keeps them for `--last-failed`."""
     return list(json.loads((cache / "v" / "cache" / "lastfailed").read_text()))
 
 

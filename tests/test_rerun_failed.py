@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rerun_failed import MOST_FAILURES, SUCCESSIONS, main
+from tests.rerun_failed import MOST_FILES, SUCCESSIONS, main
 
 FAILS_FIRST = """
 from pathlib import Path
@@ -40,14 +40,24 @@ def test_what_failed_runs_again(tmp_path: Path, passing: list[int], code: int, r
     assert [len(path.read_text()) for path in tmp_path.glob("*.txt")] == [runs, runs]
 
 
-def test_many_failures_are_never_flaky(tmp_path: Path) -> None:
-    failing = "".join(f"def test_{number}():\n    assert False\n" for number in range(MOST_FAILURES - 1))
+def _failing(root: Path, files: int) -> None:
+    for number in range(files):
+        (root / f"test_more_{number}.py").write_text("def test_more():\n    assert False\n")
+
+
+@pytest.mark.parametrize(("files", "runs"), [(MOST_FILES - 1, 2), (MOST_FILES, 1)])
+def test_failures_in_many_files_are_never_flaky(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], files: int, runs: int
+) -> None:
     root = _passing(tmp_path, [1, 2])
-    (root / "test_more.py").write_text(failing)
-    assert main(["-q"], root) == 1
-    assert [path.read_text() for path in tmp_path.glob("*.txt")] == ["x", "x"]
+    _failing(root, files)
+    assert main(["-q"], root) == pytest.ExitCode.TESTS_FAILED
+    assert [len(path.read_text()) for path in tmp_path.glob("*.txt")] == [runs, runs]
+    said = f"not run again: tests failed in {MOST_FILES + 1} files, more than {MOST_FILES}"
+    assert (said in capfd.readouterr().out) == (files == MOST_FILES)
 
 
-def test_what_cannot_be_collected_is_not_run_again(tmp_path: Path) -> None:
+def test_what_cannot_be_collected_is_not_run_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (_passing(tmp_path, [0]) / "test_more.py").write_text("import nowhere_at_all\n")
     assert main(["-q"], tmp_path) == pytest.ExitCode.INTERRUPTED
+    assert "not run again: pytest ended with 2, which is no failed test" in capfd.readouterr().out

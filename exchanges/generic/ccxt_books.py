@@ -179,7 +179,7 @@ class BookStream:
             return resolve(result, message_hash)
 
         def rejected(error: Any, message_hash: str | None = None) -> Any:
-            # the end of all; ccxt connects anew by itself for who was not waiting at this moment
+            # the end of all; ccxt connects again by itself for who was not waiting at this moment
             if message_hash is None:
                 self._items.put_nowait(self._error_of(error))
             return reject(error, message_hash)

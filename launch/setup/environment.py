@@ -98,7 +98,9 @@ def _answers(python: Path) -> bool:
 
 
 def _install(folder: Path, *what: str) -> None:
-    command = (str(_python(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
+    # byte code comes after, with all cores
+    options = ("--quiet", "--disable-pip-version-check", "--no-compile")
+    command = (str(_python(folder)), "-m", "pip", "install", *options, *what)
     if subprocess.run(command, check=False).returncode != 0:
         raise CannotStartError(
             "pip could not install the pinned packages (see its error above); check the network and run it again."

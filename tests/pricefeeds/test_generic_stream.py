@@ -76,7 +76,7 @@ async def test_the_end_of_the_connection_ends_the_books() -> None:
 
 
 async def test_an_end_between_two_books_is_not_mended_in_silence() -> None:
-    """ccxt tells an end only to who waits for a book just then, and connects anew for who asks afterwards."""
+    """ccxt tells an end only to who waits for a book just then, and connects again for who asks afterwards."""
     async with played("gemini", GEMINI, [SNAPSHOT]) as stream, asyncio.timeout(20):
         texts = stream.texts()
         await anext(texts)
