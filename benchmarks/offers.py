@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import ccxt
 
-from exchanges.ccxt_client import make_exchange, simulated_config
+from exchanges.ccxt.client import make_exchange, simulated_config
 from exchanges.errors import AccountRejectedError
 from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of

@@ -14,7 +14,8 @@ from urllib.request import urlopen
 import orjson
 
 from benchmarks.messages import LAST_AMOUNT, market_of
-from exchanges.exchange_addresses import simulated_addresses
+from exchanges.addresses import simulated_addresses
+from exchanges.catalogue import wire_of
 from market.money import Amount, Price, decimal_of
 from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS, Level, Quote
@@ -26,7 +27,6 @@ from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, NoRecorder, RecordingLimits
 from pricefeeds.recording.feed_recording import RecordingHeader
-from pricefeeds.wire.wire_exchanges import wire_of
 from session.clock import SystemClock
 
 LAST = Decimal(LAST_AMOUNT).scaleb(-8)

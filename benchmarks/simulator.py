@@ -21,12 +21,12 @@ import orjson
 import psutil
 
 from benchmarks.processes import cpu_seconds, running
+from exchanges.books.errors import FeedDroppedError
+from exchanges.books.port import Send
+from exchanges.catalogue import wire_of
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
-from pricefeeds.errors import FeedDroppedError
 from pricefeeds.feed.websocket import WebSocketConnection, connected
-from pricefeeds.wire.wire_exchanges import wire_of
-from pricefeeds.wire.wire_port import Send
 from session.clock import SystemClock, wall_now
 from streams.broker.embedded_broker import free_ports
 

@@ -21,9 +21,9 @@ from bots.decide.state_cache import StateCache
 from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.loop import BotLoop
 from bots.subscriptions import Signal
-from exchanges.account_port import TradingAccount
-from exchanges.orders.ccxt_account import open_session_account
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.accounts.ccxt_account import open_session_account
+from exchanges.ports.account import TradingAccount
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.decide.sizing import SizedLeg, Sizing, SizingSide, size
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.retry import BackgroundTask
-from exchanges.account_port import TradingAccount
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
+from exchanges.ports.account import TradingAccount
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now

@@ -27,8 +27,8 @@ from bots.retry import BackgroundTask, retry_until_done, run_forever
 from bots.server_clock import ServerClock
 from bots.subscriptions import Signal, opportunity_in
 from bots.trade_veto import TradeVeto
-from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError, ExchangeUnavailableError
+from exchanges.ports.account import TradingAccount
 from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow

@@ -19,11 +19,11 @@ from bots.reconcile.reconciler import Reconciliation
 from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import follow_quotes, keep_pace, signals
-from exchanges.account_port import TradingAccount
-from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
-from exchanges.paper.paper_account import PaperAccount
-from exchanges.paper.paper_conditions import FillConditions
-from exchanges.paper.paper_journal import PaperJournal
+from exchanges.accounts.ccxt_account import CcxtAccount, open_session_account
+from exchanges.paper.account import PaperAccount
+from exchanges.paper.conditions import FillConditions
+from exchanges.paper.journal import PaperJournal
+from exchanges.ports.account import TradingAccount
 from market.decide.market_rules import market_in_force
 from market.decide.settings import Settings
 from market.money import ZERO

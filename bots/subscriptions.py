@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 
-from exchanges.paper.paper_account import PaperAccount
+from exchanges.paper.account import PaperAccount
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from session.clock import SystemClock

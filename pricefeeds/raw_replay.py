@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import get_args
 
+from exchanges.books.errors import FeedError
+from exchanges.books.port import Conversation, WireOutput
+from exchanges.catalogue import wire_of
+from exchanges.ccxt.book import GenericBooks
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedStatus
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedError
 from pricefeeds.feed.session import UNEXPECTED
 from pricefeeds.quoting.symbol_feed import LATE_SECONDS, Row, SymbolFeed
 from pricefeeds.recording.feed_recording import (
@@ -21,9 +24,6 @@ from pricefeeds.recording.feed_recording import (
     book_of,
     row_text,
 )
-from pricefeeds.wire.generic_books import GenericBooks
-from pricefeeds.wire.wire_exchanges import wire_of
-from pricefeeds.wire.wire_port import Conversation, WireOutput
 from tick_sets.errors import ImportRejectedError
 
 MakeConversation = Callable[[Market], Conversation]

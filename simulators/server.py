@@ -13,7 +13,7 @@ from ssl import SSLContext
 
 from aiohttp import web
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
 from session.clock import Clock, SystemClock, wall_now
 from session.simulated_market import DEFAULT_MARKET, MARKETS

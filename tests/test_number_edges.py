@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from exchanges.order_port import AnswerNotUnderstoodError, number_in
-from exchanges.paper.paper_journal import JournalRow
+from exchanges.books.errors import FrameRejectedError
+from exchanges.books.frames import level_of
+from exchanges.paper.journal import JournalRow
+from exchanges.ports.orders import AnswerNotUnderstoodError, number_in
 from launch.commands.options.arguments import decimal_number
-from pricefeeds.errors import FrameRejectedError
-from pricefeeds.wire.frames import level_of
 from simulators.matching.order_records import RequestRejectedError
 from simulators.web.exchange_gateway import decimal_field
 from store.errors import StoreError

@@ -8,9 +8,9 @@ from backtest.parameters import Latency
 from backtest.simulate.order_latency import is_rejected, latency_microseconds
 from backtest.simulate.quote_history import QuoteHistory
 from exchanges.errors import OrderRejectedError
-from exchanges.paper.paper_journal import JournalRow
-from exchanges.paper.paper_ledger import PaperLedger
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.paper.journal import JournalRow
+from exchanges.paper.ledger import PaperLedger
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
 from market.prices.quotes import Level, Quote
@@ -33,7 +33,7 @@ class Conditions:
 
 
 class SimulatedAccount:
-    """Passes for an `exchanges.account_port.TradingAccount`; its answers are final, and it can always be reached."""
+    """Passes for an `exchanges.ports.account.TradingAccount`; its answers are final, and it can always be reached."""
 
     def __init__(self, exchange: str, opening: Mapping[str, Decimal], latency: Latency, conditions: Conditions) -> None:
         self._exchange = exchange

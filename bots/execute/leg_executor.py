@@ -14,14 +14,14 @@ from bots.execute.order_lookup import (
     usual_seconds,
 )
 from bots.server_clock import ServerClock
-from exchanges.account_port import TradingAccount
 from exchanges.errors import (
     AccountRejectedError,
     NotPostedError,
     OrderRejectedError,
     OutcomeUnknownError,
 )
-from exchanges.requests.order_permits import Permit
+from exchanges.ports.account import TradingAccount
+from exchanges.ports.permits import Permit
 from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount
 from market.trade.arbitrages import Leg

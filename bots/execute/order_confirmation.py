@@ -1,6 +1,6 @@
 """Cross-checks an order that an exchange without client order ids does not find, before it counts as not sent."""
 
-from exchanges.account_port import TradingAccount
+from exchanges.ports.account import TradingAccount
 from exchanges.requests.rate_budget import requests_for
 from market.money import ZERO
 from market.trade.arbitrages import Leg

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from bots.execute.order_confirmation import doubt_not_sent, known_orders
-from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
+from exchanges.ports.account import TradingAccount
 from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import LimitOrder, OrderReport
 from market.money import ZERO, Amount, text_of, total

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from bots.execute.due_actions import has_leg_at
-from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError
+from exchanges.ports.account import TradingAccount
 from exchanges.requests.rate_budget import requests_for
 from market.trade.leases import Actor
 from store.errors import StoreError

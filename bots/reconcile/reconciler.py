@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from bots.execute.due_actions import has_leg_at
 from bots.execute.order_lookup import RecordFailure, ignore_failure, order_of
-from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
+from exchanges.ports.account import TradingAccount
 from market.accounting.differences import (
     Difference,
     Resumption,

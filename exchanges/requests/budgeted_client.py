@@ -7,7 +7,7 @@ import aiohttp
 import ccxt
 
 from exchanges.errors import ExchangeUnavailableError
-from exchanges.requests.order_permits import outgoing_order
+from exchanges.ports.permits import outgoing_order
 from exchanges.requests.permit_requests import OrderHttpRequest, PermitRequest
 from exchanges.requests.rate_budget import RateBudget
 from exchanges.requests.rate_limits import CountedRequest, Weights

@@ -5,7 +5,7 @@ from typing import Any
 
 import ccxt
 
-from exchanges.order_port import AnswerNotUnderstoodError
+from exchanges.ports.orders import AnswerNotUnderstoodError
 from exchanges.requests.time_synced_signing import measure_clock
 from market.time_units import MICROSECONDS
 from session.clock import wall_now

@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp.connector import Connection
 
 from exchanges.errors import NotPostedError
-from exchanges.requests.order_permits import outgoing_order
+from exchanges.ports.permits import outgoing_order
 from session.clock import wall_now
 
 

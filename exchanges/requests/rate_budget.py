@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
-from exchanges.requests.rate_counters import Limit, Used
+from exchanges.rate_counters import Limit, Used
 from exchanges.requests.rate_limits import OF_ORDERS, LimitRules, Weights, rules_of
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from exchanges.requests.rate_counters import Limit, counter, window
+from exchanges.rate_counters import Limit, counter, window
 from market.money import decimal_of
 from session.exchange_entries import ExchangeEntry
 

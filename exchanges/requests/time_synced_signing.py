@@ -9,7 +9,7 @@ import ccxt.async_support
 import ccxt.pro
 
 from exchanges.errors import AccountRejectedError
-from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of
+from exchanges.ports.orders import AnswerNotUnderstoodError, number_in, row_of
 from exchanges.requests.budgeted_client import BudgetedClient
 from exchanges.requests.permit_requests import recorded_send_time
 from session.clock import wall_now

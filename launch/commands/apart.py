@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from exchanges.addresses import address_fault
+from exchanges.credentials import credentials_path
 from exchanges.errors import AccountRejectedError
-from exchanges.exchange_addresses import address_fault
-from exchanges.exchange_credentials import credentials_path
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.apart import mirror_file, regional_kafkas, sessions_apart, store_of

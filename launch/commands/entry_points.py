@@ -344,7 +344,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
 
 
 def _feed(arguments: argparse.Namespace) -> int:
-    from exchanges.ccxt_on_demand import load_ccxt_on_demand
+    from exchanges.ccxt.on_demand import load_ccxt_on_demand
     from pricefeeds.feed.feeder import run_feeder
 
     session = _session_with(arguments.name, "feed")
@@ -358,7 +358,7 @@ def _feed(arguments: argparse.Namespace) -> int:
 
 
 def _bot(arguments: argparse.Namespace) -> int:
-    from exchanges.ccxt_on_demand import load_ccxt_on_demand
+    from exchanges.ccxt.on_demand import load_ccxt_on_demand
 
     load_ccxt_on_demand()
     from bots.draining import Draining

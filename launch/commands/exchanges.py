@@ -10,9 +10,9 @@ from pathlib import Path
 from ssl import SSLContext
 from urllib.parse import urlsplit
 
+from exchanges.addresses import simulated_addresses
+from exchanges.credentials import load_credentials
 from exchanges.errors import AccountRejectedError
-from exchanges.exchange_addresses import simulated_addresses
-from exchanges.exchange_credentials import load_credentials
 from launch.errors import CannotStartError, LaunchError, StoppedError
 from launch.setup.data_dir import check_writable, process_lock, ready_file, write_atomically
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from exchanges.accounts.wire_check import wire_fault
+from exchanges.ccxt.facts import ccxt_facts
+from exchanges.ccxt.fitness import VERIFIED, fitness_of
 from exchanges.errors import AccountRejectedError
-from exchanges.generic.ccxt_facts import ccxt_facts
-from exchanges.generic.exchange_fitness import VERIFIED, fitness_of
-from exchanges.orders.wire_check import wire_fault
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.errors import CannotStartError
 from market.instruments.assets import SessionCodes

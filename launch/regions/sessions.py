@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from exchanges.exchange_credentials import credentials_path
+from exchanges.credentials import credentials_path
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.layout import RegionLayout

@@ -8,10 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from exchanges.ccxt_client import SANDBOXES, make_exchange, session_config
+from exchanges.accounts.exchange_rules import exchange_rules
+from exchanges.accounts.key_rights import refusal
+from exchanges.ccxt.client import SANDBOXES, make_exchange, session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
-from exchanges.orders.exchange_rules import exchange_rules
-from exchanges.orders.key_rights import refusal
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.transfers import session_transfers

@@ -6,9 +6,9 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from exchanges.ccxt_client import public_config
+from exchanges.accounts.exchange_rules import StaticRules, listed_rules
+from exchanges.ccxt.client import public_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
-from exchanges.orders.exchange_rules import StaticRules, listed_rules
 from exchanges.simulated_coins import amount_worth, listed_coins
 from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from exchanges.ccxt_client import session_config
+from exchanges.accounts.ccxt_account import open_session_account
+from exchanges.accounts.recent_orders import recent_session_orders
+from exchanges.ccxt.client import session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
-from exchanges.orders.ccxt_account import open_session_account
-from exchanges.orders.recent_orders import recent_session_orders
 from launch.errors import CannotStartError
 from market.instruments.orders import OpenOrder
 from market.money import text_of

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from exchanges.ccxt_client import session_config
-from exchanges.error_mapping import UNEXPECTED
+from exchanges.accounts.exchange_rules import AccountRules, account_rules
+from exchanges.ccxt.client import session_config
 from exchanges.errors import ExchangeError
-from exchanges.orders.exchange_rules import AccountRules, account_rules
+from exchanges.ports.error_mapping import UNEXPECTED
 from market.decide.market_rules import with_account_rules
 from market.decide.settings import Settings
 from session.backoff import backoff

@@ -6,13 +6,14 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
+from exchanges.books.errors import FeedDroppedError, FrameRejectedError
+from exchanges.books.port import FetchSnapshot, Send
 from market.prices.feed_state import FeedStatus
-from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRejectedError
+from pricefeeds.errors import BookMismatchError, FeedStaleError
 from pricefeeds.feed.rest_checks import BookChecks
 from pricefeeds.feed.session import FeedSession, WireRequest
 from pricefeeds.feed.source import FeedSource, StreamConnection
 from pricefeeds.feed.timeouts import FeedTimeouts
-from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from session.backoff import CHANCE, backoff
 from session.clock import Clock, SystemClock
 from session.tasks import run_all

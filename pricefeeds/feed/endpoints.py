@@ -4,17 +4,17 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from exchanges.addresses import SANDBOX_FEEDS
+from exchanges.books.port import Conversation, WireExchange
+from exchanges.catalogue import wire_of
+from exchanges.credentials import Credentials, environment_credentials, load_credentials, own_key_fields
 from exchanges.errors import AccountRejectedError
-from exchanges.exchange_addresses import SANDBOX_FEEDS
-from exchanges.exchange_credentials import Credentials, environment_credentials, load_credentials, own_key_fields
 from market.instruments.markets import Market
 from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestReader, rest_reader
 from pricefeeds.feed.shared_connections import SharedConnections, shared_connections
 from pricefeeds.feed.source import FeedSource, StreamConnection
 from pricefeeds.feed.websocket import connected
-from pricefeeds.wire.wire_exchanges import wire_of
-from pricefeeds.wire.wire_port import Conversation, WireExchange
 from session.clock import Clock
 from session.session import Session
 

@@ -4,10 +4,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from pricefeeds.errors import FeedDroppedError
+from exchanges.books.errors import FeedDroppedError
+from exchanges.books.port import ServerTime
 from pricefeeds.feed.source import FeedSource
 from pricefeeds.quoting.clock_offset import ClockSamples
-from pricefeeds.wire.wire_port import ServerTime
 from session.backoff import backoff
 from session.clock import Clock, SystemClock
 

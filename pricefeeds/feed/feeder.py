@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
+from exchanges.books.errors import FeedRejectedError
 from market.instruments.markets import Market
 from market.prices.feed_state import FeedState
-from pricefeeds.errors import FeedRejectedError
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock

@@ -5,17 +5,18 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from exchanges.ccxt_client import public_config, simulated_config
+from exchanges.books.errors import FeedDroppedError, FeedRejectedError
+from exchanges.books.port import Conversation
+from exchanges.ccxt.book import GenericWire
+from exchanges.ccxt.book_stream import BookSource, BookStream
+from exchanges.ccxt.client import public_config, simulated_config
+from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeError, StreamSilentError
-from exchanges.exchange_credentials import Credentials
-from exchanges.generic.ccxt_books import BookSource, BookStream
 from market.instruments.markets import Market
-from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FeedStaleError, RestFailedError
+from pricefeeds.errors import FeedStaleError, RestFailedError
 from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestAnswer, RestTurns
 from pricefeeds.feed.source import FeedSource, RestSource, StreamConnection
-from pricefeeds.wire.generic_books import GenericWire
-from pricefeeds.wire.wire_port import Conversation
 from session.clock import Clock, SystemClock
 from session.session import Session
 

@@ -4,9 +4,10 @@ import asyncio
 import random
 from dataclasses import dataclass
 
+from exchanges.books.errors import FeedDroppedError
 from market.prices.book_top import BookTop
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import BookMismatchError, FeedDroppedError
+from pricefeeds.errors import BookMismatchError
 from pricefeeds.feed.rest_reader import RestAnswer
 from pricefeeds.feed.session import FeedSession
 from pricefeeds.feed.source import FeedSource

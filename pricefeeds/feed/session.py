@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from exchanges.books.errors import FrameFault, FrameRejectedError
+from exchanges.books.port import Conversation, FetchSnapshot, Send, WireOutput
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedCounter, FeedStatus
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FrameFault, FrameRejectedError
 from pricefeeds.quoting.book_comparison import RecentBooks
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.quoting.watchdog import Verdict, Watchdog
 from pricefeeds.recording.feed_recorder import Recorder
-from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Send, WireOutput
 
 Publish = Callable[[list[Row]], None]
 WireRequest = Send | FetchSnapshot

@@ -5,12 +5,12 @@ import logging
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.books.errors import FeedDroppedError
+from exchanges.books.stream_sharing import StreamSharing, merged_requests
+from exchanges.credentials import Credentials
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedDroppedError
 from pricefeeds.feed.websocket import WebSocketConnection, connected
-from pricefeeds.wire.stream_sharing import StreamSharing, merged_requests
 from session.clock import SystemClock
 
 COLLECT_SECONDS = 0.05

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.books.port import Conversation, ServerTime
+from exchanges.credentials import Credentials
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.feed.rest_reader import RestAnswer
-from pricefeeds.wire.wire_port import Conversation, ServerTime
 
 
 class StreamConnection(Protocol):

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
+from exchanges.books.errors import FeedDroppedError
 from exchanges.log_redaction import redacting_logger
-from pricefeeds.errors import FeedDroppedError, FeedStaleError
+from pricefeeds.errors import FeedStaleError
 from session.loopback import is_near
 
 OPEN_SECONDS = 5.0

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from simulators.binance.account import BinanceAccount
 from simulators.binance.account_stream import BinanceAccountStream
 from simulators.binance.endpoints import Endpoint, Fields, time_unit

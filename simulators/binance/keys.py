@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.money import decimal_of
 from simulators.binance.signing_keys import KeyKind, VerifyingKey, verifying_key
 from simulators.matching.order_records import RequestRejectedError

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from exchanges.exchange_credentials import Credentials, credentials_path, load_credentials
+from exchanges.credentials import Credentials, credentials_path, load_credentials
 from simulators.web.account_keys import known_keys, write_private
 from simulators.web.signatures import sent_bytes
 

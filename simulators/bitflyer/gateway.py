@@ -3,7 +3,7 @@
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from simulators.bitflyer.account import BitflyerAccount
 from simulators.bitflyer.public import BitflyerProducts, BitflyerPublic
 from simulators.bitflyer.rows import FIRST_EXECUTION, acceptance_id

@@ -4,7 +4,7 @@ import hmac
 from typing import Any
 from weakref import WeakSet
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.bitflyer.public import BitflyerProducts

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from aiohttp import web
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.bitstamp.orders import BitstampOrders

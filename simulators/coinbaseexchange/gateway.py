@@ -6,7 +6,7 @@ from uuid import uuid5
 
 from aiohttp import web
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
 from simulators.coinbaseexchange.accounts import CoinbaseExchangeAccounts
 from simulators.coinbaseexchange.orders import CoinbaseExchangeOrders

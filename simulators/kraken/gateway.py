@@ -3,7 +3,7 @@
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from simulators.kraken.account import KrakenAccount
 from simulators.kraken.limits import KrakenEngineLimits
 from simulators.kraken.orders import KrakenOrders

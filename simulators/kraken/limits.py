@@ -4,7 +4,7 @@ https://docs.kraken.com/exchange/guides/general/ratelimits, read in November 202
 cancellation is refused while the counter is full: here it is accepted, and counts.
 """
 
-from exchanges.requests.rate_counters import Used, counter
+from exchanges.rate_counters import Used, counter
 from market.time_units import MICROSECONDS
 from session.clock import Clock
 from simulators.matching.order_records import RequestRejectedError, SimulatedOrder

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
+from exchanges.credentials import Credentials, credentials_path, load_credentials
 from exchanges.errors import AccountRejectedError
-from exchanges.exchange_credentials import Credentials, credentials_path, load_credentials
 
 _ACCOUNT = ".account-"
 

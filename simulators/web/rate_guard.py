@@ -11,7 +11,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from exchanges.requests.rate_counters import Limit, Used, counter, window
+from exchanges.rate_counters import Limit, Used, counter, window
 from market.money import decimal_of
 from market.time_units import MICROSECONDS
 from session.clock import Clock

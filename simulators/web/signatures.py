@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.money import decimal_of
 from market.time_units import MICROSECONDS
 from simulators.matching.order_records import RequestRejectedError

@@ -9,9 +9,9 @@ from pathlib import Path
 from bots.decide.state_cache import StateCache
 from bots.loop import BotLoop, Pace
 from bots.subscriptions import Signal
-from exchanges.paper.paper_account import PaperAccount
-from exchanges.paper.paper_conditions import FillConditions
-from exchanges.paper.paper_journal import PaperJournal
+from exchanges.paper.account import PaperAccount
+from exchanges.paper.conditions import FillConditions
+from exchanges.paper.journal import PaperJournal
 from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import Quote

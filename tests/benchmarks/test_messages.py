@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 
 from benchmarks.messages import EXCHANGES, LAST_AMOUNT, STEP, prepared_stream
+from exchanges.catalogue import wire_of
 from market.prices.quotes import Quote
 from pricefeeds.feed.session import FeedSession
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder
-from pricefeeds.wire.wire_exchanges import wire_of
 
 START = 1_700_000_000_000_000
 MESSAGES = 500

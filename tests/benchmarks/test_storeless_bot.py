@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.storeless_bot import TERMS, TRADES, StorelessBot, Terms
 from exchanges.errors import OrderRejectedError
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount

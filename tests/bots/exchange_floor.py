@@ -22,9 +22,9 @@ from exchanges.errors import (
     OrderRejectedError,
     OutcomeUnknownError,
 )
-from exchanges.paper.paper_account import PaperAccount
-from exchanges.paper.paper_journal import PaperJournal
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.paper.account import PaperAccount
+from exchanges.paper.journal import PaperJournal
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from bots.reconcile.reconciler import Reconciliation
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount, Price

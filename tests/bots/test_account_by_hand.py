@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bots.reconcile.reconciler import Reconciliation
-from exchanges.orders.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.ccxt_account import CcxtAccount, open_account
 from exchanges.simulated_markets import taker_fees
 from market.accounting.differences import PersonsVerdict
 from market.decide.settings import Settings

@@ -14,8 +14,8 @@ from bots.decide.state_cache import StateCache
 from bots.loop import BotLoop, Pace
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import Signal
-from exchanges.paper.paper_account import PaperAccount
-from exchanges.paper.paper_journal import PaperJournal
+from exchanges.paper.account import PaperAccount
+from exchanges.paper.journal import PaperJournal
 from market.decide.settings import Settings
 from market.instruments.orders import OrderReport
 from market.money import Price

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bots.execute.dead_mans_switch import REFRESH_SECONDS, TIMEOUT_SECONDS, DeadMansSwitch
+from exchanges.accounts.ccxt_account import open_account
 from exchanges.errors import ExchangeUnavailableError
-from exchanges.orders.ccxt_account import open_account
 from session.clock import SystemClock
 from simulators.matching.order_records import OrderRequest
 from store.errors import FencedOutError

@@ -9,7 +9,7 @@ from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
 from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.circuit_breaker import Failure, Health
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount

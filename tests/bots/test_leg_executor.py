@@ -11,7 +11,7 @@ from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
 from bots.execute.order_lookup import NOT_FINAL
 from bots.server_clock import RESOLUTION, ServerClock
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.decision_context import DecisionContext
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport

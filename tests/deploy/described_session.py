@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
-from exchanges.ccxt_client import make_exchange, session_config
-from exchanges.exchange_addresses import every_address
+from exchanges.addresses import every_address
+from exchanges.ccxt.client import make_exchange, session_config
 from launch.commands.main import run
 from launch.setup.login_files import FOLDER, with_logins
 from session.logins import Login, login_of

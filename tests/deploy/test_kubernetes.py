@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from exchanges.exchange_credentials import credentials_path
+from exchanges.credentials import credentials_path
 from launch.commands.entry_points import parser_of_commands
 from launch.config.configuration import Configuration, read_configuration
 from launch.setup.data_dir import bot_name, ready_file

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from exchanges.exchange_credentials import credentials_path
+from exchanges.credentials import credentials_path
 from launch.commands.entry_points import parser_of_commands
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import FOLDER

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from exchanges.exchange_credentials import credentials_path
+from exchanges.credentials import credentials_path
 from launch.commands.apart import MIRROR_FILE, STORE
 from launch.commands.entry_points import parser_of_commands
 from launch.regions.apart import store_of

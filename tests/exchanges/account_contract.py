@@ -8,9 +8,9 @@ from typing import Protocol
 
 import pytest
 
-from exchanges.account_port import TradingAccount
 from exchanges.errors import OrderRejectedError, OutcomeUnknownError
-from exchanges.order_port import FILLS_MARGIN
+from exchanges.ports.account import TradingAccount
+from exchanges.ports.orders import FILLS_MARGIN
 from market.instruments.fees import fee_currency
 from market.instruments.markets import Market
 from market.instruments.orders import OrderReport, Side

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from exchanges.ccxt_client import ExchangeConfig, simulated_config
+from exchanges.ccxt.client import ExchangeConfig, simulated_config
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side

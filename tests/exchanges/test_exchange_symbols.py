@@ -8,6 +8,8 @@ from typing import Protocol
 
 import pytest
 
+from exchanges.bitstamp.orders import BitstampOrderApi
+from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
 from exchanges.exchange_symbols import (
     binance_symbol,
     bitflyer_product,
@@ -19,9 +21,7 @@ from exchanges.exchange_symbols import (
     kraken_pair,
     kraken_stream_symbol,
 )
-from exchanges.orders.bitstamp import BitstampOrderApi
-from exchanges.orders.coinbaseexchange import CoinbaseExchangeOrderApi
-from exchanges.orders.kraken import KrakenOrderApi
+from exchanges.kraken.orders import KrakenOrderApi
 from market.instruments.markets import Market
 from tests.market.samples import USD_MARKET
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exchanges.requests.rate_counters import SLOTS, Limit, Used, counter, window
+from exchanges.rate_counters import SLOTS, Limit, Used, counter, window
 from market.time_units import MICROSECONDS
 
 LIMITS = st.sampled_from((window(5, 10), window(1, 1), counter(5, "0.5"), counter(12, "2.34")))

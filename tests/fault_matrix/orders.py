@@ -5,8 +5,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
+from exchanges.accounts.ccxt_account import CcxtAccount, open_account
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
-from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, LimitOrder, OrderReport
 from market.money import floor_to_step

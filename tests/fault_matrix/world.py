@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from exchanges.ccxt_client import ExchangeConfig, simulated_config
+from exchanges.ccxt.client import ExchangeConfig, simulated_config
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS

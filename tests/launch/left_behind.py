@@ -4,7 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
-from exchanges.exchange_credentials import credentials_path
+from exchanges.credentials import credentials_path
 
 OWN_FILES = ("exchange_accounts.json", "exchange_admin_token", "own.json", "mongodb.key", "server.properties")
 """Kept for the owner alone, and the only ones that may hold them."""

@@ -8,9 +8,9 @@ from uuid import NAMESPACE_DNS, uuid4, uuid5
 
 import pytest
 
+from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.recent_orders import recent_session_orders
 from exchanges.errors import AccountRejectedError, ExchangeError, ExchangeUnavailableError
-from exchanges.orders.ccxt_account import open_account
-from exchanges.orders.recent_orders import recent_session_orders
 from launch.errors import CannotStartError
 from launch.setup.account_users import (
     LOOK_BACK,

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from exchanges.exchange_credentials import load_credentials
+from exchanges.credentials import load_credentials
 from launch.commands.apart import prepare_log, prepare_store
 from launch.commands.main import run
 from launch.config.configuration import Configuration

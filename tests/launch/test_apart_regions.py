@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.exchange_credentials import credentials_path
+from exchanges.credentials import credentials_path
 from launch.commands.main import run
 from launch.errors import CannotStartError
 from launch.regions.apart import store_of

@@ -16,8 +16,8 @@ from bots.decide.order_decision import Rejected, decide
 from bots.execute.due_actions import Executing, due_actions
 from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import ServerClock
-from exchanges.account_port import TradingAccount
-from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
+from exchanges.accounts.ccxt_account import CcxtAccount, open_session_account
+from exchanges.ports.account import TradingAccount
 from exchanges.simulated_markets import taker_fees
 from launch.chaos.audit.books import account_of, evidence_of, violations_of
 from launch.chaos.audit.records import Violation

@@ -9,8 +9,8 @@ import pytest
 
 from bots.execute.leg_executor import LegExecutor
 from bots.reconcile.reconciler import Reconciliation
-from exchanges.account_port import TradingAccount
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.ports.account import TradingAccount
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leases import UNFENCED

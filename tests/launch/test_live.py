@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.exchange_credentials import key_variables
+from exchanges.credentials import key_variables
 from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.ccxt_client import session_config
+from exchanges.ccxt.client import session_config
+from exchanges.credentials import EXCHANGES, key_variables_of
 from exchanges.errors import AccountRejectedError
-from exchanges.exchange_credentials import EXCHANGES, key_variables_of
 from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError

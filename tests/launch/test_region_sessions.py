@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.exchange_credentials import credentials_path, load_credentials
+from exchanges.credentials import credentials_path, load_credentials
 from launch.commands.main import run
 from launch.commands.region import run_region
 from launch.config.configuration import Configuration

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_rules import account_rules
 from exchanges.errors import AccountRejectedError, OrderRejectedError
-from exchanges.orders.ccxt_account import open_account
-from exchanges.orders.exchange_rules import account_rules
 from exchanges.simulated_markets import simulated_taker_fees
 from launch.supervisor.rules_watch import LONGEST_SECONDS, RULES_SECONDS, RulesWatch, keep_asking
 from market.decide.market_rules import market_in_force
@@ -15,8 +15,8 @@ from session.clock import SystemClock
 from simulators.matching.volume_tiers import tiers_of
 from store.errors import StoreUnavailableError
 from store.memory.store import MemoryTradeStore
+from tests.exchanges.accounts.test_account_rules import BTC, COARSE, KRAKEN, relist
 from tests.exchanges.served import TRADED, order_on, served
-from tests.exchanges.test_account_rules import BTC, COARSE, KRAKEN, relist
 from tests.market.samples import settings_of
 
 KRAKEN_FEE = simulated_taker_fees()["kraken"]

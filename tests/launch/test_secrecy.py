@@ -11,10 +11,10 @@ from uuid import uuid4
 
 import pytest
 
-from exchanges.ccxt_client import session_config
+from exchanges.accounts.ccxt_account import open_account, open_session_account
+from exchanges.accounts.exchange_rules import exchange_rules
+from exchanges.ccxt.client import session_config
 from exchanges.errors import ExchangeError
-from exchanges.orders.ccxt_account import open_account, open_session_account
-from exchanges.orders.exchange_rules import exchange_rules
 from launch.setup.data_dir import write_atomically
 from launch.supervisor.process_main import EventFormatter
 from pricefeeds.recording.feed_recorder import recording

@@ -6,9 +6,9 @@ from typing import Any
 
 from aiohttp import web
 
-from exchanges.ccxt_client import ExchangeConfig, make_exchange
+from exchanges.ccxt.book_stream import BookStream
+from exchanges.ccxt.client import ExchangeConfig, make_exchange
 from exchanges.errors import ExchangeUnavailableError
-from exchanges.generic.ccxt_books import BookStream
 from session.exchange_entries import ExchangeEntry
 
 

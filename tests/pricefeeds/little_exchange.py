@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.books.errors import FeedRejectedError, FrameRejectedError
+from exchanges.books.port import FetchSnapshot, Heartbeat, Send, ServerTime, WireExchange, WireOutput
+from exchanges.credentials import Credentials
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedRejectedError, FrameRejectedError
-from pricefeeds.wire.wire_port import FetchSnapshot, Heartbeat, Send, ServerTime, WireExchange, WireOutput
 from session.clock import SystemClock, wall_now
 from tests.pricefeeds.samples import book
 

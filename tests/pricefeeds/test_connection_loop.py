@@ -7,17 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from exchanges.books.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from market.prices.feed_state import FeedState
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import (
-    BookMismatchError,
-    FeedDroppedError,
-    FeedRejectedError,
-    FeedStaleError,
-    FrameRejectedError,
-    RestFailedError,
-)
+from pricefeeds.errors import BookMismatchError, FeedStaleError, RestFailedError
 from pricefeeds.feed.connection_loop import status_after
 from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.rest_reader import rest_reader

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.exchange_credentials import key_variables
+from exchanges.books.errors import FeedRejectedError
+from exchanges.books.port import Send
+from exchanges.catalogue import wire_of
+from exchanges.credentials import key_variables
 from exchanges.simulated_markets import simulated_markets
-from pricefeeds.errors import FeedRejectedError
 from pricefeeds.feed.endpoints import endpoints_of
-from pricefeeds.wire.wire_exchanges import wire_of
-from pricefeeds.wire.wire_port import Send
 from session.clock import SystemClock
 from session.exchange_entries import ExchangeEntry
 from session.session import Mode, Session

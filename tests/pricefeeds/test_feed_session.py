@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from exchanges.books.errors import FeedRejectedError, FrameRejectedError
+from exchanges.books.port import FetchSnapshot, Send
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedRejectedError, FrameRejectedError
 from pricefeeds.feed.session import FeedLimits, FeedSession
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
-from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from tests.pricefeeds.little_exchange import HELLO, LittleConversation
 from tests.pricefeeds.samples import MARKET
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from exchanges.books.errors import FeedDroppedError, FeedRejectedError
 from exchanges.errors import AccountRejectedError, ExchangeError, ExchangeUnavailableError, StreamSilentError
 from exchanges.simulated_markets import simulated_markets
-from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FeedStaleError
+from pricefeeds.errors import FeedStaleError
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.generic_source import feed_error
 from session.clock import SystemClock

@@ -7,15 +7,15 @@ from decimal import Decimal
 
 import pytest
 
+from exchanges.books.errors import FrameRejectedError
+from exchanges.ccxt.book import GenericBooks
+from exchanges.ccxt.book_stream import BookStream
 from exchanges.errors import ExchangeUnavailableError
-from exchanges.generic.ccxt_books import BookStream
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook
 from market.prices.quotes import Level
-from pricefeeds.errors import FrameRejectedError
-from pricefeeds.wire.generic_books import GenericBooks
+from tests.exchanges.books.recordings import received_frames
 from tests.pricefeeds.generic_streams import played
-from tests.pricefeeds.wire.recordings import received_frames
 
 GEMINI = {"symbol": "ALCX/USD", "id": "alcxusd", "base": "ALCX", "quote": "USD", "baseId": "ALCX", "quoteId": "USD"}
 BITFINEX = {"symbol": "ODE/USD", "id": "tODEUSD", "base": "ODE", "quote": "USD", "baseId": "ODE", "quoteId": "USD"}

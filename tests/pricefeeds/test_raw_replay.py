@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from exchanges.books.errors import FeedDroppedError
+from exchanges.books.port import FetchSnapshot, Heartbeat, WireOutput
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedDroppedError
 from pricefeeds.raw_replay import RawReplay, ReplayDifference, ReplayedFeed, replay_raw
 from pricefeeds.recording.feed_recorder import Recorder
 from pricefeeds.recording.feed_recording import (
@@ -20,7 +21,6 @@ from pricefeeds.recording.feed_recording import (
     book_text,
     read_recording,
 )
-from pricefeeds.wire.wire_port import FetchSnapshot, Heartbeat, WireOutput
 from tests.pricefeeds.recorded_notes import HEADER, folder_of, recorder_at
 from tests.pricefeeds.samples import MARKET, book
 from tick_sets.errors import ImportRejectedError

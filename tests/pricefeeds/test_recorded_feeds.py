@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from exchanges.exchange_credentials import credentials_path
+from exchanges.credentials import credentials_path
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.session import FeedSession

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 import pytest
 from aiohttp import WSMsgType, web
 
+from exchanges.books.errors import FeedDroppedError
+from exchanges.books.stream_sharing import StreamSharing
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
-from pricefeeds.errors import FeedDroppedError
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.shared_connections import SharedConnections, SymbolLine, shared_connections
-from pricefeeds.wire.stream_sharing import StreamSharing
 from session.clock import SystemClock
 from simulators.faults.faults import Fault
 from tests.pricefeeds.conftest import World

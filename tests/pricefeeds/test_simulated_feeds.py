@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
+from exchanges.books.errors import FeedRejectedError
 from exchanges.simulated_markets import simulated_markets
-from pricefeeds.errors import FeedRejectedError
 from pricefeeds.feed.timeouts import FeedTimeouts
 from session.clock import wall_now
 from session.exchange_entries import ExchangeEntry

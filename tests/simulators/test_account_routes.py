@@ -13,8 +13,8 @@ import aiohttp
 import ccxt
 import pytest
 
-from exchanges.ccxt_client import make_exchange
-from exchanges.exchange_credentials import Credentials, load_credentials
+from exchanges.ccxt.client import make_exchange
+from exchanges.credentials import Credentials, load_credentials
 from market.instruments.markets import Market
 from market.money import floor_to_step
 from session.clock import wall_now

@@ -13,7 +13,7 @@ import ccxt
 import orjson
 import pytest
 
-from exchanges.exchange_credentials import load_credentials
+from exchanges.credentials import load_credentials
 from market.money import ZERO, decimal_of
 from market.time_units import MICROSECONDS
 from session.clock import wall_now

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from yarl import URL
 
-from exchanges.exchange_credentials import Credentials, load_credentials
+from exchanges.credentials import Credentials, load_credentials
 from market.money import decimal_of, floor_to_step
 from session.clock import SystemClock, wall_now
 from simulators.binance.signing_keys import ensure_signing_keys, signing_keys

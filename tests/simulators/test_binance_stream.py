@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.exchange_credentials import load_credentials
+from exchanges.credentials import load_credentials
 from market.money import decimal_of
 from session.clock import wall_now
 from simulators.binance.stream import PendingDepth

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from exchanges.ccxt_client import make_exchange
-from exchanges.exchange_credentials import load_credentials
+from exchanges.ccxt.client import make_exchange
+from exchanges.credentials import load_credentials
 from market.money import decimal_of
 from session.clock import wall_now
 from simulators.matching.simulated_exchange import SimulatedExchange

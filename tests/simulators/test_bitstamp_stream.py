@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from exchanges.ccxt_client import make_exchange
-from exchanges.exchange_credentials import load_credentials
+from exchanges.ccxt.client import make_exchange
+from exchanges.credentials import load_credentials
 from tests.exchanges.served import Served
 from tests.simulators.listener import Listener, Message, listening
 from tests.simulators.wire_recordings import has_shape, recorded

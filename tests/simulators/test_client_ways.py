@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
 from tests.simulators.visitor import Visitor, visiting
 from tests.simulators.wire_clients import WIRE_CLIENTS, Call, bitstamp_headers

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.exchange_credentials import Credentials, load_credentials
+from exchanges.credentials import Credentials, load_credentials
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from tests.exchanges.served import Served

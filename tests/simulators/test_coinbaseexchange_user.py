@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exchanges.ccxt_client import make_exchange
+from exchanges.ccxt.client import make_exchange
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.listener import Listener, Message, listening
 from tests.simulators.test_coinbaseexchange_stream import PRODUCT, signed, subscribed

@@ -8,7 +8,7 @@ from aiohttp import web
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from session.clock import SystemClock
 from simulators.bitstamp.stream import BitstampStream
 from simulators.coinbaseexchange.gateway import CoinbaseExchangeGateway

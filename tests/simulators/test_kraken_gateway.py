@@ -13,7 +13,7 @@ import aiohttp
 import ccxt
 import pytest
 
-from exchanges.exchange_credentials import Credentials, load_credentials
+from exchanges.credentials import Credentials, load_credentials
 from simulators.kraken.rows import fee_rows
 from simulators.matching.volume_tiers import tiers_of
 from tests.simulators.contract.bench import Bench, opened

@@ -9,7 +9,7 @@ from typing import Any
 import ccxt
 import pytest
 
-from exchanges.ccxt_client import make_exchange
+from exchanges.ccxt.client import make_exchange
 from market.money import decimal_of
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import SimulatedFill

@@ -5,7 +5,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from exchanges.exchange_credentials import load_credentials
+from exchanges.credentials import load_credentials
 from simulators.web.account_keys import account_names
 from tests.exchanges.served import served
 from tests.exchanges.stepped_clock import SteppedClock

@@ -10,7 +10,7 @@ import aiohttp
 import ccxt
 import pytest
 
-from exchanges.ccxt_client import make_exchange, simulated_config
+from exchanges.ccxt.client import make_exchange, simulated_config
 from simulators.web.rate_guard import _BAN_SECONDS, _HARDENED_AFTER
 from tests.exchanges.served import Served, served
 from tests.exchanges.stepped_clock import SteppedClock

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
+from exchanges.books.port import Conversation, FetchSnapshot, Send, WireOutput
+from exchanges.catalogue import wire_of
 from market.instruments.orders import Side
 from market.prices.book_top import BookTop
-from pricefeeds.wire.wire_exchanges import wire_of
-from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Send, WireOutput
 from simulators.matching.order_records import OrderRequest, RequestRejectedError
 from tests.exchanges.served import TRADED
 from tests.simulators.visitor import Reader, Visitor, visiting

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.ccxt_client import make_exchange, simulated_config
+from exchanges.accounts.ccxt_account import open_account
+from exchanges.ccxt.client import make_exchange, simulated_config
 from exchanges.errors import ExchangeUnavailableError
-from exchanges.orders.ccxt_account import open_account
 from market.money import decimal_of, floor_to_step
 from simulators.server import next_due
 from tests.exchanges.balancing import balances_after

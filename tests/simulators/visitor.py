@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import orjson
 
-from exchanges.exchange_credentials import Credentials, load_credentials
+from exchanges.credentials import Credentials, load_credentials
 from simulators.faults.faults import ActiveFault, Fault, FaultKind
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.exchanges.served import Served, served

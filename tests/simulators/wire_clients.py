@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from exchanges.exchange_credentials import Credentials
+from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
 
 Message = dict[str, Any]

@@ -14,7 +14,7 @@ from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import ServerClock
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage

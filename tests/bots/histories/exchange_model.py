@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import ClassVar, Literal
 
 from exchanges.errors import AccountRejectedError, OrderRejectedError, OutcomeUnknownError
-from exchanges.order_port import FILLS_MARGIN, SEARCH_MARGIN
+from exchanges.ports.orders import FILLS_MARGIN, SEARCH_MARGIN
 from market.instruments.fees import charged, fee_currency
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport

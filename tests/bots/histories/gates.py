@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal, TypeVar, cast
 
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.trade.leases import UNFENCED, Actor
 from store.errors import StoreUnavailableError

@@ -12,8 +12,8 @@ import ccxt.async_support
 import ccxt.pro
 import pytest
 
-from exchanges.exchange_addresses import simulated_addresses
-from exchanges.exchange_credentials import load_credentials
+from exchanges.addresses import simulated_addresses
+from exchanges.credentials import load_credentials
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of, floor_to_step

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from exchanges.exchange_addresses import every_address
+from exchanges.addresses import every_address
 from tests.simulators.contract.abilities import ABILITIES, TRIED, everywhere
 from tests.simulators.contract.bench import Bench
 

@@ -1,0 +1,1 @@
+"""Our accounts at exchanges through ccxt: their orders, rules, fees and keys."""

@@ -1,0 +1,1 @@
+"""Binance: its facts, its orders and its books."""

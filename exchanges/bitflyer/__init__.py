@@ -1,0 +1,1 @@
+"""bitFlyer: its facts, its orders and its books."""

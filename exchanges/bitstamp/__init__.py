@@ -1,0 +1,1 @@
+"""Bitstamp: its facts, its orders and its books."""

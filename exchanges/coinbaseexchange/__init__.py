@@ -1,0 +1,1 @@
+"""Coinbase Exchange: its facts, its orders and its books."""

@@ -1,0 +1,1 @@
+"""Kraken: its facts, its orders and its books."""

@@ -1,1 +1,0 @@
-"""Order APIs: posting, following and finding an order; one file per exchange."""

@@ -1,0 +1,1 @@
+"""What an exchange's orders, books and accounts keep to, and what all of them share."""

@@ -1,0 +1,190 @@
+"""Maps ccxt's exceptions to our errors, also if ccxt's own classes are wrong.
+
+ccxt calls a plain HTTP 400, 403 or 404 "not available"; bitFlyer's every rejection and Kraken's bad signature are plain
+`ExchangeError`s; Bitstamp's "Order not found" is one without its full stop; so are a clock that is off
+and a truncated answer. Hence the texts and the HTTP status below.
+"""
+
+import json
+import re
+import socket
+from typing import Literal
+
+import aiohttp
+import ccxt
+
+from exchanges.credentials import Credentials
+from exchanges.errors import (
+    AccountRejectedError,
+    ExchangeError,
+    ExchangeUnavailableError,
+    OrderRejectedError,
+    OutcomeUnknownError,
+)
+
+UNEXPECTED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    NameError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+)
+"""What ccxt raises, beside its own errors, for an answer that it does not expect."""
+
+Fault = Literal["account", "clock", "rejected", "used", "not_found", "unavailable", "unknown"]
+
+_CLOCK_TEXTS = (
+    "timestamp expired",
+    "timestamp is out of range",
+    "x-auth-timestamp",
+    "outside of the recvwindow",
+    "egeneral:invalid arguments:deadline",
+    "ahead of the server",
+    '"code":-1021',
+)
+_ACCOUNT_TEXTS = (
+    '"status":-500',  # bitFlyer: key not found, invalid signature
+    "invalid signature",
+    "key not found",
+    "invalid username and/or password",  # Bitstamp, of keys too
+    "api access disabled",
+)
+_USED_TEXTS = (
+    "duplicate client_oid",
+    "client_order_id already exists",
+    "cl_ord_id already in use",
+    "duplicate order sent",
+)
+_PAST_DEADLINE = "eservice:deadline elapsed"
+# The exchange itself does not know the outcome.
+_UNKNOWN_TEXTS = (
+    "egeneral:internal error",
+    _PAST_DEADLINE,
+    "eservice:timeout",
+    '"500.002"',
+    "execution status unknown",
+)
+_NOT_FOUND_TEXTS = ("order not found", '"notfound"', "eorder:unknown order")
+
+_BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
+    ((ccxt.OrderNotFound,), "not_found"),
+    ((ccxt.DuplicateOrderId,), "used"),
+    ((ccxt.AuthenticationError, ccxt.RestrictedLocation), "account"),
+    # Rejected before the exchange processed the order.
+    ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "rejected"),
+    ((ccxt.RequestTimeout,), "unknown"),
+)
+# ccxt's text of an HTTP error: "<id> <method> <url> <code> <reason> <body>".
+_HTTP_CODE = re.compile(r"https?://\S+ (\d{3}) ")
+_SIGNATURE = re.compile(r"(?i)(signature=)[^&\s]+")
+_OK, _TIMEOUT, _REJECTIONS, _FAILURES = 200, 408, range(400, 500), range(500, 600)
+
+
+def fault_of(error: ccxt.BaseError) -> Fault:
+    """Outcome of a failed request that changes something.
+
+    rejected: nothing happened; clock: rejected because of the request's timestamp; used: the client order id exists
+    already; unknown: it may or may not have happened; unavailable: the request was not sent.
+    """
+    text = str(error).lower()
+    by_text = _fault_by_text(text)
+    if by_text is not None:
+        return by_text
+    for classes, fault in _BY_CLASS:
+        if isinstance(error, classes):
+            return fault
+    if isinstance(error, ccxt.BadResponse | ccxt.NullResponse | ccxt.NetworkError) or error.__cause__ is not None:
+        return _transport_fault(error, text)
+    if isinstance(error, ccxt.ExchangeError):
+        return _rejection_fault(error, text)
+    return "unknown"
+
+
+def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
+    """Return the error of posting an order; its text contains nothing of `keys`."""
+    fault, text = fault_of(error), _error_text(error, keys)
+    if fault == "account":
+        return AccountRejectedError(f"{exchange} rejected the account: {text}")
+    if fault == "used":
+        # An order with this id exists, so it must not be reported as rejected.
+        return OutcomeUnknownError(f"{exchange} already has an order with this client order id: {text}")
+    if fault in ("rejected", "clock", "not_found", "unavailable"):
+        return OrderRejectedError(f"{exchange} rejected the order: {text}")
+    return OutcomeUnknownError(f"{exchange} may or may not have the order: {text}")
+
+
+def read_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
+    """Return the error of a read request; its text contains nothing of `keys`."""
+    if fault_of(error) == "account":
+        return AccountRejectedError(f"{exchange} rejected the account: {_error_text(error, keys)}")
+    return ExchangeUnavailableError(f"{exchange} did not answer: {_error_text(error, keys)}")
+
+
+def _error_text(error: ccxt.BaseError, keys: Credentials | None) -> str:
+    text = _SIGNATURE.sub(r"\1***", f"{type(error).__name__}: {error}")
+    return text if keys is None else keys.hidden_in(text)
+
+
+def is_not_found(error: ccxt.BaseError) -> bool:
+    """Whether the exchange reports that there is no such order."""
+    return fault_of(error) == "not_found"
+
+
+def is_clock_fault(error: ccxt.BaseError) -> bool:
+    """Whether the exchange rejected the request's timestamp: measure its clock."""
+    return fault_of(error) == "clock"
+
+
+def is_past_deadline(error: ccxt.BaseError) -> bool:
+    """Whether the order arrived after its deadline, or the exchange's clock is not as it was measured."""
+    return _PAST_DEADLINE in str(error).lower()
+
+
+def _fault_by_text(text: str) -> Fault | None:
+    texts: tuple[tuple[tuple[str, ...], Fault], ...] = (
+        (_USED_TEXTS, "used"),
+        (_NOT_FOUND_TEXTS, "not_found"),
+        # Before the account: bitFlyer uses one code for both.
+        (_CLOCK_TEXTS, "clock"),
+        (_ACCOUNT_TEXTS, "account"),
+        (_UNKNOWN_TEXTS, "unknown"),
+    )
+    return next((fault for words, fault in texts if any(word in text for word in words)), None)
+
+
+def _transport_fault(error: ccxt.BaseError, text: str) -> Fault:
+    """Return the fault of a request without a readable answer."""
+    code = _http_code(error, text)
+    if code is not None:
+        return "rejected" if code in _REJECTIONS and code != _TIMEOUT else "unknown"
+    # There was no connection, so nothing was sent.
+    never_sent = isinstance(error.__cause__, (aiohttp.ClientConnectorError, socket.gaierror))
+    return "unavailable" if never_sent else "unknown"
+
+
+def _rejection_fault(error: ccxt.BaseError, text: str) -> Fault:
+    """Return the fault of an answer without a ccxt class of its own: rejected, unless the server failed or gave no
+    reason."""
+    code = _http_code(error, text)
+    if code in _FAILURES or code == _TIMEOUT:
+        return "unknown"
+    return "unknown" if code == _OK and not _has_json_object(str(error)) else "rejected"
+
+
+def _http_code(error: ccxt.BaseError, text: str) -> int | None:
+    code = getattr(error, "http_code", None)
+    if isinstance(code, int):
+        return code
+    found = _HTTP_CODE.search(text)
+    return None if found is None else int(found[1])
+
+
+def _has_json_object(text: str) -> bool:
+    """Whether the text contains a complete JSON object: a truncated answer, or one of a proxy, is not a rejection."""
+    try:
+        return isinstance(json.loads(text[text.index("{") :]), dict)
+    except ValueError:
+        return False
