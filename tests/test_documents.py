@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from exchanges.catalogue import wire_of
 from launch.config.configuration import Configuration
 from market.decide.settings import Settings
 
@@ -173,6 +174,18 @@ def test_every_key_of_the_configuration_is_documented_with_its_default() -> None
     block = page.partition("```toml\n")[2].partition("```")[0]
     defaults = "\n".join(line for line in block.splitlines() if "# example" not in line)
     assert Configuration.model_validate(tomllib.loads(defaults)) == Configuration()
+
+
+def test_the_table_of_shared_connections_has_what_feeds_do() -> None:
+    section = (DOCS / "exchanges.md").read_text().partition("## Feeds of many markets")[2].partition("\n## ")[0]
+    documented = {
+        re.sub(r"\W", "", name).lower(): int(number)
+        for names, number in re.findall(r"^\| ([\w ,]+) \| (\d+) \|", section, re.MULTILINE)
+        for name in names.split(", ")
+    }
+    sharing = {name: wire_of(name).sharing for name in documented}
+    assert documented == {name: shared.symbols for name, shared in sharing.items() if shared is not None}
+    assert len(documented) == 5
 
 
 def levels(layers: Iterable[str]) -> dict[str, int]:
