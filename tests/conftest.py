@@ -21,8 +21,8 @@ settings.load_profile("repeatable")
 
 TOGETHER = {
     "spark": (
-        *("tests/cep/test_spread_windows.py", "tests/cep/test_opportunity_messages.py"),
-        "tests/cep/test_kafka_messages.py",
+        *("tests/cep/detection/test_spread_windows.py", "tests/cep/detection/test_opportunity_messages.py"),
+        "tests/cep/detection/test_kafka_messages.py",
     ),
     "kafka": (
         *("tests/bots/test_bot_on_exchanges.py", "tests/bots/test_bot_process.py", "tests/ui/test_web_server.py"),

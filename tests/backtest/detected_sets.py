@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from streams.message_format import settings_row
-from tests.cep.oracle import Row, Spread, as_written, written
+from tests.cep.detection.oracle import Row, Spread, as_written, written
 from tick_sets.sets.manifest import Manifest, write_manifest
 from tick_sets.sets.partition_writer import PartitionWriter
 from tick_sets.sets.schema import ROW_GROUP_ROWS

@@ -13,8 +13,8 @@ from backtest.simulate.trade_simulation import trading_order
 from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from streams.message_format import opportunity_of, row_of, settings_row
+from tests.cep.detection.oracle import Row, Spread, as_written, expected_output
 from tests.cep.logs import BASES, MARKETS, START, LogMaker, session, settings
-from tests.cep.oracle import Row, Spread, as_written, expected_output
 from tick_sets.sets.builder import TickSetBuilder
 from tick_sets.sets.manifest import Manifest
 from tick_sets.sets.schema import SOURCE_SCHEMA

@@ -21,11 +21,11 @@ from cep.detection.spark_schema import tick_rows
 from market.decide.settings import Settings
 from market.instruments.assets import Assumption
 from tests.backtest.detected_sets import CUTS, Cut, cut_set, messages_found, messages_wanted
+from tests.cep.detection.oracle import Row, expected_output
+from tests.cep.detection.running_latest import latest_at_each_row
+from tests.cep.detection.test_kernel import under
+from tests.cep.detection.tick_tables import tick_table
 from tests.cep.logs import BASES, MARKETS, LogMaker, session, settings
-from tests.cep.oracle import Row, expected_output
-from tests.cep.running_latest import latest_at_each_row
-from tests.cep.test_detection_kernel import under
-from tests.cep.tick_tables import tick_table
 from tests.tick_sets.test_file_import import imported, quote
 from tests.tick_sets.test_file_import import written as written_file
 from tick_sets.rows.imported_markets import MarketWords

@@ -21,9 +21,9 @@ from streams.topics import OPPORTUNITIES, TICKS, bases_by_partition, partition_o
 from tests.backtest.detected_sets import CUTS, messages_found, messages_of_set, messages_wanted, without_offsets
 from tests.backtest.detection_recordings import RECORDINGS, settings_for
 from tests.backtest.test_batch_detection import log_set
+from tests.cep.detection.oracle import Row, expected_output
+from tests.cep.detection.test_job import rows_of, running_cep, until
 from tests.cep.logs import LogMaker, session
-from tests.cep.oracle import Row, expected_output
-from tests.cep.test_detection_job import rows_of, running_cep, until
 from tests.services import kafka_process
 
 BROKER_SECONDS = 60.0

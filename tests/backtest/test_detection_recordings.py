@@ -19,8 +19,8 @@ from tests.backtest.detected_sets import (
     without_offsets,
 )
 from tests.backtest.detection_recordings import RECORDINGS, settings_for
+from tests.cep.detection.oracle import expected_output
 from tests.cep.logs import session
-from tests.cep.oracle import expected_output
 from tick_sets.sets.schema import ROW_GROUP_ROWS
 
 pytestmark = pytest.mark.soak

@@ -1,1 +1,1 @@
-../../apps/moving-average.app
+../../../apps/moving-average.app

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from session.session import Session
-from tests.cep.oracle import Known, as_written, learn, spreads
+from tests.cep.detection.oracle import Known, as_written, learn, spreads
 from tick_sets.sets.manifest import Manifest
 from tick_sets.sets.tick_set import TickSet, batches
 

@@ -10,7 +10,7 @@ from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import Transition
 from session.session import ReplayTime
 from streams.message_format import WireError, quote_row, settings_row
-from tests.cep.oracle import expected_spreads
+from tests.cep.detection.oracle import expected_spreads
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.ui.samples import (
     FX_MARKET,

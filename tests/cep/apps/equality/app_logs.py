@@ -15,7 +15,7 @@ from streams.topics import TICKS, bases_by_partition
 from tests.cep.apps.equality.made_up_apps import BY_KEY, KAFKA, OTHERS
 from tests.cep.logs import BASES, START
 
-SHIPPED = Path(__file__).parents[3] / "apps"
+SHIPPED = Path(__file__).parents[4] / "apps"
 PARTITIONS = 2
 DAYS = frozenset(("churn", "overdue-payment"))
 """Apps that wait for days."""

@@ -15,7 +15,7 @@ from market.money import Price
 from market.trade.moving_average import AverageCrossing, Close, MovingAverage
 from tests.market.average_rules import app_rule, naive_rule
 
-SHIPPED = Path(__file__).parents[3] / "apps" / FILE_NAME
+SHIPPED = Path(__file__).parents[4] / "apps" / FILE_NAME
 CLOSE = Close("alpha", "us", "BTC/USD", Price(Decimal(5)), 0, 0, "us")
 
 

@@ -20,9 +20,9 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.signature import NamedFunction
 from cep.apps.hosts.product_streams import parse_with_product_streams
 from cep.apps.language.app_parser import parse_app
-from tests.cep.app_examples import BLOCK, DocumentedApp, documented_apps, plain, ran, refusal, same_rows
+from tests.cep.apps.page_examples import BLOCK, DocumentedApp, documented_apps, plain, ran, refusal, same_rows
 
-PAGES = Path(__file__).parents[2] / "docs" / "apps"
+PAGES = Path(__file__).parents[3] / "docs" / "apps"
 APPS = [app for page in sorted(PAGES.glob("*.md")) for app in documented_apps(page)]
 LIBRARY_BY_NAME = {one.name: one for one in LIBRARY}
 

@@ -20,14 +20,14 @@ from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import OPPORTUNITIES, SPREADS, TICKS
+from tests.cep.detection.oracle import Row, Spread, as_written, expected_output
+from tests.cep.detection.windows import expected_windows, found_windows
 from tests.cep.logs import BASES, LogMaker, session
-from tests.cep.oracle import Row, Spread, as_written, expected_output
-from tests.cep.windows import expected_windows, found_windows
 from tests.services import embedded_kafka, note_session
 
 T = TypeVar("T")
 START_SECONDS = 240.0
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ async def running_cep(here: Session) -> AsyncIterator[None]:
 async def started(home: Path, *arguments: str) -> asyncio.subprocess.Process:
     with (home / "cep.log").open("ab") as output:
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.cep.process", str(home), *arguments,
+            sys.executable, "-m", "tests.cep.detection.process", str(home), *arguments,
             cwd=PROJECT, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
 

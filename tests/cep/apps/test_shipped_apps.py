@@ -11,9 +11,9 @@ from cep.apps.hosts.product_streams import parse_with_product_streams, read_stre
 from exchanges.simulated_markets import simulated_markets
 from launch.commands.main import run
 
-FOLDER = Path(__file__).parents[2] / "apps"
+FOLDER = Path(__file__).parents[3] / "apps"
 APPS = sorted(FOLDER.glob("*.app"))
-DOCS = Path(__file__).parents[2] / "docs" / "apps" / "running.md"
+DOCS = Path(__file__).parents[3] / "docs" / "apps" / "running.md"
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.stem)

@@ -6,7 +6,7 @@ from typing import Any
 
 from session.session import Session
 from streams.message_format import row_of
-from tests.cep.oracle import expected_spreads
+from tests.cep.detection.oracle import expected_spreads
 
 WINDOWS = ((10_000_000, 1_000_000), (60_000_000, 5_000_000))
 SECOND = 1_000_000

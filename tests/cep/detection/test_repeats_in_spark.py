@@ -13,11 +13,11 @@ from cep.detection.opportunity_messages import opportunities_of_latest
 from cep.detection.spark_schema import tick_rows
 from market.instruments.markets import Market
 from streams.message_format import row_of
+from tests.cep.detection.oracle import Row, Spread, as_written, expected_output, written
+from tests.cep.detection.running_latest import counted_at_each_row
+from tests.cep.detection.test_opportunity_messages import by_base, messages_frame
 from tests.cep.logs import MARKETS, LogMaker, market, session
-from tests.cep.oracle import Row, Spread, as_written, expected_output, written
 from tests.cep.repeats import CASES, counted_messages, messages_of, with_repeats
-from tests.cep.running_latest import counted_at_each_row
-from tests.cep.test_opportunity_messages import by_base, messages_frame
 
 SECOND_RATE = market("bitstamp", "EUR", "USD", is_fx=True)
 """One rate of two exchanges."""

@@ -11,10 +11,10 @@ from cep.detection.market_layout import layout_of
 from cep.detection.spread_rows import BaseSpreads, log_rows, rows_in_order
 from cep.detection.spread_windows import SpreadWindows
 from streams.message_format import row_of, spread_window_message, spread_window_of
+from tests.cep.detection.oracle import expected_spreads
+from tests.cep.detection.test_opportunity_messages import messages_frame
+from tests.cep.detection.windows import expected_windows, found_windows
 from tests.cep.logs import LogMaker, session
-from tests.cep.oracle import expected_spreads
-from tests.cep.test_opportunity_messages import messages_frame
-from tests.cep.windows import expected_windows, found_windows
 
 SESSION = session()
 LAYOUT = layout_of(SESSION)

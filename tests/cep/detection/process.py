@@ -1,4 +1,4 @@
-"""`run_cep` in a process of its own, as the supervisor starts it: `python -m tests.cep.process HOME [archive]`."""
+"""`run_cep` in its own process, as the supervisor starts it: `python -m tests.cep.detection.process HOME [archive]`."""
 
 import sys
 from pathlib import Path

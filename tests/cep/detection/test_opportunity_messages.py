@@ -10,9 +10,9 @@ from cep.detection.latest import latest_by_state, with_slot
 from cep.detection.market_layout import layout_of
 from cep.detection.opportunity_messages import opportunities_of_latest, with_opening_settings
 from cep.detection.spark_schema import tick_rows
+from tests.cep.detection.oracle import Row, Spread, as_written, expected_output, written
+from tests.cep.detection.running_latest import latest_at_each_row
 from tests.cep.logs import LogMaker, session
-from tests.cep.oracle import Row, Spread, as_written, expected_output, written
-from tests.cep.running_latest import latest_at_each_row
 
 SESSION = session()
 LAYOUT = layout_of(SESSION)

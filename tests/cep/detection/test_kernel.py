@@ -14,9 +14,9 @@ from cep.detection.kernel.log import KernelLog, SettingsInForce, settings_in_for
 from cep.detection.market_layout import layout_of
 from market.decide.settings import Settings
 from streams.message_format import row_of, settings_row
+from tests.cep.detection.oracle import Spread, expected_output
+from tests.cep.detection.tick_tables import tick_table
 from tests.cep.logs import BASES, START, LogMaker, session, settings
-from tests.cep.oracle import Spread, expected_output
-from tests.cep.tick_tables import tick_table
 from tick_sets.sets.opening_rows import OpeningRows
 
 SESSION = session()

@@ -26,10 +26,10 @@ from streams.message_format import marker_row, row_of
 from streams.mirrored_rows import REPEATED, UnrepeatedRows, unrepeated_rows
 from streams.records import Record
 from streams.topics import TICKS
+from tests.cep.detection.test_kernel import Seen, found, wanted
 from tests.cep.logs import BASES, MARKETS, START, LogMaker
 from tests.cep.logs import session as session_of
 from tests.cep.repeats import CASES, RepeatCase, counted_messages, messages_of, with_repeats
-from tests.cep.test_detection_kernel import Seen, found, wanted
 from tick_sets.sets.log_parts import LogParts
 from tick_sets.sets.log_tick_set import LogSpan, build_tick_set
 from tick_sets.sets.tick_set import TickSet, batches
