@@ -39,7 +39,8 @@ from launch.sessions.shutdown import FINISH_SECONDS, until
 from launch.setup.data_dir import home_folder, read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
-from market.decide.settings import Settings, TradingState
+from market.decide.kill_switch import HALTED, TradingState
+from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage
 from session.clock import SystemClock, steady_now, wall_now
 from session.processes import ProcessKind
@@ -175,7 +176,7 @@ async def stopped_trading(store: MongoTradeStore) -> Terms:
 
     await until(nothing_open, FINISH_SECONDS)
     # single legs are unwound by now: halted at once, they would have been left
-    await _switched(store, "halted")
+    await _switched(store, HALTED)
     now, leases = await store.server_now(), await store.leases.all()
     return Terms(settings, {lease.exchange: (lease.used, max(0, now - lease.used_at)) for lease in leases})
 

@@ -29,6 +29,7 @@ from bots.subscriptions import Signal, opportunity_in
 from bots.trade_veto import TradeVeto
 from exchanges.errors import ExchangeError, ExchangeUnavailableError
 from exchanges.ports.account import TradingAccount
+from market.decide.kill_switch import HALTED, permits_orders
 from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
@@ -37,7 +38,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
 from market.trade.report_checks import ReportRules
-from market.trade.unwinding import CLOSED, HALTED, Markets, advancing, markets_by_symbol, waits_for_market
+from market.trade.unwinding import CLOSED, Markets, advancing, markets_by_symbol, waits_for_market
 from session.clock import Clock, ReplayClock, SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
 from store.port import TradeStore
@@ -291,7 +292,7 @@ class BotLoop:
         market, once that takes orders; and unwinding orders that were not posted here, once the rate limits allow
         one."""
         settings = self.cache.settings
-        if settings.trading_state == "halted":
+        if not permits_orders(settings.trading_state):
             return
         is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
         for arbitrage in resumable:

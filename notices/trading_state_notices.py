@@ -1,7 +1,8 @@
 """Notices of the kill switch, the daily loss limit and the circuit breakers, one document each. Pure."""
 
 from market.decide.circuit_breaker import Health
-from market.decide.settings import Settings, TradingState
+from market.decide.kill_switch import TradingState
+from market.decide.settings import Settings
 from market.money import text_of
 from notices.format import clock_time, exchange_name, plural, signed_money
 from session.notices import Notice

@@ -48,7 +48,7 @@ class SettingsVersions(ABC):
         return await self.put(amended, who)
 
 
-def halted(current: Settings | None, exchange: str) -> Settings | None:
+def without_exchange(current: Settings | None, exchange: str) -> Settings | None:
     """Return the next version, without the exchange; None if it is off already, or if there are no settings."""
     if current is None or exchange not in current.enabled_exchanges:
         return None

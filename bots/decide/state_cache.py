@@ -9,6 +9,7 @@ from bots.decide.partner_budgets import PartnerBudgets, less_open_legs
 from market.accounting.inventory import exposures_of
 from market.accounting.missed_profit import bounds_now
 from market.decide.decision_context import RiskState, notional_keys
+from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.quarantine import HISTORY_SECONDS, belongs_to_history
 from market.decide.settings import Settings
 from market.money import ZERO
@@ -87,7 +88,7 @@ class StateCache:
     _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
 
     @property
-    def is_reduce_only(self) -> bool:
+    def reserves_nothing_new(self) -> bool:
         """Whether this process reserves nothing new: it is draining, or its account is rejected."""
         return self.is_draining or self.is_locked_out
 
@@ -161,8 +162,8 @@ class StateCache:
 
     def send_block(self) -> str | None:
         """Why no order may be sent right now; None if it may."""
-        if self.settings.trading_state == "halted":
-            return "halted"
+        if not permits_orders(self.settings.trading_state):
+            return HALTED
         if not self.hears_settings():
             return "the settings could not be followed for a second: trading may be halted"
         if self.is_locked_out:

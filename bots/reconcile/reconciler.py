@@ -29,6 +29,7 @@ from market.accounting.reconciliation import (
     balance_marks,
     differences,
 )
+from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
@@ -38,7 +39,7 @@ from market.trade.leg_lifecycle import Advance
 from market.trade.order_results import OrderResult
 from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from market.trade.reservation_state import BalanceRow
-from market.trade.unwinding import HALTED, UNCONFIRMED
+from market.trade.unwinding import UNCONFIRMED
 from session.clock import SystemClock, wall_now
 from store.port import TradeStore
 
@@ -184,7 +185,7 @@ class Reconciliation:
         return tuple(searches)
 
     async def _halted_arbitrages(self) -> tuple[str, ...]:
-        if self.settings().trading_state == "halted":
+        if not permits_orders(self.settings().trading_state):
             return ()
         halted = await self.store.resumable_arbitrages()
         # orders not posted are resumed by the bot loop, once the rate limits allow it

@@ -124,7 +124,7 @@ class AverageTrader:
         request = Rejected("market_missing") if context is None else single_order_request(trade, context)
         if isinstance(request, Rejected):
             return AverageOrder("rejected", request.reason)
-        if self.cache.is_reduce_only:
+        if self.cache.reserves_nothing_new:
             return trade.order
         self.cache.is_reserving_signal = True
         try:

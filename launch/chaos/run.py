@@ -26,7 +26,7 @@ from launch.sessions.shutdown import retry_while_down, until
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
 from launch.setup.nested_home import make_nested_home
-from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from launch.supervisor.ctrl_c import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import bot_processes, own_processes, service_processes
 from launch.supervisor.supervisor import Supervised, Supervisor, kill_leftovers

@@ -15,7 +15,7 @@ from exchanges.credentials import load_credentials
 from exchanges.errors import AccountRejectedError
 from launch.errors import CannotStartError, LaunchError, StoppedError
 from launch.setup.data_dir import check_writable, process_lock, ready_file, write_atomically
-from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from launch.supervisor.ctrl_c import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
 from session.clock import wall_now

@@ -28,6 +28,7 @@ from launch.sessions.paper import (
 from launch.setup.data_dir import check_writable
 from launch.setup.data_layout import database_name
 from launch.setup.nested_home import make_nested_home
+from market.decide.kill_switch import HALTED
 from market.decide.market_rules import rule_key, rules_of
 from market.decide.settings import Settings
 from market.instruments.markets import Market
@@ -186,7 +187,7 @@ def live_settings(config: Configuration, fees: Mapping[str, Decimal], markets: S
     those stored (`of_next_session`). `markets`: with the rules in force.
     """
     rules = {rule_key(market.exchange, market.symbol): rules_of(market) for market in markets}
-    first = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees), "trading_state": "halted"}
+    first = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees), "trading_state": HALTED}
     configured = first_settings(config, first)
     return configured.model_copy(
         update={"taker_fees": {**configured.taker_fees, **fees}, "market_rules": {**configured.market_rules, **rules}}

@@ -25,8 +25,8 @@ from launch.setup.account_users import check_accounts_alone
 from launch.setup.data_dir import RUN_FILE, check_writable, ready_file, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
 from launch.setup.login_files import session_logins
+from launch.supervisor.ctrl_c import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.disk_watch import DiskWatch, check_room
-from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import ACCOUNTS, own_processes, service_processes
 from launch.supervisor.rules_watch import run_rules_watch

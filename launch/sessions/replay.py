@@ -20,7 +20,7 @@ from launch.sessions.summary import Activity, balance_differences
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name
 from launch.setup.login_files import supervisors_session
-from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from launch.supervisor.ctrl_c import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import own_processes, service_processes
 from launch.supervisor.supervisor import Supervisor

@@ -1,4 +1,5 @@
-"""The end of a session: stop reservations, drain open arbitrages, fetch closing balances, check the ledger."""
+"""What follows Ctrl-C or the end of `--seconds` in a session: stop reservations, drain open arbitrages, fetch closing
+balances, check the ledger."""
 
 import asyncio
 import json

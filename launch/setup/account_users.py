@@ -12,6 +12,7 @@ from exchanges.accounts.recent_orders import recent_session_orders
 from exchanges.ccxt.client import session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from launch.errors import CannotStartError
+from market.decide.kill_switch import permits_new
 from market.instruments.orders import OpenOrder
 from market.money import text_of
 from market.time_units import MICROSECONDS
@@ -41,7 +42,7 @@ async def check_accounts_alone(session: Session, environment: Mapping[str, str],
     pause = SystemClock().sleep
     async with await open_store(session) as store:
         settings = await store.settings.current()
-        if settings is not None and settings.trading_state == "running":
+        if settings is not None and permits_new(settings.trading_state):
             echo("trading_state is running, as this database was left: orders are sent as soon as all is ready")
         for exchange in dict.fromkeys(market.exchange for market in session.traded):
             resting = await asked_for_a_while(partial(_resting, session, exchange, environment), pause)

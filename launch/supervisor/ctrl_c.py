@@ -1,19 +1,24 @@
-"""Ctrl-C and SIGTERM in a command that uses Spark: one line instead of the traces of every thread and process."""
+"""What Ctrl-C and SIGTERM do. In a session, or a command that waits, they set an event, and the session's end follows
+(`launch/sessions/shutdown.py`). In a command that uses Spark they end in one line instead of the traces of every thread
+and process. From the first import on until either: `launch/commands/main.py`."""
 
+import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 from traceback import clear_frames
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from launch.errors import StoppedError, TerminatedError
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from session.clock import SystemClock, wall_now
+
+Result = TypeVar("Result")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = "stopped before it was done."
@@ -21,6 +26,39 @@ CLEAN_UP_SECONDS = 3.0
 """For so long a second Ctrl-C does not interrupt the clean-up that the first one started."""
 CLEARED = "\r\x1b[K"
 """Clears the terminal's line, where a progress bar may be."""
+
+
+def stop_event() -> asyncio.Event:
+    """Set by Ctrl-C or SIGTERM."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
+
+
+async def unless_stopped(work: Coroutine[object, object, Result], stopped: asyncio.Event) -> Result:
+    """Return the result of `work`. Raises StoppedError if the user stopped us first."""
+    working = asyncio.ensure_future(work)
+    stopping = asyncio.ensure_future(stopped.wait())
+    try:
+        await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise StoppedError(STOPPED)
+    finally:
+        for task in (working, stopping):
+            task.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)
+
+
+async def stopped_or_after(stopped: asyncio.Event, seconds: float | None) -> None:
+    """Wait until the user stops us, at most `seconds`."""
+    if seconds is None:
+        await stopped.wait()
+        return
+    with suppress(StoppedError):
+        await unless_stopped(SystemClock().sleep(seconds), stopped)
 
 
 class Stopping:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 
 from launch.errors import CannotStartError
+from market.decide.kill_switch import reduced
 from market.decide.settings import Settings
 from session.clock import SystemClock
 from session.disk_space import DiskLevel, free_bytes, megabytes
@@ -51,7 +52,7 @@ class DiskWatch:
         if level in ("reduce_only", "stop"):
             async with await open_store(self._session) as store:
                 # again at each look: whoever resumes trading must make room first
-                await store.settings.amend(reduced, f"disk ({megabytes(free)} free)")
+                await store.settings.amend(_reduced, f"disk ({megabytes(free)} free)")
         return level
 
 
@@ -63,11 +64,8 @@ _MEANING: dict[DiskLevel, str] = {
 }
 
 
-def reduced(current: Settings) -> Settings:
-    """Without new arbitrages; whoever halted trading keeps it so."""
-    if current.trading_state != "running":
-        return current
-    return current.model_copy(update={"trading_state": "reduce_only"})
+def _reduced(current: Settings) -> Settings:
+    return current.model_copy(update={"trading_state": reduced(current.trading_state)})
 
 
 def check_room(session: Session) -> None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from market.decide.decision_context import DecisionContext, notional_keys
+from market.decide.kill_switch import HALTED, permits_new, permits_orders
 from market.decide.market_rules import is_closed
 from market.decide.quarantine import is_absurd
 from market.decide.settings import Settings
@@ -70,11 +71,12 @@ def limit_of(key: str, settings: Settings) -> tuple[Decimal, str]:
 
 
 def _is_halted(context: DecisionContext) -> bool:
-    return context.settings.trading_state == "halted"
+    return not permits_orders(context.settings.trading_state)
 
 
 def _is_reduce_only(context: DecisionContext) -> bool:
-    return context.settings.trading_state == "reduce_only"
+    state = context.settings.trading_state
+    return permits_orders(state) and not permits_new(state)
 
 
 def _has_a_disabled_exchange(context: DecisionContext) -> bool:
@@ -249,7 +251,7 @@ _BEGIN: tuple[Place, ...] = ("decider", "reservation")
 _OF_QUARANTINE = ("quarantine_deviations", "quarantine_floor_bps", "quarantine_ceiling_bps")
 
 CHECKS: tuple[Check, ...] = (
-    Check("halted", _is_halted, ("trading_state",), (*_BEGIN, "grant", "wire")),
+    Check(HALTED, _is_halted, ("trading_state",), (*_BEGIN, "grant", "wire")),
     Check("reduce_only", _is_reduce_only, ("trading_state",), _BEGIN),
     Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _BEGIN),
     Check("asset_disabled", _has_a_disabled_asset, ("disabled_assets",), _BEGIN),

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from market.decide.kill_switch import TradingState
 from market.money import BoundedDecimal, decimal_of
 
 
@@ -16,7 +17,6 @@ def _summed_as_decimal(number: float) -> float:
 Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False), AfterValidator(_summed_as_decimal)]
 Rate = Annotated[BoundedDecimal, Field(ge=0, le=Decimal("0.1"))]
 Money = Annotated[BoundedDecimal, Field(gt=0, le=Decimal(10_000_000))]
-TradingState = Literal["running", "reduce_only", "halted"]
 
 
 class MarketRules(BaseModel):
@@ -38,8 +38,7 @@ class Settings(BaseModel):
 
     version: int = Field(default=1, ge=1)
     trading_state: TradingState = "running"
-    """`reduce_only`: no new arbitrage, single legs are still unwound. `halted`, the kill switch: nothing is
-    sent; orders in flight are followed to their end."""
+    """The kill switch (`market/decide/kill_switch.py`)."""
     enabled_exchanges: tuple[str, ...]
     disabled_assets: tuple[str, ...] = ()
     """Assets of the session that were taken off it: nothing new begins, what is open is finished."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
+from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.settings import Settings
 from market.instruments.orders import Fill, OrderReport, changes_of
 from market.money import ZERO
@@ -14,7 +15,7 @@ from market.trade.order_results import OrderResult
 from market.trade.profit import day_result, profit_of
 from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
-from market.trade.unwinding import CLOSED, HALTED, NOT_POSTED, EndAsResidual, waits_for_market
+from market.trade.unwinding import CLOSED, NOT_POSTED, EndAsResidual, waits_for_market
 
 Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 """(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
@@ -116,7 +117,7 @@ def _reopened(arbitrage: Arbitrage, reason: str, now: int) -> Arbitrage:
 
 
 def _is_halted(settings: Settings | None) -> bool:
-    return settings is not None and settings.trading_state == "halted"
+    return settings is not None and not permits_orders(settings.trading_state)
 
 
 def _with_result(rows: ReservationState, result: OrderResult) -> ReservationState:

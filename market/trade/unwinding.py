@@ -7,6 +7,7 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID, uuid5
 
+from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.market_rules import is_closed, market_in_force
 from market.decide.settings import Settings
 from market.instruments.fees import base_rate, hold_of
@@ -30,9 +31,6 @@ _STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("complete", "reverse"), "
 _LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "reverse": ("flatten",), "hold": ()}
 """For late fills of an ended arbitrage: the opportunity is long gone."""
 
-
-HALTED = "halted"
-"""Reason of a single leg that is not unwound because trading is halted."""
 NOT_POSTED = "not_posted"
 """Reason of a residual arbitrage whose unwinding order was certainly not posted. It is resumed when possible."""
 CLOSED = "market_closed"
@@ -115,7 +113,7 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
     if settings.market_rules:
         # a session has hundreds of markets, and this is inside of a transaction
         markets = {key: market_in_force(markets[key], settings) for key in _keys(arbitrage)}
-    if abs(outcome.left) > lot_tolerance(arbitrage, markets) and settings.trading_state != "halted":
+    if abs(outcome.left) > lot_tolerance(arbitrage, markets) and permits_orders(settings.trading_state):
         added = _next_leg(arbitrage, outcome.left, settings, now, markets)
         if added is not None:
             return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, added))
@@ -152,7 +150,7 @@ def _end_of(
 
 def _residual_reason(arbitrage: Arbitrage, settings: Settings) -> str:
     """Why the residual base is not unwound."""
-    if settings.trading_state == "halted":
+    if not permits_orders(settings.trading_state):
         return HALTED
     if waits_for_market(arbitrage, settings):
         return CLOSED

@@ -25,7 +25,7 @@ from session.audit_entry import AuditEntry
 from session.clock import Clock
 from store.port import Balances
 from store.preconditions import check_lease, in_force
-from store.settings_versions import Following, SettingsVersions, halt_entry, halted, is_enabling
+from store.settings_versions import Following, SettingsVersions, halt_entry, is_enabling, without_exchange
 
 
 class MemoryLeases:
@@ -98,7 +98,7 @@ class MemorySettings(SettingsVersions):
         return after
 
     async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
-        before, after, now = self.newest, halted(self.newest, exchange), self._clock.now()
+        before, after, now = self.newest, without_exchange(self.newest, exchange), self._clock.now()
         if before is None or after is None:
             return None
         if entry.entry_id in self.audited or self._enabled_at.get(exchange, now - age) > now - age:

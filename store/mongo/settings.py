@@ -20,7 +20,7 @@ from store.server.documents import (
     version_of,
 )
 from store.server.transactions import Transaction, in_transaction
-from store.settings_versions import Following, SettingsVersions, halt_entry, halted
+from store.settings_versions import Following, SettingsVersions, halt_entry, without_exchange
 
 WAIT_MS = 250
 """How often at least a watcher hears from the server: bots post nothing once it has been silent for a second."""
@@ -52,7 +52,7 @@ class MongoSettings(SettingsVersions):
     async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
         def step(transaction: Transaction) -> Settings | None:
             current = settings_in(transaction)
-            after = halted(current, exchange)
+            after = without_exchange(current, exchange)
             if current is None or after is None:
                 return None
             now = transaction.now()

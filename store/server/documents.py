@@ -10,6 +10,7 @@ from bson.decimal128 import Decimal128
 from pydantic import TypeAdapter, ValidationError
 
 from market.decide.circuit_breaker import Health
+from market.decide.kill_switch import HALTED
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
@@ -308,7 +309,7 @@ def settings_of(document: Mapping[str, object]) -> Settings:
     known = {name: value for name, value in document.items() if name in Settings.model_fields}
     if document.get("trading_enabled") is False:
         # the kill switch of earlier versions: stays in effect
-        known.setdefault("trading_state", "halted")
+        known.setdefault("trading_state", HALTED)
     return _value(_SETTINGS, known)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from bots.loop import BotLoop
-from market.decide.settings import TradingState
+from market.decide.kill_switch import TradingState
 from market.instruments.markets import Market
 from market.trade.unwinding import UNCONFIRMED
 from store.memory.store import MemoryTradeStore

@@ -9,8 +9,7 @@ import pytest
 
 from launch.config.disk import DiskConfiguration
 from launch.errors import CannotStartError
-from launch.supervisor.disk_watch import DiskWatch, check_room, reduced
-from market.decide.settings import TradingState
+from launch.supervisor.disk_watch import DiskWatch, check_room
 from session.disk_space import MEGABYTE, DiskBounds
 from session.session import Session
 from store.mongo.store import MongoTradeStore
@@ -95,13 +94,6 @@ async def test_who_resumes_trading_without_room_is_reduced_again(
     await store.settings.amend(lambda now: now.model_copy(update={"trading_state": "running"}), "somebody")
     await watch.look()
     assert await state_of(store) == ("reduce_only", "4")
-
-
-@pytest.mark.parametrize(
-    ("before", "after"), [("running", "reduce_only"), ("reduce_only", "reduce_only"), ("halted", "halted")]
-)
-def test_a_halt_stays_a_halt(before: TradingState, after: TradingState) -> None:
-    assert reduced(settings_of(trading_state=before)).trading_state == after
 
 
 def test_a_session_does_not_start_where_it_would_be_reduced(small_disk: Path) -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from market.decide.circuit_breaker import Failure, Health
-from market.decide.settings import TradingState
+from market.decide.kill_switch import TradingState
 from notices.trading_state_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
 from store.mongo.risk_counters import RiskCounters
 from store.server.documents import SettingsVersion

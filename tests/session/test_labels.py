@@ -6,8 +6,8 @@ import pytest
 
 from market.accounting.rebalancing import NotSent
 from market.decide.circuit_breaker import FailureKind
+from market.decide.kill_switch import TradingState
 from market.decide.risk_checks import CHECKS
-from market.decide.settings import TradingState
 from market.decide.sizing import SizingRejection
 from market.prices.feed_state import FeedStatus
 from market.trade.arbitrages import PROFIT_PARTS as PARTS

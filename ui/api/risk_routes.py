@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
 
 from market.accounting.inventory import inventory_of
-from market.decide.settings import TradingState
+from market.decide.kill_switch import TradingState
 from ui.api.market_routes import Base, Exchange
 from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError

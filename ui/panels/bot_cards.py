@@ -3,7 +3,7 @@
 from datetime import tzinfo
 from html import escape
 
-from market.decide.settings import TradingState
+from market.decide.kill_switch import TradingState, permits_new
 from session.labels import exchange_name, part_name, state_name
 from session.number_format import count_text
 from ui.page_parts.page_times import moment
@@ -100,8 +100,8 @@ def _card(
 
 
 def _activity(bot: BotRow, trading: TradingState) -> str:
-    """Return a bot with the lease trades only as far as the kill switch allows."""
-    return trading if bot["activity"] == "trading" and trading != "running" else bot["activity"]
+    """Return the bot's activity; one with the lease trades only as far as the kill switch allows."""
+    return trading if bot["activity"] == "trading" and not permits_new(trading) else bot["activity"]
 
 
 def _decisions(bot: BotRow) -> str:

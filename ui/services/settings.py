@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
 
-from market.decide.settings import Settings, TradingState
+from market.decide.kill_switch import TradingState
+from market.decide.settings import Settings
 from session.roles import Caller
 from session.session import Session
 from store.errors import VersionConflictError

@@ -11,7 +11,7 @@ from launch.regions.network.user_network import Listeners, forwarded
 from launch.sessions.paper import Echo, PaperOptions, paper_settings
 from launch.sessions.regional_paper import regional_session
 from launch.setup.data_dir import check_writable
-from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from launch.supervisor.ctrl_c import stop_event, unless_stopped
 from streams.broker.embedded_broker import LOOPBACK, free_ports
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS
-from market.decide.settings import TradingState
+from market.decide.kill_switch import TradingState
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState, Transition
 from market.trade.leases import decision_right

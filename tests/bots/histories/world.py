@@ -7,7 +7,8 @@ from random import Random
 from typing import ClassVar, Literal, TypeVar
 
 from bots.loop import BotLoop
-from market.decide.settings import Settings, TradingState
+from market.decide.kill_switch import TradingState
+from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.orders import Fill
 from market.prices.opportunities import Opportunity

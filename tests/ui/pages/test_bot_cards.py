@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from market.decide.settings import TradingState
+from market.decide.kill_switch import TradingState
 from tests.ui.samples import session_of
 from ui.panels.bot_cards import bot_card
 from ui.rows.risk import BreakerRow
