@@ -12,7 +12,15 @@ from simulators.coinbaseexchange.accounts import CoinbaseExchangeAccounts
 from simulators.coinbaseexchange.orders import CoinbaseExchangeOrders
 from simulators.coinbaseexchange.pages import moment_in, page_reply
 from simulators.coinbaseexchange.rejections import rejection
-from simulators.coinbaseexchange.rows import IDS, candle_row, currency_row, product_row, trade_row
+from simulators.coinbaseexchange.rows import (
+    IDS,
+    book_level_rows,
+    book_order_rows,
+    candle_row,
+    currency_row,
+    product_row,
+    trade_row,
+)
 from simulators.coinbaseexchange.stream import CoinbaseExchangeStream, ProductFeed
 from simulators.matching.candles import Interval
 from simulators.matching.listings import fixed_text
@@ -27,7 +35,6 @@ from simulators.web.exchange_gateway import (
     guarded,
     iso_text,
     json_reply,
-    levels_of,
 )
 from simulators.web.signatures import CoinbaseExchangeSignature, SignedRequest
 from simulators.web.subscribers import SubscriberConnection
@@ -37,7 +44,10 @@ _GRANULARITIES = (60, 300, 900, 3_600, 21_600, 86_400)
 _MOST_CANDLES = 300
 _TOO_MANY_CANDLES = "granularity too small for the requested time range. Count of aggregations requested exceeds 300"
 _DEPTHS = {"1": 1, "2": 50}
-"""Levels of the book by the `level` that is asked for; the third is not simulated."""
+"""Prices of the book by the `level` that is asked for; level 3 is each order of the whole book.
+
+https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/products/get-product-book, read in November 2026
+"""
 
 NAMES = Names(
     order=lambda number, micros: str(uuid5(IDS, f"{number}:{micros}")),
@@ -110,11 +120,13 @@ class CoinbaseExchangeGateway:
 
     async def _book(self, request: web.Request) -> web.Response:
         feed, level = self._feed(request), request.query.get("level", "1")
-        if level not in _DEPTHS:
+        book = self.exchange.books[feed.listing.market.symbol]
+        if level in _DEPTHS:
+            sides = book_level_rows(feed.listing, book, _DEPTHS[level])
+        elif level == "3":
+            sides = book_order_rows(feed.listing, book)
+        else:
             raise RequestRejectedError("invalid_request", "level")
-        levels = levels_of(feed.listing, self.exchange.books[feed.listing.market.symbol], _DEPTHS[level])
-        # A third element per level: how many orders stand there.
-        sides = {name: [[*row, 1] for row in rows] for name, rows in levels.items()}
         now = iso_text(self.exchange.clock.now())
         return json_reply({**sides, "sequence": feed.sequence, "auction_mode": False, "auction": None, "time": now})
 

@@ -1,5 +1,6 @@
 """Rows of Coinbase Exchange's REST answers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from uuid import UUID, uuid5
@@ -9,10 +10,12 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.matching.account_ledger import LedgerChange
 from simulators.matching.candles import Candle
+from simulators.matching.engine import BookOrder, MatchingBook
 from simulators.matching.funded_account import charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import PublicTrade, SelfTrade, SimulatedFill, SimulatedOrder, Trigger
-from simulators.web.exchange_gateway import iso_text
+from simulators.matching.venue import MAKER
+from simulators.web.exchange_gateway import BOOK_SIDES, iso_text
 from simulators.web.json_digits import exact, plain
 
 IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")
@@ -53,6 +56,33 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         row["done_at"] = iso_text(order.ended_at)
         row["done_reason"] = "filled" if order.state == "done" else "canceled"
     return row
+
+
+def book_level_rows(listing: Listing, book: MatchingBook, depth: int) -> dict[str, list[list[object]]]:
+    """Return `bids` and `asks` as [price, amount, how many orders], best first."""
+    rows: dict[str, list[list[object]]] = {}
+    for name, side in BOOK_SIDES:
+        orders = Counter(order.ticks for order in book.orders(side))
+        rows[name] = [
+            [listing.price_text(ticks), listing.amount_text(lots), orders[ticks]]
+            for ticks, lots in book.levels(side, depth)
+        ]
+    return rows
+
+
+def book_order_rows(listing: Listing, book: MatchingBook) -> dict[str, list[list[object]]]:
+    """Return `bids` and `asks` as [price, amount, id of the order], by price, then time."""
+    return {
+        name: [
+            [listing.price_text(order.ticks), listing.amount_text(order.lots), _public_id(order)]
+            for order in book.orders(side)
+        ]
+        for name, side in BOOK_SIDES
+    }
+
+
+def _public_id(order: BookOrder) -> str:
+    return str(uuid5(IDS, order.order_id)) if order.owner == MAKER else order.order_id
 
 
 def pending_row(order: SimulatedOrder, market_id: str) -> dict[str, object]:

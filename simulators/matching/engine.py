@@ -145,6 +145,10 @@ class MatchingBook:
         """(ticks, lots), best first."""
         return self._sides[side].levels(count)
 
+    def orders(self, side: Side) -> Iterator[BookOrder]:
+        """Yield resting orders by price, then time."""
+        return self._sides[side].queue()
+
     def lots_at(self, side: Side, ticks: int) -> int:
         return self._sides[side].lots_at(ticks)
 

@@ -1,4 +1,4 @@
-"""Clients in JavaScript, Go and Java, and those that need another Python, trade with addresses and keys alone.
+"""Clients in JavaScript and Go, and those that need another Python, trade with addresses and keys alone.
 
 Each has accounts of its own: nonces of one unit of time lock out those of another.
 """
@@ -8,35 +8,20 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from simulators.matching.exchange_journal import read_journal
-from simulators.web.account_keys import account_names
 from tests.clients.environments import environment, installed, python_of
+from tests.clients.running import RUN_SECONDS, Account, assert_placed_and_cancelled, said
 from tests.clients.serving import ServedExchanges, serving
 
 pytestmark = pytest.mark.soak
 
 SCRIPTS = Path(__file__).with_name("scripts")
-_SECONDS = 180
-CLIENTS = ("ccxt", "go_binance", "xchange", "nautilus", "bitstampclient")
+CLIENTS = ("ccxt", "go_binance", "nautilus", "bitstampclient")
 CCXT_JS, GO_BINANCE, NAUTILUS = "ccxt@4.5.84", "github.com/adshao/go-binance/v2@v2.8.7", "nautilus_trader==1.231.0"
-
-
-@dataclass(frozen=True)
-class Account:
-    """One account of each exchange; `file` has its settings as if there were no others."""
-
-    file: Path
-    served: ServedExchanges
-    number: int
-
-    def journal(self, exchange: str) -> Path:
-        return self.served.journal(account_names(exchange, self.number)[-1])
 
 
 @pytest.fixture(scope="module")
@@ -55,25 +40,6 @@ def account(many: ServedExchanges, request: pytest.FixtureRequest, tmp_path: Pat
     file = tmp_path / "account.json"
     file.write_text(json.dumps(accounts))
     return Account(file, many, number)
-
-
-def said(command: list[str], env: Mapping[str, str], folder: Path) -> dict[str, object]:
-    """Return the last line of what it prints, as JSON."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=_SECONDS, env=dict(env), cwd=folder, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    answer: dict[str, object] = json.loads(lines[-1])
-    return answer
-
-
-def assert_placed_and_cancelled(answer: Mapping[str, object], journal: Path) -> None:
-    assert answer["before"] == [answer["placed"]]
-    assert answer["after"] == []
-    entries = read_journal(journal)
-    states = [order.state for entry in entries for order in entry.orders if order.order_id == answer["placed"]]
-    assert states == ["open", "cancelled"]
 
 
 @pytest.mark.parametrize(
@@ -99,29 +65,10 @@ def test_go_binance(account: Account, request: pytest.FixtureRequest, tmp_path: 
     shutil.copy(SCRIPTS / "go_binance" / "main.go", folder)
     # the client's source says what else it needs
     for words in (["get", GO_BINANCE], ["mod", "tidy"], ["build", "-o", "use", "."]):
-        subprocess.run(["go", *words], cwd=folder, check=True, capture_output=True, timeout=_SECONDS * 3)
+        subprocess.run(["go", *words], cwd=folder, check=True, capture_output=True, timeout=RUN_SECONDS * 3)
     answer = said([str(folder / "use"), str(account.file)], os.environ, tmp_path)
     assert_placed_and_cancelled(answer, account.journal("binance"))
     assert answer["tickers"] == 1
-
-
-@pytest.mark.parametrize(("exchange", "pair"), [("kraken", ("BTC", "USD")), ("binance", ("BTC", "USDT"))])
-def test_xchange(
-    exchange: str, pair: tuple[str, str], account: Account, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    cache = request.config.cache
-    assert cache is not None
-    project = SCRIPTS / "xchange"
-    copy = ["mvn", "-q", "-B", "-f", str(project / "pom.xml"), "dependency:copy-dependencies"]
-    libraries = installed(cache, "xchange 5.2.2", [*copy, "-DoutputDirectory={folder}/lib"]) / "lib"
-    source = project / "src" / "main" / "java" / "UseXchange.java"
-    subprocess.run(["javac", "-cp", f"{libraries}/*", "-d", str(tmp_path), str(source)], check=True)
-    settings = json.loads(account.file.read_text())[exchange]
-    url = settings["urls"]["api"]["public"].removesuffix("/api/v3")
-    name = f"org.knowm.xchange.{exchange}.{exchange.capitalize()}Exchange"
-    words = [name, url, settings["apiKey"], settings["secret"], *pair]
-    answer = said(["java", "-cp", f"{libraries}/*:{tmp_path}", "UseXchange", *words], os.environ, tmp_path)
-    assert_placed_and_cancelled(answer, account.journal(exchange))
 
 
 def test_bitstampclient_signs_as_no_document_has_it(
@@ -164,6 +111,6 @@ def test_nautilus_hears_kraken_and_would_trade_elsewhere(
     assert isinstance(quotes, int)
     assert quotes >= 3
     done = subprocess.run(
-        ["timeout", "40", *command, "orders"], capture_output=True, text=True, timeout=_SECONDS, check=False
+        ["timeout", "40", *command, "orders"], capture_output=True, text=True, timeout=RUN_SECONDS, check=False
     )
     assert re.search(r"https://api\.kraken\.com/0/private/GetWebSocketsToken", done.stdout + done.stderr)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import aiohttp
 import ccxt
@@ -208,9 +208,27 @@ async def test_the_book_by_level(bench: Bench) -> None:
     bench.outside.round()
     assert (await bench.client.publicGetProductsIdBook({"id": "BTC-USD", "level": 2}))["sequence"] > whole["sequence"]
     with pytest.raises(ccxt.ExchangeError, match="level"):
-        await bench.client.publicGetProductsIdBook({"id": "BTC-USD", "level": 3})
+        await bench.client.publicGetProductsIdBook({"id": "BTC-USD", "level": 4})
     with pytest.raises(ccxt.ExchangeError, match="Product not found"):
         await bench.client.publicGetProductsIdBook({"id": "BTC-XYZ", "level": 2})
+
+
+async def test_level_3_has_each_order_by_its_id(bench: Bench) -> None:
+    price = sorted(bench.standing("buy"))[-2]
+    placed = await bench.client.privatePostOrders(limit_order(bench, price))
+    whole = await bench.client.publicGetProductsIdBook({"id": "BTC-USD", "level": 2})
+    each = await bench.client.publicGetProductsIdBook({"id": "BTC-USD", "level": 3})
+    [row] = [row for row in each["bids"] if row[2] == placed["id"]]
+    assert (Decimal(row[0]), row[1]) == (price, "0.01000000")
+    for side in ("bids", "asks"):
+        names = [UUID(name) for _, _, name in each[side]]
+        assert len(set(names)) == len(names)
+        levels: dict[str, list[Decimal]] = {}
+        for text, amount, _ in each[side]:
+            levels.setdefault(text, []).append(Decimal(amount))
+        summed = [[text, sum(amounts), len(amounts)] for text, amounts in levels.items()]
+        assert summed[:50] == [[text, Decimal(amount), count] for text, amount, count in whole[side]]
+    assert [count for text, _, count in whole["bids"] if Decimal(text) == price] == [2]
 
 
 @pytest.mark.parametrize(

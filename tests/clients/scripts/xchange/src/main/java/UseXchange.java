@@ -11,7 +11,10 @@ import org.knowm.xchange.dto.Order.OrderType;
 import org.knowm.xchange.dto.trade.LimitOrder;
 import org.knowm.xchange.service.trade.TradeService;
 
-/** XChange: an order is placed, seen and cancelled. Arguments: class, address, key, secret, base, quote. */
+/**
+ * XChange: an order is placed, seen and cancelled. Arguments: class, address, key, secret, base, quote; what the
+ * exchange's keys have besides as -Duser= and -Dpassphrase=. With -Dconstructed=true the order is not built but constructed.
+ */
 public final class UseXchange {
   private UseXchange() {}
 
@@ -22,13 +25,19 @@ public final class UseXchange {
     asked.setPlainTextUri(words[1]);
     asked.setApiKey(words[2]);
     asked.setSecretKey(words[3]);
+    asked.setUserName(System.getProperty("user"));
+    asked.setExchangeSpecificParametersItem("passphrase", System.getProperty("passphrase"));
     Exchange exchange = ExchangeFactory.INSTANCE.createExchange(asked);
     CurrencyPair pair = new CurrencyPair(words[4], words[5]);
     BigDecimal bid = exchange.getMarketDataService().getOrderBook(pair).getBids().get(0).getLimitPrice();
     BigDecimal price = bid.divide(BigDecimal.valueOf(2), 0, RoundingMode.DOWN);
     exchange.getAccountService().getAccountInfo();
     TradeService trade = exchange.getTradeService();
-    LimitOrder order = new LimitOrder(OrderType.BID, new BigDecimal("0.01"), pair, null, null, price);
+    BigDecimal amount = new BigDecimal("0.01");
+    LimitOrder order =
+        Boolean.getBoolean("constructed")
+            ? new LimitOrder(OrderType.BID, amount, pair, null, null, price)
+            : new LimitOrder.Builder(OrderType.BID, pair).originalAmount(amount).limitPrice(price).build();
     String placed = trade.placeLimitOrder(order);
     String before = ids(trade, pair);
     if (words[0].contains("Binance")) {
