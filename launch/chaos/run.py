@@ -21,7 +21,8 @@ from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.regions.sessions import REGIONS
-from launch.sessions.paper import Echo, PaperOptions, check_paper, paper_session, paper_settings
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import Echo, check_paper, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_down, until
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
@@ -116,7 +117,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     empty_home(home)
     config = chaos_configuration(options.config)
     (free,) = free_ports(1)
-    asked = PaperOptions(None, None, options.port or free, options.seed, market=options.market)
+    asked = PaperOptions(port=options.port or free, seed=options.seed, market=options.market)
     session = paper_session(home, asked, config)
     session, settings = supervisors_session(session, config, {}), paper_settings(config)
     claim_web_port(session.web_host, session.web_port)

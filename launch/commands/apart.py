@@ -11,7 +11,8 @@ from exchanges.errors import AccountRejectedError
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.apart import mirror_file, regional_kafkas, sessions_apart, store_of
-from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import check_paper, paper_session, paper_settings
 from launch.setup.data_dir import RUN_FILE, make_private, write_atomically
 from launch.setup.login_files import EVERYTHING, FOLDER, OWN, OwnLogins, own_logins, with_logins, write_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR, LoginRights
@@ -42,7 +43,7 @@ PASSWORDS = "passwords"
 Echo = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApartOptions:
     """Options of `make`. `kafka_ca` and `mongodb_ca` are paths where the parts run, not here."""
 
@@ -134,7 +135,7 @@ def apart_session(options: ApartOptions, config: Configuration) -> Session:
     check_paper(config)
     _check_apart(config)
     # whoever reads the description is at home where it is
-    made = paper_session(Path(), PaperOptions(None, None, None, None), config)
+    made = paper_session(Path(), PaperOptions(), config)
     if without_login(made.mongodb)[1] is not None:
         raise CannotStartError("mongodb: holds a password; each part has its own here, so name the address alone.")
     mongodb = with_authority(made.mongodb, options.mongodb_ca) if options.mongodb_ca else made.mongodb

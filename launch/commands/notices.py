@@ -1,4 +1,4 @@
-"""`arbitrage notifier` and `arbitrage notices`."""
+"""`arbitrage notices`."""
 
 import argparse
 import asyncio
@@ -7,12 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from launch.config.configuration import Configuration, read_configuration
-from launch.config.notice_destinations import configured_destinations, secrets_checked
-from launch.errors import CannotStartError
-from launch.setup.data_dir import home_folder, read_session
-from launch.setup.login_files import with_logins
-from launch.supervisor.process_groups import NOTIFIER
-from launch.supervisor.process_main import run_process
+from launch.config.notice_destinations import configured_destinations
 from session.session import Mode
 
 
@@ -36,14 +31,3 @@ def _mode_of(config: Configuration) -> Mode:
     if "live" in modes:
         return "live"
     return "sandbox" if "sandbox" in modes else "paper"
-
-
-def run_notifier_process() -> int:
-    """Run the notifier of the running session."""
-    from notices.notifier import run_notifier
-
-    session = with_logins(read_session(home_folder()), NOTIFIER)
-    if not session.notices:
-        raise CannotStartError("the running session has no [[notices]]; docs/notices.md says how to configure them.")
-    secrets = secrets_checked(session.notices, os.environ)
-    return run_process(session.home, NOTIFIER, lambda ready: run_notifier(session, secrets, ready))

@@ -2,12 +2,25 @@
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from itertools import chain
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import NamedTuple, NoReturn
 
 A_TIME = re.compile("-[0-9]")
 REQUIRED = "the following arguments are required: "
+LEAST_COLUMNS = 40
+
+
+class Command(NamedTuple):
+    """One command of `arbitrage`; `text` is what the help says of it."""
+
+    name: str
+    text: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
 
 
 class CommandLine(argparse.ArgumentParser):
@@ -41,6 +54,40 @@ class CommandLine(argparse.ArgumentParser):
         name = word.partition("=")[0]
         shown = (option for option, one in self._option_string_actions.items() if one.help != argparse.SUPPRESS)
         return f"there is no {name}{_nearest(name, shown)}"
+
+
+def command_line(
+    description: str, listed: Mapping[str, Sequence[Command]], unlisted: Sequence[Command]
+) -> argparse.ArgumentParser:
+    """Return the parser of all commands; its help has those `listed`, under their titles."""
+    parser = CommandLine(
+        prog="arbitrage",
+        usage="%(prog)s [-h] COMMAND …",
+        description=description,
+        epilog=_listing(listed),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    # argparse has one list for all commands: ours stands in the epilog
+    commands = parser.add_subparsers(
+        prog="arbitrage", title="commands", dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS
+    )
+    for command in (*chain(*listed.values()), *unlisted):
+        own = commands.add_parser(command.name, description=f"{command.text[0].upper()}{command.text[1:]}.")
+        command.add_arguments(own)
+        own.set_defaults(run=command.run)
+    return parser
+
+
+def _listing(groups: Mapping[str, Sequence[Command]]) -> str:
+    width = max(len(command.name) for commands in groups.values() for command in commands) + 4
+    columns = max(get_terminal_size().columns - 2 - width, LEAST_COLUMNS)
+    lines: list[str] = []
+    for title, commands in groups.items():
+        lines += ["", f"{title}:"] if lines else [f"{title}:"]
+        for command in commands:
+            names = (f"  {command.name}", *[""] * len(command.text))
+            lines += [f"{name:{width}}{line}" for name, line in zip(names, wrap(command.text, columns), strict=False)]
+    return "\n".join(lines)
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

@@ -17,10 +17,10 @@ from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.transfers import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
+from launch.sessions.options import SessionOptions
 from launch.sessions.paper import (
     SETTLEMENT_CURRENCY,
     Echo,
-    PaperOptions,
     named_markets,
     recordings_limit_mb,
     run_session,
@@ -45,7 +45,7 @@ MIN_STALE_MS = 3_000
 
 
 async def run_live(
-    home: Path, options: PaperOptions, config: Configuration, environment: Mapping[str, str], echo: Echo
+    home: Path, options: SessionOptions, config: Configuration, environment: Mapping[str, str], echo: Echo
 ) -> int:
     """Trade until stopped. Raises CannotStartError if anything is missing that real trading needs."""
     if options.json is not None:
@@ -61,18 +61,18 @@ async def run_live(
 
 def check_live(home: Path, config: Configuration, environment: Mapping[str, str]) -> Session:
     """Check all of the configuration that needs no request; returns its session. Raises CannotStartError."""
-    session = live_session(home, PaperOptions(None, None, None, None), config)
+    session = live_session(home, SessionOptions(), config)
     check_accounts(session, environment)
     live_settings(config, {})
     return session
 
 
-def live_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
+def live_session(home: Path, options: SessionOptions, config: Configuration) -> Session:
     """Raise CannotStartError for a configuration that mixes modes or names an exchange that has no such mode."""
     return session_at_exchanges(home, options, config, real_mode(config))
 
 
-def session_at_exchanges(home: Path, options: PaperOptions, config: Configuration, mode: Mode) -> Session:
+def session_at_exchanges(home: Path, options: SessionOptions, config: Configuration, mode: Mode) -> Session:
     """Return a session at real prices. Raises CannotStartError for a configuration that such a session cannot have."""
     if config.kafka is not None:
         raise CannotStartError(

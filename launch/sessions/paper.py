@@ -4,7 +4,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from exchanges.simulated_markets import simulated_taker_fees, taker_fees
@@ -17,6 +17,7 @@ from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.counters import SessionCounters
 from launch.sessions.entry_markets import entry_markets, has_own_names
+from launch.sessions.options import PaperOptions, SessionOptions
 from launch.sessions.recorded_tape import simulated_market
 from launch.sessions.recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down
@@ -37,7 +38,6 @@ from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
 from session.clock import wall_now
 from session.session import Session
-from session.simulated_market import MarketName
 from session.tasks import run_all
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
@@ -58,23 +58,6 @@ EXCHANGE_SECONDS = 60.0
 Echo = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class PaperOptions:
-    """Options of the command line."""
-
-    seconds: float | None
-    json: Path | None
-    port: int | None
-    seed: int | None
-    record: bool = False
-    market: MarketName | None = None
-    tape: str | None = None
-    regions: tuple[str, ...] = ()
-    """A Kafka, a MongoDB, detection, a page and the exchanges that are there for each; empty: one place for all."""
-    has_delays: bool = False
-    """Whether links between regions are as slow as the real ones."""
-
-
 async def run_paper(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade on simulated exchanges. Raises CannotStartError if the configuration means others."""
     check_simulated(config)
@@ -82,7 +65,7 @@ async def run_paper(home: Path, options: PaperOptions, config: Configuration, ec
 
 
 async def run_session(
-    session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo
+    session: Session, settings: Settings, options: SessionOptions, config: Configuration, echo: Echo
 ) -> int:
     """Start everything, trade until stopped, check the ledger. Exit code 0 only if it reconciles."""
     notices = configured_destinations(config.notices, os.environ)
@@ -98,7 +81,7 @@ async def run_session(
         return await _run(own_session, settings, options, config, echo)
 
 
-async def _run(session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo) -> int:
+async def _run(session: Session, settings: Settings, options: SessionOptions, config: Configuration, echo: Echo) -> int:
     started, home = wall_now(), session.home
     services = await service_processes(session, config, settings, echo)
     write_atomically(home / RUN_FILE, session.to_json())
@@ -112,7 +95,7 @@ async def trade(
     session: Session,
     supervisor: Supervised,
     started: int,
-    options: PaperOptions,
+    options: SessionOptions,
     echo: Echo,
     regions: Sequence[Session] = (),
 ) -> int:
@@ -225,7 +208,7 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
     )
 
 
-def recordings_limit_mb(home: Path, options: PaperOptions, config: Configuration) -> int | None:
+def recordings_limit_mb(home: Path, options: SessionOptions, config: Configuration) -> int | None:
     """Megabytes; None if nothing is recorded. Raises CannotStartError if the limit is reached already."""
     if not (options.record or config.record):
         return None

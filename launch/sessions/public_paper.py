@@ -16,7 +16,8 @@ from launch.config.currency_tables import check_named, currencies_of
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
 from launch.sessions.live import one_mode, session_at_exchanges
-from launch.sessions.paper import Echo, PaperOptions, run_session
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import Echo, run_session
 from launch.sessions.silent_exchanges import without_silent
 from launch.setup.data_dir import check_writable
 from launch.setup.nested_home import make_nested_home
@@ -54,7 +55,7 @@ async def run_public(home: Path, options: PaperOptions, config: Configuration, e
 
 def check_public(home: Path, config: Configuration) -> None:
     """Check all of the configuration that needs no request. Raises CannotStartError."""
-    session = public_session(home, PaperOptions(None, None, None, None), config)
+    session = public_session(home, PaperOptions(), config)
     public_settings(config, {market.exchange: _usual_fee(session, market.exchange) for market in session.traded})
 
 

@@ -28,7 +28,8 @@ from launch.regions.sessions import (
 )
 from launch.regions.supervisors import RegionSupervisors
 from launch.sessions.chosen_markets import check_compared
-from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import Echo, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout
 from launch.setup.jars import mirror_classpath

@@ -4,7 +4,8 @@ import pytest
 
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError
-from launch.sessions.paper import PaperOptions, paper_session
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import paper_session
 from session.roles import AccessTerms, OidcTerms, RateTerms
 from session.session import Session
 
@@ -26,7 +27,7 @@ def test_all_of_it_reaches_the_session_and_its_file(tmp_path: Path) -> None:
     limits = "[limits]\nrequests_per_second = 1000\nrequests_burst = 2000\nwrong_keys_burst = 5\n"
     roles = 'role_claim = "realm_access.roles"\noperators = ["trader"]\nviewers = ["desk", "audit"]\n'
     file.write_text(f"require_key = true\n{limits}{OIDC}{roles}[apps]\nmay_halt = ['three-rejections']\n")
-    session = paper_session(tmp_path, PaperOptions(None, None, None, None), read_configuration(file, {}))
+    session = paper_session(tmp_path, PaperOptions(), read_configuration(file, {}))
     terms = Session.from_json(session.to_json()).access
     assert terms == AccessTerms(
         require_key=True,

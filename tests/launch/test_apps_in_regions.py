@@ -17,14 +17,15 @@ from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.sessions import region_home
-from launch.sessions.paper import PaperOptions, paper_session
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import paper_session
 from launch.setup.data_dir import process_lock, write_atomically
 
 APP = "from ticks select exchange insert into Seen;\n"
 
 
 def running(home: Path, regions: tuple[str, ...]) -> None:
-    session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
+    session = paper_session(home, PaperOptions(), Configuration())
     if regions:
         session = replace(session, regions=regions, region=regions[0], home=region_home(home, regions[0]))
     write_atomically(home / "run.json", session.to_json())

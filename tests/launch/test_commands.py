@@ -7,6 +7,7 @@ import pytest
 
 from launch.commands.entry_points import parser_of_commands
 from launch.commands.main import run
+from launch.commands.processes import process_commands
 from launch.setup.data_dir import locked
 
 COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -40,11 +41,28 @@ def test_a_mistake_is_reported_beside_a_running_session(
 
 
 def test_the_page_of_commands_lists_every_one() -> None:
-    rows = re.findall(r"^\| (`arbitrage .*?`) \|", COMMANDS.read_text(), re.MULTILINE)
-    listed = {
-        name for row in rows for words in re.findall(r"arbitrage ([a-z|\\-]+)", row) for name in words.split("\\|")
-    }
-    usage = parser_of_commands().format_help().partition("COMMAND\n")[2]
-    known = set(re.findall(r"^    ([a-z-]+)", usage, re.MULTILINE))
-    assert "logrecorder" in known
-    assert known - listed == set()
+    page, _, processes = COMMANDS.read_text().partition("## Processes")
+    assert _listed_in_the_help() - _commands_in(page) == set()
+    assert {command.name for command in process_commands()} - _commands_in(processes) == set()
+
+
+def test_the_help_leaves_out_what_people_do_not_type() -> None:
+    listed = _listed_in_the_help()
+    assert {"paper", "backtest", "app", "doctor"} <= listed
+    assert listed.isdisjoint(command.name for command in process_commands())
+
+
+@pytest.mark.parametrize(
+    "words", [["feed", "kraken"], ["bot", "kraken"], ["publisher"], ["cep"], ["logrecorder"], ["carrier"], ["ui"]]
+)
+def test_a_process_is_a_command_although_the_help_leaves_it_out(words: list[str]) -> None:
+    assert parser_of_commands().parse_args(words).command == words[0]
+
+
+def _listed_in_the_help() -> set[str]:
+    return set(re.findall(r"^  ([a-z-]+)  ", parser_of_commands().format_help(), re.MULTILINE))
+
+
+def _commands_in(page: str) -> set[str]:
+    rows = re.findall(r"^\| (`arbitrage .*?`) \|", page, re.MULTILINE)
+    return {name for row in rows for words in re.findall(r"arbitrage ([a-z|\\-]+)", row) for name in words.split("\\|")}

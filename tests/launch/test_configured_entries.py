@@ -11,7 +11,8 @@ from launch.commands.markets import MarketsOptions, list_markets
 from launch.config.configuration import Configuration
 from launch.config.configured_entries import session_entries
 from launch.errors import CannotStartError
-from launch.sessions.paper import PaperOptions, named_markets, paper_session, paper_settings
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import named_markets, paper_session, paper_settings
 from launch.sessions.public_paper import check_public, public_session
 from session.exchange_entries import ExchangeEntry
 from session.session import Mode, Session
@@ -41,7 +42,7 @@ def test_two_accounts_at_one_exchange_have_a_name_each() -> None:
 def test_on_paper_each_name_has_an_account_at_the_simulated_exchange() -> None:
     second = {"kraken2": {"ccxt": "kraken", "adapter": "generic"}}
     config = configured(exchanges=["kraken", "kraken2", "bitstamp"], exchange=second)
-    session = paper_session(Path("unused"), PaperOptions(None, None, None, None), config)
+    session = paper_session(Path("unused"), PaperOptions(), config)
     assert session.accounts_at == {"kraken": ("kraken", "kraken2"), "bitstamp": ("bitstamp",)}
     assert session.entry_of("kraken2").at_one_address == 2
     fees = paper_settings(config).taker_fees
@@ -152,7 +153,7 @@ def test_markets_of_another_exchange_are_those_that_are_named() -> None:
 def test_a_session_at_public_prices_of_another_exchange(tmp_path: Path) -> None:
     document = {"exchange": OKX | {"kraken": {"mode": "public"}}, "markets": {"okx": {"symbols": ["BTC/USDT"]}}}
     check_public(tmp_path, configured(**document))
-    session = public_session(tmp_path, PaperOptions(None, None, None, None), configured(**document))
+    session = public_session(tmp_path, PaperOptions(), configured(**document))
     assert session.entries == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
     assert session.paper_balances["okx"] == {"BTC": 1, "USDT": 100_000}
     assert Session.from_json(session.to_json()) == session

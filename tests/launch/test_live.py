@@ -20,14 +20,15 @@ from launch.sessions.live import (
     run_live,
     with_exchange_rules,
 )
-from launch.sessions.paper import PaperOptions, check_simulated, run_paper
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import check_simulated, run_paper
 from launch.setup.data_layout import database_name
 from launch.setup.nested_home import make_nested_home
 from launch.supervisor.process_groups import child_environment
 from market.instruments.token_contracts import Token
 from tests.exchanges.served import served
 
-OPTIONS = PaperOptions(None, None, None, None)
+OPTIONS = PaperOptions()
 BOTH = ("kraken", "bitstamp")
 KEYS = {name: f"key-{name}" for exchange in BOTH for name in key_variables(exchange, False).values()}
 ARMED = KEYS | {"ARBITRAGE_ARM_LIVE": "yes"}

@@ -11,7 +11,8 @@ import pytest
 from launch.commands.doctor import rights_finding
 from launch.config.configuration import ENVIRONMENT, Configuration
 from launch.errors import CannotStartError
-from launch.sessions.paper import PaperOptions, paper_session, paper_settings, run_paper
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import paper_session, paper_settings, run_paper
 from launch.setup.data_dir import is_private, locked
 from launch.setup.login_files import (
     delete_logins,
@@ -40,7 +41,7 @@ URI = "mongodb://db.example:27017/?replicaSet=rs0&tls=true"
 
 
 def session(home: Path, reported: Configuration) -> Session:
-    return paper_session(home, PaperOptions(None, None, None, None), reported)
+    return paper_session(home, PaperOptions(), reported)
 
 
 def test_the_docs_show_the_table_of_rights() -> None:
@@ -181,7 +182,7 @@ def test_the_logins_of_parts_go_with_their_session(tmp_path: Path) -> None:
 async def test_a_start_that_finds_its_mongodb_away_leaves_no_login_of_others_behind(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     away = Configuration(mongodb="mongodb://erika:secret@127.0.0.1:9/?replicaSet=rs0", kafka="127.0.0.1:9")
-    options = PaperOptions(None, None, port, None)
+    options = PaperOptions(port=port)
     with pytest.raises(CannotStartError):
         await run_paper(tmp_path, options, away, lambda _: None)
     assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]

@@ -10,7 +10,8 @@ from backtest.profile_sets import set_of_files
 from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.sessions.paper import PaperOptions, paper_session
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import paper_session
 from launch.sessions.recorded_tape import simulated_market, tape_in, tape_of
 from session.session import Session
 from session.simulated_market import MARKETS, MarketName
@@ -55,7 +56,7 @@ def test_a_wrong_market_in_the_file_is_one_sentence(home: Path, capsys: pytest.C
 def test_the_session_keeps_the_market_and_the_command_goes_before_the_file(
     home: Path, configured: MarketName, asked: MarketName | None, chosen: MarketName
 ) -> None:
-    options = PaperOptions(None, None, None, None, market=asked)
+    options = PaperOptions(market=asked)
     session = paper_session(home, options, Configuration(market=configured))
     assert Session.from_json(session.to_json()).market.name == chosen
 

@@ -7,7 +7,8 @@ import pytest
 
 from launch.commands.main import run
 from launch.config.configuration import Configuration
-from launch.sessions.paper import PaperOptions, paper_session
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import paper_session
 from launch.supervisor.process_plan import ACCOUNTS, own_processes
 from session.session import Mode
 
@@ -15,7 +16,7 @@ EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
 
 
 def bots_of(home: Path, bots: int) -> dict[str, tuple[str, ...]]:
-    session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
+    session = paper_session(home, PaperOptions(), Configuration())
     return {
         part.name: part.command for part in own_processes(session, (), fed=True, bots=bots) if "bot" in part.command
     }
@@ -44,7 +45,7 @@ def test_a_number_that_is_none_is_rejected(number: str, capsys: pytest.CaptureFi
 def test_spark_starts_beside_our_own_kafka_and_waits_for_it_itself(
     tmp_path: Path, services: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    session = paper_session(tmp_path, PaperOptions(None, None, None, None), Configuration())
+    session = paper_session(tmp_path, PaperOptions(), Configuration())
     (spark,) = (part for part in own_processes(session, services, fed=True) if part.name == "cep")
     assert spark.after == ()
     assert spark.awaits == words[1:]
@@ -53,14 +54,14 @@ def test_spark_starts_beside_our_own_kafka_and_waits_for_it_itself(
 
 @pytest.mark.parametrize(("mode", "is_barred"), [("live", True), ("sandbox", True), ("paper", False)])
 def test_no_bot_runs_before_real_accounts_were_looked_at(tmp_path: Path, mode: Mode, is_barred: bool) -> None:
-    session = replace(paper_session(tmp_path, PaperOptions(None, None, None, None), Configuration()), mode=mode)
+    session = replace(paper_session(tmp_path, PaperOptions(), Configuration()), mode=mode)
     parts = own_processes(session, ("kafka", "mongodb"), fed=True)
     waiting = {part.name for part in parts if ACCOUNTS in part.after}
     assert waiting == ({part.name for part in parts if part.name.startswith("bot-")} if is_barred else set())
 
 
 def test_the_log_is_recorded_by_a_part_of_its_own_where_the_session_records(tmp_path: Path) -> None:
-    session = paper_session(tmp_path, PaperOptions(None, None, None, None, record=True), Configuration())
+    session = paper_session(tmp_path, PaperOptions(record=True), Configuration())
     parts = {part.name: part for part in own_processes(session, ("kafka", "mongodb"), fed=True)}
     assert parts["logrecorder"].after == ("kafka",)
     assert "logrecorder" not in {

@@ -14,7 +14,8 @@ from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.live import live_session
-from launch.sessions.paper import PaperOptions, check_simulated
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import check_simulated
 from launch.sessions.public_paper import OPENING, public_session, public_settings, run_public, with_listed_rules
 from launch.sessions.silent_exchanges import without_silent
 from launch.setup.data_layout import database_name
@@ -23,7 +24,7 @@ from session.clock import SystemClock
 from session.session import Session
 from tests.exchanges.served import served
 
-OPTIONS = PaperOptions(None, None, None, None)
+OPTIONS = PaperOptions()
 NAMES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
 PUBLIC = {"mode": "public"}
 PARTS = (*NAMES, "binance")

@@ -8,14 +8,15 @@ import pytest
 from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.sessions.paper import PaperOptions, recordings_limit_mb
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import recordings_limit_mb
 from pricefeeds.quoting.symbol_feed import SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, recordings_folder
 from pricefeeds.recording.feed_recording import parts_of
 from tests.pricefeeds.recorded_notes import HEADER, LIMITS, folder_of
 from tests.pricefeeds.samples import MARKET, book
 
-RECORDING = PaperOptions(seconds=None, json=None, port=None, seed=None, record=True)
+RECORDING = PaperOptions(record=True)
 
 
 def recorded(root: Path, last_sequence: int = 0) -> Path:

@@ -21,7 +21,8 @@ from launch.regions.sessions import (
     region_lines,
     region_sessions,
 )
-from launch.sessions.paper import PaperOptions, paper_session
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import paper_session
 from launch.setup.data_dir import write_atomically
 from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
 from launch.supervisor.process_plan import own_processes
@@ -41,7 +42,7 @@ LAYOUT = RegionLayout(
 
 
 def base_session(home: Path, exchanges: tuple[str, ...] = ()) -> Session:
-    return paper_session(home, PaperOptions(None, None, None, None), Configuration(exchanges=exchanges))
+    return paper_session(home, PaperOptions(), Configuration(exchanges=exchanges))
 
 
 def sessions(home: Path, layout: RegionLayout | None = None) -> tuple[RegionSession, ...]:

@@ -8,7 +8,8 @@ from launch.chaos.regions.phases import RunningRegions, chaos_in_regions
 from launch.chaos.run import ChaosOptions, chaos_configuration, empty_home, report, until_started
 from launch.regions.network.control_socket import command_carrier
 from launch.regions.network.user_network import Listeners, forwarded
-from launch.sessions.paper import Echo, PaperOptions, paper_settings
+from launch.sessions.options import PaperOptions
+from launch.sessions.paper import Echo, paper_settings
 from launch.sessions.regional_paper import regional_session
 from launch.setup.data_dir import check_writable
 from launch.supervisor.ctrl_c import stop_event, unless_stopped
@@ -26,7 +27,7 @@ async def run_regional_chaos(
     opened, has_delays = listeners or (), listeners is not None
     (free,) = free_ports(1)
     port = opened[0].getsockname()[1] if opened else options.port or free
-    asked = PaperOptions(None, None, port, options.seed, market=options.market, regions=regions, has_delays=has_delays)
+    asked = PaperOptions(port=port, seed=options.seed, market=options.market, regions=regions, has_delays=has_delays)
     stopped = stop_event()
     with regional_session(home, asked, config, echo, LOOPBACK if opened else None) as made:
         running = RunningRegions(

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from launch.commands.parser import Command
 from launch.setup.data_dir import home_folder
 
 INCLUDED = ("keys", "recordings", "sweeps", "ticks")
 
 Echo = Callable[[str], None]
-Command = tuple[str, str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
 
 
 def add_backup(parser: argparse.ArgumentParser) -> None:
@@ -30,15 +30,16 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 
 
 def backup_commands(echo: Echo) -> tuple[Command, ...]:
-    """Name, help, arguments and entry of each."""
     return (
-        (
+        Command(
             "backup",
             "copy the data folder into one file, running or not, and check it by restoring it",
             add_backup,
             partial(_backup, echo),
         ),
-        ("restore", "put a backup into an empty data folder, and check it", add_restore, partial(_restore, echo)),
+        Command(
+            "restore", "put a backup into an empty data folder, and check it", add_restore, partial(_restore, echo)
+        ),
     )
 
 
