@@ -19,9 +19,9 @@ from launch.chaos.report import AuditReport, ChaosResult, ChaosRun, chaos_docume
 from launch.chaos.schedule import Injection, schedule_of
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError, LaunchError
 from launch.regions.sessions import REGIONS
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import Echo, check_paper, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_down, until
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically

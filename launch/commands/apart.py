@@ -9,9 +9,9 @@ from exchanges.addresses import address_fault
 from exchanges.credentials import credentials_path
 from exchanges.errors import AccountRejectedError
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.regions.apart import mirror_file, regional_kafkas, sessions_apart, store_of
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import check_paper, paper_session, paper_settings
 from launch.setup.data_dir import RUN_FILE, make_private, write_atomically
 from launch.setup.login_files import EVERYTHING, FOLDER, OWN, OwnLogins, own_logins, with_logins, write_logins

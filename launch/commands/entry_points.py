@@ -57,70 +57,72 @@ def parser_of_commands() -> argparse.ArgumentParser:
 def _commands() -> dict[str, tuple[Command, ...]]:
     """Return what `arbitrage --help` lists, by what one wants to do."""
     return {
-        "trade": (
-            Command("paper", "run the whole system and trade on paper", add_paper, _paper),
-            Command(
-                "live",
-                "trade on real exchanges or in their sandboxes; needs API keys and the arm flag",
-                add_session,
-                _live,
-            ),
-            Command("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
-            Command("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
-        ),
-        "backtest and data": (
-            Command(
-                "backtest", "backtest on recorded ticks in Spark, without Kafka or MongoDB", add_backtest, _backtest
-            ),
-            Command(
-                "sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep
-            ),
-            Command(
-                "replay", "replay recorded ticks through the same streams, Spark job and bots", add_replay, _replay
-            ),
-            Command(
-                "raw-replay", "raw replay: recorded messages through today's feed code", add_raw_replay, _raw_replay
-            ),
-            Command("import", "import third-party data into a tick set", add_imports, _imports),
-            Command("sets", "list, show, repair and remove tick sets", add_sets, _sets),
-        ),
+        "trade": _trading(),
+        "backtest and data": _backtesting(),
         "stream apps": (
             Command("app", "check a stream app, test it, run it live or over recorded data", add_app, _app),
         ),
-        "operate": (
-            Command("doctor", "check every prerequisite", add_nothing, _doctor),
-            *backup_commands(echo),
-            Command("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
-            Command(
-                "notices",
-                "test the notification destinations",
-                add_notices,
-                lambda arguments: run_notices(arguments, echo),
-            ),
-            Command(
-                "region", "cut, slow, heal links between regions; set a clock off; kill a region", add_region, _region
-            ),
-            Command("apart", "describe and prepare a session whose parts are started one by one", add_apart, _apart),
-            Command(
-                "certificates",
-                "make certificates for Kafka and MongoDB on several machines",
-                add_certificates,
-                _certificates,
-            ),
-            Command(
-                "chaos",
-                "chaos run: inject faults by a seed, then audit the ledger against the exchanges' records",
-                add_chaos,
-                _chaos,
-            ),
-        ),
+        "operate": _operating(),
     }
+
+
+def _trading() -> tuple[Command, ...]:
+    return (
+        Command("paper", "run the whole system and trade on paper", add_paper, _paper),
+        Command(
+            "live",
+            "trade on real exchanges or in their sandboxes; needs API keys and the arm flag",
+            add_session,
+            _live,
+        ),
+        Command("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
+        Command("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
+    )
+
+
+def _backtesting() -> tuple[Command, ...]:
+    return (
+        Command("backtest", "backtest on recorded ticks in Spark, without Kafka or MongoDB", add_backtest, _backtest),
+        Command("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
+        Command("replay", "replay recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
+        Command("raw-replay", "raw replay: recorded messages through today's feed code", add_raw_replay, _raw_replay),
+        Command("import", "import third-party data into a tick set", add_imports, _imports),
+        Command("sets", "list, show, repair and remove tick sets", add_sets, _sets),
+    )
+
+
+def _operating() -> tuple[Command, ...]:
+    return (
+        Command("doctor", "check every prerequisite", add_nothing, _doctor),
+        *backup_commands(echo),
+        Command("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
+        Command(
+            "notices",
+            "test the notification destinations",
+            add_notices,
+            lambda arguments: run_notices(arguments, echo),
+        ),
+        Command("region", "cut, slow, heal links between regions; set a clock off; kill a region", add_region, _region),
+        Command("apart", "describe and prepare a session whose parts are started one by one", add_apart, _apart),
+        Command(
+            "certificates",
+            "make certificates for Kafka and MongoDB on several machines",
+            add_certificates,
+            _certificates,
+        ),
+        Command(
+            "chaos",
+            "chaos run: inject faults by a seed, then audit the ledger against the exchanges' records",
+            add_chaos,
+            _chaos,
+        ),
+    )
 
 
 def _paper(arguments: argparse.Namespace) -> int:
     from launch.backup.migration import migrate_folder
+    from launch.config.session_options import PaperOptions
     from launch.regions.network.user_network import run_in_own_network
-    from launch.sessions.options import PaperOptions
     from launch.sessions.paper import check_paper, run_paper
     from launch.sessions.public_paper import check_public, run_public
     from launch.sessions.regional_paper import run_regional
@@ -156,8 +158,8 @@ def _of_a_session(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _live(arguments: argparse.Namespace) -> int:
     from launch.backup.migration import migrate_folder
+    from launch.config.session_options import SessionOptions
     from launch.sessions.live import check_live, real_mode, run_live
-    from launch.sessions.options import SessionOptions
 
     options = SessionOptions(**_of_a_session(arguments))
     home, config = home_folder(), read_configuration(arguments.config, os.environ)

@@ -14,10 +14,10 @@ from exchanges.ccxt.client import SANDBOXES, make_exchange, session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
+from launch.config.session_options import SessionOptions
 from launch.config.transfers import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
-from launch.sessions.options import SessionOptions
 from launch.sessions.paper import (
     SETTLEMENT_CURRENCY,
     Echo,

@@ -11,13 +11,13 @@ from exchanges.simulated_markets import simulated_taker_fees, taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.notice_destinations import configured_destinations
+from launch.config.session_options import PaperOptions, SessionOptions
 from launch.config.transfers import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.counters import SessionCounters
 from launch.sessions.entry_markets import entry_markets, has_own_names
-from launch.sessions.options import PaperOptions, SessionOptions
 from launch.sessions.recorded_tape import simulated_market
 from launch.sessions.recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down

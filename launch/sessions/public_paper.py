@@ -13,10 +13,10 @@ from exchanges.simulated_coins import amount_worth, listed_coins
 from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.currency_tables import check_named, currencies_of
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
 from launch.sessions.live import one_mode, session_at_exchanges
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import Echo, run_session
 from launch.sessions.silent_exchanges import without_silent
 from launch.setup.data_dir import check_writable

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from launch.config.configuration import Configuration
 from launch.config.notice_destinations import configured_destinations
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.regions.layout import RegionLayout
 from launch.regions.network.namespaces import region_networks
@@ -28,7 +29,6 @@ from launch.regions.sessions import (
 )
 from launch.regions.supervisors import RegionSupervisors
 from launch.sessions.chosen_markets import check_compared
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import Echo, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from launch.config.configuration import read_configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import paper_session
 from session.roles import AccessTerms, OidcTerms, RateTerms
 from session.session import Session

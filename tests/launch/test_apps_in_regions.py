@@ -15,9 +15,9 @@ from launch.apps.files import apps_in
 from launch.apps.in_regions import exit_code, interrupt, rows_file, run_in_regions
 from launch.commands.main import run
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.regions.sessions import region_home
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import paper_session
 from launch.setup.data_dir import process_lock, write_atomically
 

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from launch.commands.markets import MarketsOptions, list_markets
 from launch.config.configuration import Configuration
 from launch.config.configured_entries import session_entries
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import named_markets, paper_session, paper_settings
 from launch.sessions.public_paper import check_public, public_session
 from session.exchange_entries import ExchangeEntry

@@ -10,6 +10,7 @@ import pytest
 from exchanges.credentials import key_variables
 from launch.commands.main import run
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
 from launch.sessions.live import (
@@ -20,7 +21,6 @@ from launch.sessions.live import (
     run_live,
     with_exchange_rules,
 )
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import check_simulated, run_paper
 from launch.setup.data_layout import database_name
 from launch.setup.nested_home import make_nested_home

@@ -10,8 +10,8 @@ import pytest
 
 from launch.commands.doctor import rights_finding
 from launch.config.configuration import ENVIRONMENT, Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import paper_session, paper_settings, run_paper
 from launch.setup.data_dir import is_private, locked
 from launch.setup.login_files import (

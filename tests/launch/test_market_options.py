@@ -9,8 +9,8 @@ import pytest
 from backtest.profile_sets import set_of_files
 from launch.commands.main import run
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import paper_session
 from launch.sessions.recorded_tape import simulated_market, tape_in, tape_of
 from session.session import Session

@@ -7,7 +7,7 @@ import pytest
 
 from launch.commands.main import run
 from launch.config.configuration import Configuration
-from launch.sessions.options import PaperOptions
+from launch.config.session_options import PaperOptions
 from launch.sessions.paper import paper_session
 from launch.supervisor.process_plan import ACCOUNTS, own_processes
 from session.session import Mode

@@ -12,9 +12,9 @@ from exchanges.credentials import EXCHANGES, key_variables_of
 from exchanges.errors import AccountRejectedError
 from launch.commands.main import run
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.live import live_session
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import check_simulated
 from launch.sessions.public_paper import OPENING, public_session, public_settings, run_public, with_listed_rules
 from launch.sessions.silent_exchanges import without_silent

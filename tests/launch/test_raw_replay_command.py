@@ -7,8 +7,8 @@ import pytest
 
 from launch.commands.main import run
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import recordings_limit_mb
 from pricefeeds.quoting.symbol_feed import SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, recordings_folder

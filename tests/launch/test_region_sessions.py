@@ -9,6 +9,7 @@ from exchanges.credentials import credentials_path, load_credentials
 from launch.commands.main import run
 from launch.commands.region import run_region
 from launch.config.configuration import Configuration
+from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.regions.layout import RegionLayout, RegionPlace
 from launch.regions.network.links import OBSERVER
@@ -21,7 +22,6 @@ from launch.regions.sessions import (
     region_lines,
     region_sessions,
 )
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import paper_session
 from launch.setup.data_dir import write_atomically
 from launch.supervisor.process_groups import NOTIFIER, ProcessSpec

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from launch.chaos.regions.phases import RunningRegions, chaos_in_regions
 from launch.chaos.run import ChaosOptions, chaos_configuration, empty_home, report, until_started
+from launch.config.session_options import PaperOptions
 from launch.regions.network.control_socket import command_carrier
 from launch.regions.network.user_network import Listeners, forwarded
-from launch.sessions.options import PaperOptions
 from launch.sessions.paper import Echo, paper_settings
 from launch.sessions.regional_paper import regional_session
 from launch.setup.data_dir import check_writable
