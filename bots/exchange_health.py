@@ -16,7 +16,7 @@ ROUND_SECONDS = 0.5
 MAX_PENDING_FAILURES = 1_000
 """Failures buffered during an outage of the store."""
 
-REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_rejected", "implausible_report"})
+REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_rejected"})
 
 log = logging.getLogger(__name__)
 

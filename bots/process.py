@@ -117,7 +117,7 @@ async def _trade(
             background_tasks=background_tasks,
         )
         reconciliation.on_report = bot_loop.books.record_change
-        reconciliation.record_failure, reconciliation.rules = bot_loop.health.record_failure, bot_loop.rules
+        reconciliation.rules = bot_loop.rules
         draining.bot_loop = bot_loop
         await run_all(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
 

@@ -268,7 +268,8 @@ class BalanceStore(Protocol):
         by: Actor,
     ) -> None:
         """What the exchange itself reported while no order was open there; holds of open legs stay held (`now` alone
-        keeps none of it in the session's record; `before` only once a session). Raises FencedOutError."""
+        keeps none of it in the session's record; `before` only once a session; `after` changes no row, since a fill
+        that is found later may be in it). Raises FencedOutError."""
         ...
 
     async def rows(self) -> list[BalanceRow]:

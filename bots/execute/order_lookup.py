@@ -8,6 +8,7 @@ from decimal import Decimal
 from bots.execute.order_confirmation import doubt_not_sent, known_orders
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from exchanges.ports.account import TradingAccount
+from market.accounting.differences import implausible, stored_difference
 from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import LimitOrder, OrderReport
 from market.money import ZERO, Amount, text_of, total
@@ -201,8 +202,12 @@ class OrderLookup:
         return await known_orders(self.store, leg) if leg.exchange in WITHOUT_CLIENT_IDS else frozenset()
 
     async def _give_up(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> None:
-        """Nobody can say what became of the order: nothing more is traded on a guess."""
+        """Nobody can say what became of the order: nothing more is traded on a guess, nor there if it lied."""
         log.error("order outcome stays unknown: %s", why, extra=leg_ids(arbitrage_id, leg))
+        if reason == IMPLAUSIBLE:
+            # first: whoever dies in between leaves the mark
+            found = stored_difference(implausible(arbitrage_id, leg, why), await self.store.server_now())
+            await self.store.differences.store(found)
         await self.store.report_order(result_of(arbitrage_id, leg, None, reason), self.by)
 
     async def acknowledge(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:

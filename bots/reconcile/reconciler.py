@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bots.execute.due_actions import has_leg_at
-from bots.execute.order_lookup import RecordFailure, ignore_failure, order_of
+from bots.execute.order_lookup import order_of
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from exchanges.ports.account import TradingAccount
 from market.accounting.differences import (
@@ -37,7 +37,7 @@ from market.trade.inflight_orders import orders_of_others
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.order_results import OrderResult
-from market.trade.report_checks import IMPLAUSIBLE, ReportRules
+from market.trade.report_checks import ReportRules
 from market.trade.reservation_state import BalanceRow
 from market.trade.unwinding import UNCONFIRMED
 from session.clock import SystemClock, wall_now
@@ -78,7 +78,6 @@ class Reconciliation:
     on_report: Callable[[], None] = _nothing
     """Called after a late fill or order was reported."""
     rules: ReportRules = field(default_factory=ReportRules)
-    record_failure: RecordFailure = ignore_failure
     _previous: frozenset[str] = field(default_factory=frozenset)
     """Difference ids of the previous round; lost on a restart, which costs one more round."""
 
@@ -101,10 +100,6 @@ class Reconciliation:
         if gone:
             ids = {one.difference_id for one in gone}
             await self.store.differences.explain(self.account.exchange, ids, theirs.asked_at)
-        for search in theirs.searches:
-            if search.leg.unresolved == IMPLAUSIBLE and not _is_booked(search, found):
-                # the exchange stays paused until it is known what is true
-                self.record_failure(IMPLAUSIBLE, search.leg.client_order_id)
         acted_on = [one for one in confirmed(found, self._previous) if await self._handle(one, theirs.asked_at)]
         self._previous = frozenset(one.difference_id for one in found)
         if not any(one.kind in FILL_KINDS and one not in acted_on for one in found):
@@ -223,12 +218,6 @@ class Reconciliation:
         elif isinstance(remedy, Resumption):
             return await self.store.resume(remedy.arbitrage_id, self.advance, by)
         return True
-
-
-def _is_booked(search: OrderSearch, found: list[Difference]) -> bool:
-    remedies = (one.remedy for one in found)
-    orders = {one.client_order_id for one in remedies if isinstance(one, OrderResult)}
-    return search.leg.client_order_id in orders
 
 
 def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Literal
 
 from market.money import ZERO, BoundedDecimal, text_of
+from market.trade.arbitrages import Leg
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 
@@ -56,7 +57,8 @@ HANDLING: Mapping[DifferenceKind, Handling] = {
     "order_found": Handling("at once", "healed"),
     "order_ambiguous": Handling("at once", "reported", is_unexplained=True),
     "order_unconfirmed": Handling("at once", "reported"),
-    "report_implausible": Handling("when seen twice", "reported"),
+    # at once: until it is settled nothing more is traded there, so a machine that lags costs a round
+    "report_implausible": Handling("at once", "reported", is_unexplained=True),
     "order_still_open": Handling("when seen twice", "reported", is_unexplained=True),
     "order_foreign": Handling("when seen twice", "reported", is_unexplained=True),
     "fill_late": Handling("at once", "healed"),
@@ -101,7 +103,7 @@ Remedy = OrderResult | RowCorrection | Resumption | TakenBack
 @dataclass(frozen=True, slots=True)
 class Difference:
     """`subject`: the order, fill, currency or arbitrage; `ours` and `theirs` in words. Equal content is one difference,
-    however often it is seen."""
+    however often it is seen; and whatever else is said falsely of an order is one with the first lie."""
 
     kind: DifferenceKind
     exchange: str
@@ -112,7 +114,8 @@ class Difference:
 
     @property
     def difference_id(self) -> str:
-        parts = (self.kind, self.exchange, self.subject, self.ours, self.theirs)
+        words = () if self.kind == "report_implausible" else (self.ours, self.theirs)
+        parts = (self.kind, self.exchange, self.subject, *words)
         return sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
@@ -140,6 +143,16 @@ class StoredDifference:
     def is_open(self) -> bool:
         """Whether it keeps its exchange reduce-only."""
         return HANDLING[self.kind].is_unexplained and self.settled is None
+
+
+def leg_subject(arbitrage_id: str, leg: Leg) -> str:
+    """The subject of a difference in what became of a leg's order."""
+    return f"{arbitrage_id}:{leg.role}"
+
+
+def implausible(arbitrage_id: str, leg: Leg, doubt: str) -> Difference:
+    """A report of the leg's order cannot be true: it stays in doubt until it is booked, or a person settles it."""
+    return Difference("report_implausible", leg.exchange, leg_subject(arbitrage_id, leg), "not booked", doubt)
 
 
 def stored_difference(found: Difference, found_at: int) -> StoredDifference:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from market.accounting.differences import Difference, StoredDifference
+from market.accounting.differences import Difference, StoredDifference, leg_subject
 from market.accounting.reconciliation import BookState, ExchangeState, Owners, booked_fills, compared_balances
 from market.instruments.orders import Fill
+from market.trade.arbitrages import Leg
 from market.trade.reservation_state import fill_key
 
 
@@ -24,12 +25,15 @@ def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) ->
     match known.kind:
         case "balance_unexplained":
             return any(row.currency == known.subject for row, _ in compared_balances(ours, theirs))
-        case "order_still_open":
-            return all(order.exchange_order_id != known.subject for order in theirs.orders)
-        case "order_foreign":
+        case "order_still_open" | "order_foreign":
             # one that rests and is nobody's may be hidden behind a leg in flight
-            strangers = {order.exchange_order_id for order in theirs.orders if not owners.has(order)}
-            return known.subject not in strangers
+            is_looked_at = known.kind == "order_still_open"
+            resting = {order.exchange_order_id for order in theirs.orders if is_looked_at or not owners.has(order)}
+            return known.subject not in resting
+        case "report_implausible" | "order_ambiguous":
+            return any(
+                _is_known(own.leg) for own in ours.legs if known.subject == leg_subject(own.arbitrage_id, own.leg)
+            )
         case "fill_foreign":
             return any(_is_of(known, fill) for fill in booked.values()) or any(
                 _is_of(known, one.fill) for one in theirs.fills if owners.has(one)
@@ -37,6 +41,11 @@ def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) ->
         case "fill_not_listed" | "fill_differs":
             return any(_is_of(known, one.fill) for one in theirs.fills if fill_key(one.fill) in booked)
     return False
+
+
+def _is_known(leg: Leg) -> bool:
+    """Whether it is booked by now what became of its order."""
+    return leg.state == "done" and leg.unresolved is None
 
 
 def _is_of(known: StoredDifference, fill: Fill) -> bool:

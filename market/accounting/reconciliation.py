@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from market.accounting.differences import HANDLING, Difference, Resumption, RowCorrection, TakenBack
+from market.accounting.differences import (
+    HANDLING,
+    Difference,
+    Resumption,
+    RowCorrection,
+    TakenBack,
+    implausible,
+    leg_subject,
+)
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side, changes_of
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
@@ -113,7 +121,7 @@ def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Differen
     found = []
     for search in theirs.searches:
         leg, report = search.leg, search.report
-        subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent: the exchange did not know the order"
+        subject, denied = leg_subject(search.arbitrage_id, leg), "not sent: the exchange did not know the order"
         if search.is_ambiguous:
             there = "more than one order matches"
             found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there))
@@ -124,7 +132,7 @@ def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Differen
             if doubt is None:
                 found.append(Difference("order_found", ours.exchange, subject, denied, there, booking))
             elif doubt:
-                found.append(Difference("report_implausible", ours.exchange, subject, "not booked", doubt))
+                found.append(implausible(search.arbitrage_id, leg, doubt))
     return found
 
 
@@ -180,7 +188,7 @@ def _unconfirmed(ours: BookState) -> list[Difference]:
         Difference(
             "order_unconfirmed",
             ours.exchange,
-            f"{own.arbitrage_id}:{own.leg.role}",
+            leg_subject(own.arbitrage_id, own.leg),
             "residual: the order may have been sent",
             "does not find the order, but its balances do not match that",
         )
@@ -238,7 +246,7 @@ def _late(ours: BookState, order_id: str, owner: BookedLeg, missing: list[Fill])
     doubt = ours.rules.doubt(leg, report)
     if doubt is not None or leg.unresolved == IMPLAUSIBLE:
         why = "an earlier report contradicts its order" if doubt is None else doubt.text
-        return Difference("report_implausible", ours.exchange, order_id, here, f"{there} ({why})")
+        return implausible(owner.arbitrage_id, leg, f"{there} ({why})")
     return Difference("fill_late", ours.exchange, order_id, here, there, result_of(owner.arbitrage_id, leg, report))
 
 

@@ -20,9 +20,6 @@ REJECTED_PAUSE_MS = 15_000
 """How long a rejected account pauses its exchange. The bot checks the account more often than that, so the pause ends
 shortly after the rejection."""
 
-RECONCILED_WITHIN = 3
-"""So many of its intervals a reconciliation may take to renew the pause for a report that contradicts its order."""
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -55,8 +52,8 @@ def with_failure(health: Health, failure: Failure, settings: Settings, now: int)
     """Return the health after one more failure at `now`; unchanged if the failure is known.
 
     Failures keep counting after a pause until their window is over, so an exchange that still fails is paused again by
-    its first failure. A failure during a pause extends it. A report that contradicts its order pauses at once, and so
-    does a rejected account, which counts once for as long as it stays rejected.
+    its first failure. A failure during a pause extends it. A rejected account pauses at
+    once, and counts once for as long as it stays rejected.
     """
     if any(known.failure_id == failure.failure_id for known in health.failures):
         return health
@@ -64,9 +61,6 @@ def with_failure(health: Health, failure: Failure, settings: Settings, now: int)
         if health.is_paused(now):
             return _paused(health, REJECTED_PAUSE_MS, now)
         health = _paused(health, REJECTED_PAUSE_MS if settings.breaker_failures else 0, now)
-    if failure.kind == "implausible_report" and settings.breaker_failures:
-        # until reconciliation has looked into it, which renews the pause
-        health = _paused(health, max(settings.breaker_pause_ms, RECONCILED_WITHIN * settings.reconcile_ms), now)
     recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MAX_FAILURES:]
     counted = replace(health, failures=recent)
     if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:

@@ -145,12 +145,13 @@ class MemoryBalances:
         by: Actor,
     ) -> None:
         now = self._moment(by).now
+        if moment == "after":
+            self._after[exchange] = dict(balances)
+            return
         for row in reported_rows(self.kept.values(), exchange, balances, now if moment == "before" else None):
             self.kept[exchange, row.currency] = row
         if moment == "before":
             self._before.setdefault(exchange, dict(balances))
-        elif moment == "after":
-            self._after[exchange] = dict(balances)
 
     def book(self, row: BalanceRow, settled_at: int | None = None) -> None:
         """What is unexplained in `row`, to it and to the opening balances; `settled_at`: if a person settled it."""

@@ -35,6 +35,9 @@ class MongoBalances:
     ) -> None:
         def step(transaction: Transaction) -> None:
             check_not_fenced_out(transaction, by)
+            if moment == "after":
+                # a late fill may be in them, and what nobody explained: the rows are for the comparison
+                return
             rows = [balance_of(document) for document in transaction.find(BALANCES, {"exchange": exchange})]
             opened_at = transaction.now() if moment == "before" else None
             reported = reported_rows(rows, exchange, balances, opened_at)

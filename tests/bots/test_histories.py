@@ -196,6 +196,17 @@ def histories(count: int, *, is_mutant: bool = False) -> settings:
     )
 
 
+def test_what_a_bot_that_was_told_to_go_closed_with_is_not_booked_again() -> None:
+    """Its closing balances had an order in them that was denied, and is found once a bot is there again."""
+    history = Histories()
+    history.found(second=EUR_MARKET)
+    history.an_order_goes_its_own_way(exchange=0, treatment=Treatment(acknowledged=False, shown_after=8 * SECOND))
+    history.the_first_process_sleeps(exchange=0, order=None, seconds=0.5)
+    history.the_first_process_sleeps(exchange=1, order=None, seconds=4)
+    history.the_first_process_is_asked_to_go(exchange=0, order=None, seconds=0)
+    history.teardown()
+
+
 @pytest.mark.parametrize(
     "count", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow), pytest.param(SOAK, marks=pytest.mark.soak)]
 )

@@ -1,6 +1,5 @@
 """When failures pause an exchange, how long, and how it comes back."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,21 +88,6 @@ def test_a_rejected_account_pauses_at_once_for_as_long_as_it_is_rejected_and_cou
     last = START + 25 * MICROSECONDS
     assert health.is_paused(last + REJECTED_PAUSE_MS * 1_000 - 1)
     assert not health.is_paused(last + REJECTED_PAUSE_MS * 1_000)
-
-
-@pytest.mark.parametrize(("pause_ms", "reconcile_ms"), [(1_000, 15_000), (30_000, 1_000), (30_000, 3_600_000)])
-def test_a_report_that_contradicts_its_order_pauses_from_one_reconciliation_to_the_next(
-    pause_ms: int, reconcile_ms: int
-) -> None:
-    """Each renews it until the order is settled; a round that is late leaves no gap to trade in."""
-    settings = settings_of(breaker_failures=1_000, breaker_pause_ms=pause_ms, reconcile_ms=reconcile_ms)
-    health, now = Health("alpha"), START
-    for number in range(4):
-        health = with_failure(health, Failure(f"order:{number}", "implausible_report"), settings, now)
-        now += 2 * reconcile_ms * 1_000
-        assert health.is_paused(now)
-        assert health.pauses == 1
-    assert not health.is_paused(now + (pause_ms + reconcile_ms) * 1_000)
 
 
 def test_a_rejected_account_never_shortens_the_pause_of_other_failures() -> None:

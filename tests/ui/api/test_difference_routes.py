@@ -1,12 +1,12 @@
 """What reconciliation found, as REST shows it."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import httpx
 
 from market.accounting.differences import RowCorrection, StoredDifference
 from market.trade.leases import UNFENCED
-from market.trade.reservation_state import BalanceRow
 from store.mongo.store import MongoTradeStore
 
 USD = StoredDifference("1", "balance_differs", "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -58,8 +58,8 @@ LESS = StoredDifference("3", "balance_unexplained", "alpha", "BTC", "10", "0", "
 
 async def sold_by_hand(store: MongoTradeStore) -> None:
     await store.balances.replace("alpha", {"BTC": Decimal(10)}, "before", UNFENCED)
-    row = BalanceRow("alpha", "BTC", Decimal(10), Decimal(0))
-    gone = BalanceRow("alpha", "BTC", Decimal(10), Decimal(0), Decimal(-10))
+    row = next(one for one in await store.balances.rows() if (one.exchange, one.currency) == ("alpha", "BTC"))
+    gone = replace(row, unexplained=Decimal(-10))
     assert await store.differences.correct(RowCorrection(row, gone), UNFENCED)
     for one in (USD, STRANGER, LESS):
         await store.differences.store(one)
