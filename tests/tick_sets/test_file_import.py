@@ -57,7 +57,7 @@ def imported(
 
 
 def rejection(folder: Path, *files: Path, of: str = "tardis-quotes", words: MarketWords | None = None) -> str:
-    """Return the one sentence; nothing is left behind, and what was there stays."""
+    """Return the one sentence, and check that nothing is left behind and the old set stays."""
     before = sorted(folder.rglob("*"))
     with pytest.raises(ImportRejectedError) as rejected:
         imported(folder, *files, of=of, words=words)
@@ -160,7 +160,7 @@ def test_a_sources_own_numbers_stay_when_a_set_grows(tmp_path: Path, folder: Pat
 
 
 def test_bars_withdraw_the_older_ones_of_all_markets_first(tmp_path: Path, folder: Path) -> None:
-    """Else a new close were compared with the other market's close of a minute ago."""
+    """Otherwise a new close would be compared with the other market's close of a minute ago."""
     minute, bars = 60_000_000, {"BTCUSDT-1m-1.csv": ("binance", 0), "BTCUSDC-1m-1.csv": ("bybit", 1)}
     for name, (exchange, price) in bars.items():
         path = tmp_path / name
@@ -179,7 +179,7 @@ def test_bars_withdraw_the_older_ones_of_all_markets_first(tmp_path: Path, folde
 
 
 def test_a_quote_is_withdrawn_where_a_later_row_cannot_be_true(tmp_path: Path, folder: Path) -> None:
-    """As a feed does it: once, until there is a quote again, and in its place among those of one moment."""
+    """As a feed does it: once, until there is a quote again, and in its place among the rows of one moment."""
     rows = [
         quote(0, bid="2"),
         quote(1),
@@ -367,7 +367,7 @@ def dated(time: int, exchange: str, symbol: str, price: str) -> str:
 
 
 def compared(manifest: Manifest) -> dict[str, str]:
-    """Market → what it is compared as."""
+    """Return market → what it is compared as."""
     return {f"{one.exchange} {one.symbol}": one.base for one in manifest.markets}
 
 

@@ -64,7 +64,8 @@ def tether_and_dollar(tmp_path: Path) -> tuple[Path, Path]:
 def test_what_counts_alike_holds_for_all_imports_whenever_it_is_said(
     tmp_path: Path, folder: Path, said_first: bool
 ) -> None:
-    """It was printed as assumed, while markets of the other import stayed as they were: no backtest could be run."""
+    """Before, it was printed as assumed, while markets of the other import stayed as they were: no backtest could
+    run."""
     tether, dollar = tether_and_dollar(tmp_path)
     later = written(tmp_path, "later.csv", quote(3, "okex", "BTC-USDT"))
     imported(folder, tether, words=words(DOLLARS) if said_first else None)
@@ -99,7 +100,7 @@ def test_two_words_on_one_asset_contradict_each_other(tmp_path: Path, folder: Pa
 
 
 def test_a_set_of_an_older_version_is_understood_and_repaired(tmp_path: Path, folder: Path) -> None:
-    """Its manifest has the words alone, and one of its two markets was left as it was."""
+    """Its manifest has only the words, and one of its two markets was left as it was."""
     tether, dollar = tether_and_dollar(tmp_path)
     imported(folder, tether)
     imported(folder, dollar)

@@ -1,7 +1,7 @@
 """Binance's public data (data.binance.vision): CSV in a zip, with a header or without one, by day or month.
 
 Spot's times are milliseconds until 2024 and microseconds from 2025 on; the unit is detected from their size.
-COIN-M amounts are contracts; they are converted to base amounts where rows are checked, as for any format.
+COIN-M amounts are contracts; they are converted to base amounts when rows are checked, as for any format.
 """
 
 import hashlib
@@ -35,19 +35,19 @@ _IN_NAME = re.compile(r"^([A-Z0-9]+(?:_[A-Z0-9]+)?)-")
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Each print's price with the assumed half-spread; its id is the sequence. Raises ImportRejectedError."""
+    """Return each print's price with the assumed half-spread; its id is the sequence. Raises ImportRejectedError."""
     return _prints(path, options, (TRADES, TRADES_OF_SPOT), ("id", "qty", "time"))
 
 
 def read_aggregates(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Print of one order at one price as one. Raises ImportRejectedError."""
+    """Return the prints of one order at one price as one. Raises ImportRejectedError."""
     return _prints(path, options, (AGGREGATES, AGGREGATES_OF_SPOT), ("agg_trade_id", "quantity", "transact_time"))
 
 
 def _prints(
     path: Path, options: FileOptions, forms: tuple[tuple[str, ...], ...], names: tuple[str, str, str]
 ) -> Iterator[Chunk]:
-    """`names`: of the columns of id, amount and time."""
+    """Return the prints; `names` are those of the columns of id, amount and time."""
     market, half_spread, epochs = _market(path, options), half_spread_of(path, options), Epochs(path)
     for part in _parts(path, forms):
         times = epochs.microseconds(part.cells[names[2]], part.lines)
@@ -67,7 +67,7 @@ def read_klines(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """`bookTicker`: the best bid and ask; its update id is the sequence. Raises ImportRejectedError."""
+    """Read `bookTicker`: the best bid and ask; its update id is the sequence. Raises ImportRejectedError."""
     market, epochs = _market(path, options), Epochs(path)
     for part in _parts(path, (TICKERS, TICKERS_WITH_EVENTS)):
         times = epochs.microseconds(part.cells["transaction_time"], part.lines)
@@ -100,7 +100,8 @@ def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[FilePart]
 
 
 def _market(path: Path, options: FileOptions) -> tuple[str, str]:
-    """Return the symbol is in the file name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRejectedError."""
+    """Return exchange and symbol; the symbol is in the file name, as in BTCUSDT-trades-2024-01.zip. Raises
+    ImportRejectedError."""
     named = _IN_NAME.match(path.name)
     if options.symbol is None and options.exchange is not None and named is not None:
         return options.exchange, our_symbol(path, options.exchange, named[1])
@@ -126,7 +127,8 @@ _N, _I, _T, _FLAG = r"[0-9]+(\.[0-9]+)?", r"[0-9]+", r"[0-9]{13,16}", r"([Tt]rue
 
 
 def _looks_like(header: str, *cells: str) -> Callable[[Path, bytes], bool]:
-    """`header`: how a first line of names begins; `cells`: patterns of a row without one."""
+    """Return a test for CSV files; `header`: how a first line of names begins; `cells`: patterns of a row without
+    one."""
     pattern = re.compile(f"({header}|{','.join(cells)}(,{_FLAG})?\r?(\n|$))".encode())
     return lambda _, head: pattern.match(head) is not None
 

@@ -35,13 +35,13 @@ REPEATED = "repeated"
 
 
 class BybitBook:
-    """One symbol's book by its messages in order."""
+    """One symbol's book, built from its messages in order."""
 
     def __init__(self) -> None:
         self._book = OrderBook()
         self._is_known = False
         self._last_id = 0
-        """Update id of the newest message; 0 where it has none."""
+        """Update id of the newest message; 0 if it has none."""
 
     @property
     def is_known(self) -> bool:
@@ -51,11 +51,12 @@ class BybitBook:
         return self._book.top()
 
     def invalidate(self) -> None:
-        """A message could not be read: the book is unknown until the next snapshot."""
+        """Forget the book after a message that could not be read: it is unknown until the next snapshot."""
         self._is_known = False
 
     def apply(self, is_snapshot: bool, data: Mapping[str, Any]) -> str | None:
-        """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError if it cannot be read."""
+        """Return why the message changed nothing, or None. Raises ValueError, KeyError or TypeError if it cannot be
+        read."""
         bids, asks = levels_of_pairs(data["b"]), levels_of_pairs(data["a"])
         update_id = int(data.get("u", 0))
         if is_snapshot:
@@ -104,7 +105,8 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
 
 
 def _messages(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None, str]]:
-    """(line, message or None if it is damaged, its beginning). Raises ImportRejectedError if half or more are."""
+    """Return (line, message or None if it is damaged, its beginning). Raises ImportRejectedError if half or more
+    are."""
     damage = DamagedLines(path)
     for block in blocks(path):
         for number, line in enumerate(block.data.splitlines(), start=block.line):

@@ -34,7 +34,7 @@ def _feather_bars(path: Path) -> Iterator[tuple[FilePart, Cells]]:
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Each print's price with the assumed half-spread. Raises ImportRejectedError."""
+    """Return each print's price with the assumed half-spread. Raises ImportRejectedError."""
     market, half_spread = named_market(path, options), half_spread_of(path, options)
     for part in (feather_rows(path, TRADES),) if _is_feather(path) else json_rows(path, TRADES):
         times = epoch_times(path, part.cells["timestamp"], part.lines, "ms")

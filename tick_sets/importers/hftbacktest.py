@@ -26,7 +26,7 @@ class TickerSource:
 
 
 def book_tickers(path: Path, market: Market, source: TickerSource, rejections: Rejections) -> Iterator[Quote]:
-    """Quotes in file order; `sequence` is the exchange's update id `u`. Raises ImportRejectedError."""
+    """Return quotes in file order; `sequence` is the exchange's update id `u`. Raises ImportRejectedError."""
     rows = QuoteRows(market, rejections)
     is_empty = True
     for number, received_time, message in _messages(path):
@@ -51,7 +51,7 @@ def book_tickers(path: Path, market: Market, source: TickerSource, rejections: R
 
 
 def _messages(path: Path) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
-    """(line number, microseconds received, message) of every line. Raises ImportRejectedError."""
+    """Return (line number, microseconds received, message) of every line. Raises ImportRejectedError."""
     for number, line in _lines(path):
         stamp, _, text = line.partition(b" ")
         if not stamp.isdigit():
@@ -80,5 +80,5 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _exchange_time(ticker: Mapping[str, Any]) -> int | None:
-    """Microseconds; spot's bookTicker has no event time."""
+    """Return the exchange's time in microseconds; spot's bookTicker has none."""
     return int(ticker["E"]) * 1_000 if "E" in ticker else None

@@ -13,10 +13,10 @@ from market.prices.order_book import OrderBook
 from tick_sets.mapped.books import BEFORE_SNAPSHOT, SEQUENCE_GAP, levels_of_pairs
 
 OUTDATED = "outdated"
-"""Why a message gives no new book: the snapshot has it already."""
+"""Why a message gives no new book: the snapshot already includes it."""
 
 MOST_EARLY = 10_000
-"""Differences kept for a snapshot to come: many times what arrives while REST answers."""
+"""Differences kept for a later snapshot: many times what arrives while REST answers."""
 
 
 class DepthBook:
@@ -25,10 +25,10 @@ class DepthBook:
     def __init__(self) -> None:
         self._book = OrderBook()
         self._early: deque[Mapping[str, Any]] = deque(maxlen=MOST_EARLY)
-        """Differences that came before the snapshot, which may be older than they are."""
+        """Differences that came before the snapshot, and may be older than it."""
         self._last_id: int | None = None
         self._is_first = False
-        """Nothing came since the snapshot, so that the next difference may overlap with it."""
+        """Nothing has come since the snapshot, so the next difference may overlap with it."""
 
     @property
     def is_known(self) -> bool:
@@ -36,14 +36,14 @@ class DepthBook:
 
     @property
     def last_id(self) -> int:
-        """The book's update id, 0 if the book is unknown."""
+        """Return the book's update id, 0 if the book is unknown."""
         return self._last_id or 0
 
     def top(self) -> BookTop:
         return self._book.top()
 
     def restart(self, snapshot: Mapping[str, Any]) -> str | None:
-        """By a REST answer: why the book is unknown even so, or None. Raises as `apply` does."""
+        """Start again from a REST answer. Returns why the book is still unknown, or None. Raises as `apply` does."""
         bids, asks = levels_of_pairs(snapshot["bids"]), levels_of_pairs(snapshot["asks"])
         self._last_id, self._is_first = int(snapshot["lastUpdateId"]), True
         self._book.restart(bids, asks)
@@ -54,7 +54,8 @@ class DepthBook:
         return None if self.is_known else SEQUENCE_GAP
 
     def apply(self, difference: Mapping[str, Any]) -> str | None:
-        """Why it changed nothing, or None. Raises ValueError, KeyError or TypeError if it cannot be read."""
+        """Return why the difference changed nothing, or None. Raises ValueError, KeyError or TypeError if it cannot be
+        read."""
         bids, asks = levels_of_pairs(difference["b"]), levels_of_pairs(difference["a"])
         first, last = int(difference["U"]), int(difference["u"])
         if self._last_id is None:
@@ -72,7 +73,7 @@ class DepthBook:
         return None
 
     def _follows(self, first: int, previous: int | None) -> bool:
-        """`previous`: the id that the difference itself says comes before it; spot says none."""
+        """Return whether no difference is missing; `previous`: the id before it by its own words (None for spot)."""
         if self._last_id is None:
             return False
         if previous is None:

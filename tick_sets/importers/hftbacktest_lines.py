@@ -17,7 +17,7 @@ from tick_sets.rows.quote_rows import reject
 
 _START = re.compile(rb"\d{16,20} \{")
 LONGEST_STAMP = 30
-"""Digits of a time; more are damage, and more than a number may have."""
+"""Most digits of a time; more are damage, and may be too many for a number."""
 
 
 class RawMessage(NamedTuple):
@@ -36,8 +36,8 @@ def looks_raw(head: bytes) -> bool:
 
 
 def raw_messages(path: Path) -> Iterator[RawMessage]:
-    """Every line, those that are damaged too. Raises ImportRejectedError at a time in another unit, and where half of
-    the lines or more are not of this form."""
+    """Return every line, also damaged ones. Raises ImportRejectedError at a time in another unit, and if half of the
+    lines or more are not of this form."""
     damage = DamagedLines(path)
     for block in blocks(path):
         for number, line in enumerate(block.data.splitlines(), start=block.line):

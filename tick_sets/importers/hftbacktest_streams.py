@@ -33,9 +33,8 @@ class _RawFile:
     ticker: OneTicker
 
     def messages(self, stream: str) -> Iterator[RawMessage]:
-        """Messages whose stream's name has `stream` behind its @, for `depth` also REST snapshots, and damaged lines.
-
-        Raises ImportRejectedError if there is none."""
+        """Return messages of streams named …@`stream`…, for `depth` also REST snapshots, and damaged lines. Raises
+        ImportRejectedError if there is none."""
         is_empty = True
         for raw in raw_messages(self.path):
             if raw.is_damaged:
@@ -125,12 +124,12 @@ def _ticker_row(file: _RawFile, raw: RawMessage) -> ReadRow:
 
 
 def _event_time(data: Mapping[str, Any]) -> int | None:
-    """Microseconds; spot's bookTicker and its REST snapshot have no event time."""
+    """Return the event time in microseconds; spot's bookTicker and its REST snapshot have none."""
     return int(data["E"]) * 1_000 if "E" in data else None
 
 
 def _raw_file(path: Path, options: FileOptions) -> _RawFile:
-    """Raise ImportRejectedError."""
+    """Return the file and its market. Raises ImportRejectedError."""
     exchange, symbol = named_market(path, options)
     return _RawFile(path, (exchange, symbol), OneTicker(path, symbol))
 

@@ -51,7 +51,7 @@ def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """All rows of one date are one book. Raises ImportRejectedError."""
+    """Return books: all rows of one date are one. Raises ImportRejectedError."""
     market = named_market(path, options)
     return _by_row(path, SNAPSHOTS, ",", lambda rows: _snapshots(path, market, rows))
 
@@ -112,7 +112,7 @@ class _Names:
         self._known: dict[tuple[str, str, str], tuple[str, str]] = {}
 
     def market_of(self, exchange: str, kind: str, symbol: str) -> tuple[str, str]:
-        """`kind`: Kaiko's class of it. Raises ImportRejectedError."""
+        """Return the market by our names; `kind`: Kaiko's instrument class. Raises ImportRejectedError."""
         key = exchange, kind, symbol
         if key not in self._known:
             if self._options.symbol is not None and self._known:
@@ -125,7 +125,7 @@ class _Names:
 
 
 def _books(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> Iterator[ReadRow]:
-    """After an unreadable row the book is unknown until the next snapshot."""
+    """Return the book after each row; after an unreadable row it is unknown until the next snapshot."""
     book, moments, is_known = OrderBook(), Moments(path), False
     for line, cells in rows:
         time, kind, asks_text, bids_text = cells
@@ -163,7 +163,7 @@ def _snapshots(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> It
 
 
 def _side(text: str) -> str:
-    """Raise ValueError."""
+    """Return the side. Raises ValueError."""
     side = {"a": "ask", "ask": "ask", "b": "bid", "bid": "bid"}.get(text.strip())
     if side is None:
         raise ValueError(f"no side: {text}")
@@ -171,7 +171,7 @@ def _side(text: str) -> str:
 
 
 def _levels(text: str) -> list[Level]:
-    """[[price, volume], …]; volume 0 takes the level away. Raises ValueError or TypeError."""
+    """Return [[price, volume], …]; volume 0 removes the level. Raises ValueError or TypeError."""
     pairs: Iterable[tuple[Any, Any]] = json.loads(text or "[]", parse_float=str, parse_int=str)
     levels = [level_of(str(price), str(volume)) for price, volume in pairs]
     if any(level.price <= 0 or level.amount < 0 for level in levels):

@@ -26,7 +26,7 @@ _MINUTES_IN_NAME = re.compile(r"_(\d{1,5})\.")
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Time and sales: each print's price with the assumed half-spread. Raises ImportRejectedError."""
+    """Return time and sales: each print's price with the assumed half-spread. Raises ImportRejectedError."""
     market, half_spread = named_market(path, options), half_spread_of(path, options)
     check_file_name(path, *market)
     for part in headerless_parts(path, TRADES):
@@ -36,7 +36,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """OHLCVT: the close of each bar, at its end. Raises ImportRejectedError."""
+    """Return OHLCVT bars: the close of each, at its end. Raises ImportRejectedError."""
     check_file_name(path, *named_market(path, options))
     minutes = _MINUTES_IN_NAME.search(path.name)
     parts = (

@@ -49,7 +49,7 @@ def quote_bars(path: Path, market: Market, utc_offset_hours: int, rejections: Re
 
 
 def midnight_of(path: Path, utc_offset_hours: int) -> int:
-    """Microseconds UTC at which the file's day begins. Raises ImportRejectedError."""
+    """Return when the file's day begins, microseconds UTC. Raises ImportRejectedError."""
     try:
         day = datetime.strptime(path.name[:8], "%Y%m%d").replace(tzinfo=UTC)
     except ValueError:

@@ -70,7 +70,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def _times_of(path: Path, market: MarketKey) -> Callable[[FilePart], Any]:
-    """How the end of each bar is read, microseconds UTC. Raises ImportRejectedError, reading too."""
+    """Return how to read the end of each bar, microseconds UTC. Raises ImportRejectedError, also while reading."""
     is_currency = is_currency_pair(*market)
     if not path.name[:8].isdigit() and _MOMENT.match(head_of(path)):
         _check_ticker(path, market[1])
@@ -90,13 +90,13 @@ def _minute_ends(part: FilePart, midnight: int) -> "pa.Int64Array":
 
 
 def _check_ticker(path: Path, symbol: str) -> None:
-    """A file of all days names its ticker. Raises ImportRejectedError if that is another one."""
+    """Check the ticker that a file of all days names. Raises ImportRejectedError if it is another one."""
     ticker = path.name.partition("_")[0].partition(".")[0]
     OneTicker(path, symbol).check(ticker, line=None)
 
 
 def _check_member(path: Path, symbol: str) -> None:
-    """The zip's one member names ticker and resolution. Raises ImportRejectedError if it names others."""
+    """Check the zip's one member, which names ticker and resolution. Raises ImportRejectedError if it names others."""
     if not zipfile.is_zipfile(path):
         return
     try:

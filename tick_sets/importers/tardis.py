@@ -44,7 +44,7 @@ ONE_EACH = "rows of one exchange a file"
 
 
 def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """`quotes` and `book_ticker`: the best bid and ask. Raises ImportRejectedError."""
+    """Read `quotes` and `book_ticker`: the best bid and ask. Raises ImportRejectedError."""
     for part in csv_parts(path):
         demand_columns(path, part.cells.column_names, QUOTES)
         columns = {
@@ -57,10 +57,8 @@ def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Each print's price with the assumed half-spread; ids are not used, for some exchanges have none that grow.
-
-    Raises ImportRejectedError.
-    """
+    """Return each print's price with the assumed half-spread; ids are not used, because those of some exchanges do not
+    grow. Raises ImportRejectedError."""
     half_spread = half_spread_of(path, options)
     for part in csv_parts(path):
         demand_columns(path, part.cells.column_names, TRADES)
@@ -68,7 +66,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """`book_snapshot_5` and `_25`: whole books. Raises ImportRejectedError."""
+    """Read `book_snapshot_5` and `_25`: whole books. Raises ImportRejectedError."""
     for part in csv_parts(path):
         names = part.cells.column_names
         demand_columns(path, names, (*COMMON, *SNAPSHOT))
@@ -85,7 +83,7 @@ def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def chunk_of(path: Path, part: FilePart, options: FileOptions, columns: dict[str, Column]) -> Chunk:
-    """`columns` of READ_SCHEMA beside what all of Tardis' files have. Raises ImportRejectedError."""
+    """Return a chunk; `columns` of READ_SCHEMA beside what all of Tardis' files have. Raises ImportRejectedError."""
     exchange, symbol = market_columns(path, part.cells, options)
     exchange_time = whole_numbers(part.cells["timestamp"])
     given: dict[str, Column] = {
@@ -100,7 +98,7 @@ def chunk_of(path: Path, part: FilePart, options: FileOptions, columns: dict[str
 
 
 def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["pa.StringArray", "pa.StringArray"]:
-    """Exchange and symbol of each row, as they are called here. Raises ImportRejectedError."""
+    """Return exchange and symbol of each row, by our names. Raises ImportRejectedError."""
     unclear = sorted(OF_CONTRACTS & {str(name) for name in cells["exchange"].unique().to_pylist()})
     if unclear and kind_of(options.symbol or "") == "spot":
         reject(path, None, f"is of contracts on {unclear[0]}; say which, as in --symbol BTC/USDT:USDT")
@@ -117,7 +115,7 @@ def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["
 
 
 def cutting_words(path: Path, cells: pa.Table) -> str:
-    """How a file of several exchanges becomes one of a single one; their names in the file are not always ours."""
+    """Return how to cut a file of several exchanges down to one; the file does not always use our names."""
     exchange_name, place = str(cells["exchange"][0].as_py()), cells.column_names.index("exchange") + 1
     # the line is for a shell, and the name is whatever the file says
     name = exchange_name if exchange_name.isascii() and exchange_name.replace("-", "").isalnum() else "NAME"
@@ -128,7 +126,7 @@ def cutting_words(path: Path, cells: pa.Table) -> str:
 
 
 def has_columns(names: tuple[str, ...]) -> Callable[[Path, bytes], bool]:
-    """Whether a file's first line has these columns."""
+    """Return a test whether a file's first line has these columns."""
 
     def fits(_: Path, head: bytes) -> bool:
         return set(names) <= set(header_names(head.partition(b"\n")[0]))

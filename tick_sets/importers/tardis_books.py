@@ -24,7 +24,7 @@ UPDATES = (*COMMON, "is_snapshot", "side", "price", "amount")
 
 
 class _Change(NamedTuple):
-    """One row: a level's amount as it stands now, 0 where it is gone."""
+    """One row: a level's new amount, 0 if the level is gone."""
 
     line: int
     exchange: str
@@ -53,7 +53,7 @@ class _Book:
     is_in_snapshot: bool = False
 
     def apply(self, changes: list[_Change]) -> str | None:
-        """Why the book is not known, or None."""
+        """Apply one message. Returns why the book is not known, or None."""
         try:
             read = [_level_change(change) for change in changes]
         except ValueError:
@@ -100,7 +100,7 @@ def _changes(path: Path, options: FileOptions, rejected_rows: list[RejectedRow])
 
 
 def _level_change(change: _Change) -> tuple[bool, bool, Level]:
-    """(is of a snapshot, is a bid, level). Raises ValueError."""
+    """Return (is of a snapshot, is a bid, level). Raises ValueError."""
     is_snapshot = {"true": True, "false": False}.get(change.is_snapshot.strip().lower())
     is_bid = {"bid": True, "ask": False}.get(change.side.strip())
     level = level_of(change.price, change.amount)

@@ -45,12 +45,12 @@ class BarEnds:
     """The end times of one file's bars from their begin times; microseconds."""
 
     def __init__(self, path: Path, length: int | None) -> None:
-        """`length`: of a bar; None: the smallest step from one to the next."""
+        """Take `length`, that of a bar; None: the smallest step from one to the next."""
         self._path = path
         self._length = length
 
     def after(self, begins: "Cells | pa.Int64Array") -> Cells:
-        """Raise ImportRejectedError if bars overlap, or where their length is unknown."""
+        """Return the end of each bar. Raises ImportRejectedError if bars overlap, or if their length is unknown."""
         steps = np.diff(begins.drop_null().to_numpy())
         forward = steps[steps > 0]
         smallest = int(forward.min()) if len(forward) else None

@@ -11,10 +11,10 @@ from tick_sets.rows.import_format import ReadRow
 from tick_sets.rows.quote_rows import level_of
 
 BEFORE_SNAPSHOT, SEQUENCE_GAP = "before_snapshot", "sequence_gap"
-"""Reject reason: there was no snapshot yet, or a message before was lost."""
+"""Reject reason: there was no snapshot yet, or an earlier message was lost."""
 
 BOOK_CHUNK_ROWS = 16_384
-"""Rows of a chunk of books, fewer than of others: each row has up to ten levels a side."""
+"""Rows of a chunk of books, fewer than usual: each row has up to ten levels a side."""
 SHOWN_CHARACTERS = 1_000
 """Characters kept of a rejected line; one with a whole book is many times longer and adds nothing."""
 
@@ -24,12 +24,12 @@ def shown(line: bytes) -> str:
 
 
 def levels_of_pairs(pairs: Iterable[Iterable[str]]) -> list[Level]:
-    """`[price, amount]`. Raises ValueError or TypeError if one is no such pair."""
+    """Return levels of `[price, amount]` pairs. Raises ValueError or TypeError if one is no such pair."""
     return [level_of(price, amount) for price, amount in pairs]
 
 
 class LevelPlace(NamedTuple):
-    """Where a row comes from: its line, what that is about, when it was received, and the beginning of the line."""
+    """Where a row comes from: its line, its market, when it was received, and the beginning of the line."""
 
     line: int
     market: tuple[str, str]
@@ -40,7 +40,7 @@ class LevelPlace(NamedTuple):
 def book_row(
     place: LevelPlace, top: BookTop, exchange_time: int | None = None, sequence: int = 0, fault: str | None = None
 ) -> ReadRow:
-    """Times in microseconds."""
+    """Return the row of a book; times in microseconds."""
     bid, bid_amount = map(text_of, top.bids[0]) if top.bids else ("", "")
     ask, ask_amount = map(text_of, top.asks[0]) if top.asks else ("", "")
     levels = levels_text(top.bids), levels_text(top.asks)

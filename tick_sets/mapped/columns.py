@@ -16,14 +16,14 @@ Column = Any
 
 
 def chunk_of_columns(part: FilePart, given: dict[str, Column], other_rows: int = 0) -> Chunk:
-    """`given`: columns of READ_SCHEMA by name, but for `line`; a column that is not given is null."""
+    """Return a chunk of `given`, columns of READ_SCHEMA by name except `line`; a column that is not given is null."""
     columns = {"line": part.lines} | given
     arrays = [_column(columns.get(field.name), field.type, part.cells.num_rows) for field in READ_SCHEMA]
     return Chunk(pa.Table.from_arrays(arrays, schema=READ_SCHEMA), part.cells, part.rejected, other_rows)
 
 
 def chunk_of_market(part: FilePart, market: tuple[str, str], given: dict[str, Column]) -> Chunk:
-    """Return the same, of rows that are all of one market: (exchange, symbol)."""
+    """Return a chunk whose rows are all of one market: (exchange, symbol)."""
     return chunk_of_columns(part, {"exchange": market[0], "symbol": market[1]} | given)
 
 

@@ -1,4 +1,4 @@
-"""Rows that a mapping means: those with one of the wanted words in each named column."""
+"""Selects rows by a mapping's conditions: those with one of the wanted words in each named column."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,8 @@ from tick_sets.rows.csv_columns import FilePart
 
 
 def rows_where(part: FilePart, where: Mapping[str, Wanted]) -> tuple[FilePart, int]:
-    """And how many of its rows are passed over. Words are compared letter by letter, blanks around them aside."""
+    """Return the rows that meet the conditions, and how many do not. Words must match exactly, apart from blanks around
+    them."""
     if not where or not part.cells.num_rows:
         return part, 0
     fits = np.ones(part.cells.num_rows, dtype=bool)
@@ -26,5 +27,5 @@ def rows_where(part: FilePart, where: Mapping[str, Wanted]) -> tuple[FilePart, i
 
 
 def _text(word: Word) -> str:
-    """TOML's true is `true`."""
+    """Return the word as text; TOML's true is `true`."""
     return str(word).lower() if isinstance(word, bool) else str(word)

@@ -15,10 +15,8 @@ MAGIC = (b"ARROW1", b"FEA1")
 
 
 def feather_rows(path: Path, columns: tuple[str, ...]) -> FilePart:
-    """`columns` as strings, times as whole microseconds or as the numbers they are; rows are counted from 1.
-
-    Raises ImportRejectedError.
-    """
+    """Return `columns` as strings, times as whole microseconds or as the numbers they are; rows are counted from 1.
+    Raises ImportRejectedError."""
     try:
         if path.suffix == ".parquet":
             table = pq.read_table(path, use_threads=False)

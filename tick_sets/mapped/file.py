@@ -44,9 +44,9 @@ class TimeMapping(_Strict):
     format: str | None = None
     """For text: a format of strptime; without one, ISO 8601."""
     zone: str = "UTC"
-    """For text that names none: a name like Asia/Tokyo."""
+    """For text that names no zone: a name like Asia/Tokyo."""
     fold: Fold = "reject"
-    """For the hour in which clocks are put back, and each time occurs twice."""
+    """For the hour that occurs twice when clocks are put back."""
 
     @field_validator("zone")
     @classmethod
@@ -78,7 +78,7 @@ class SideColumns(_Strict):
 
 
 class QuoteColumns(_Strict):
-    """Names of columns; one amount for all where the file has none, as of rates."""
+    """Names of columns; one amount for all rows if the file has none, as for rates."""
 
     bid: Name
     ask: Name
@@ -90,7 +90,7 @@ class QuoteColumns(_Strict):
     def _both_amounts(self) -> "QuoteColumns":
         named = [name for name in (self.bid_amount, self.ask_amount) if name is not None]
         if len(named) != (2 if self.constant_amount is None else 0):
-            raise ValueError("name bid_amount and ask_amount, or constant_amount where the file has none")
+            raise ValueError("name bid_amount and ask_amount, or constant_amount if the file has none")
         return self
 
 
@@ -117,7 +117,7 @@ class PriceColumns(_Strict):
     @model_validator(mode="after")
     def _one_amount(self) -> "PriceColumns":
         if (self.amount is None) == (self.constant_amount is None):
-            raise ValueError("name amount, or constant_amount where the file has none")
+            raise ValueError("name amount, or constant_amount if the file has none")
         return self
 
 
@@ -136,7 +136,7 @@ class Mapping(_Strict):
     """What stands before the decimals of prices, amounts and times."""
     price_scale: Scale = Decimal(1)
     amount_scale: Scale = Decimal(1)
-    """What a number of the file is worth: 1e-9 where prices are whole numbers of billionths."""
+    """What one unit of the file's numbers is worth: 1e-9 if prices are whole billionths."""
     exchange: Name | ColumnName | None = None
     symbol: Name | ColumnName | None = None
     sequence: Name | None = None
@@ -148,7 +148,7 @@ class Mapping(_Strict):
     bar_seconds: int | None = Field(default=None, ge=1)
     """How long after its time a bar is known."""
     where: dict[Name, Wanted] = Field(default_factory=dict)
-    """Rows that are meant: in each of these columns the word, or one of the words; all others are passed over."""
+    """Conditions: only rows with the word, or one of the words, in each of these columns are read."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Mapping":
@@ -160,7 +160,7 @@ class Mapping(_Strict):
 
 
 def read_mapping(path: Path) -> Mapping:
-    """Raise ImportRejectedError: one sentence on what is wrong."""
+    """Return the mapping. Raises ImportRejectedError: one sentence on what is wrong."""
     check_file(path)
     try:
         document = tomllib.loads(path.read_text())

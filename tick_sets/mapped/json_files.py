@@ -21,7 +21,7 @@ LONGEST_ROW = 1_000_000
 """Characters. Rows have seven cells."""
 UNSUSPICIOUS_BYTES = 100_000_000
 MOST_TIMES_PACKED = 250
-"""A file that unpacks to more is no market data: quiet bars, one like the other but for their time, have 20 times."""
+"""A file that unpacks to more is no market data: even uniform bars of a quiet market reach only 20 times."""
 _BEHIND_A_ROW = re.compile(r"\s*([,\]])\s*")
 
 
@@ -63,7 +63,7 @@ class _List:
         self._has_ended = False
 
     def blocks(self) -> Iterator[list[Any]]:
-        """Rows; none is left out. Raises ImportRejectedError."""
+        """Return all rows, block by block. Raises ImportRejectedError."""
         for text in self._texts():
             self._text = (self._text + text).lstrip()
             self._begin()
@@ -102,7 +102,7 @@ class _List:
             self._reject_other()
 
     def _whole_rows(self) -> list[Any]:
-        """Of the text so far. A row counts once a comma or the end of the list stands behind it."""
+        """Return the whole rows of the text so far. A row is whole once a comma or the end of the list follows it."""
         rows, at = [], 0
         if self._has_begun and not self._has_rows and self._text.startswith("]"):
             self._text, self._has_ended = self._text[1:].lstrip(), True

@@ -16,7 +16,8 @@ def names_of_levels(levels: LevelColumns) -> list[str]:
 
 
 def level_columns(cells: pa.Table, levels: LevelColumns) -> dict[str, Column]:
-    """Best bid and ask as they stand there; `bids` and `asks` end before the first level that is no price."""
+    """Return the best bid and ask as they stand there; `bids` and `asks` end before the first level that is no
+    price."""
     given: dict[str, Column] = {}
     for side in ("bid", "ask"):
         pairs = _pairs(levels, side)
@@ -39,7 +40,7 @@ def _levels_text(cells: tuple[str, ...], *, is_bids: bool) -> str | None:
 
 
 def _levels(cells: tuple[str, ...], *, is_bids: bool) -> Iterator[tuple[Decimal, Decimal]]:
-    """Levels from the first one out of order on are dropped."""
+    """Return the levels; those from the first one out of order on are dropped."""
     last: Decimal | None = None
     for price_text, amount_text in zip(cells[::2], cells[1::2], strict=True):
         try:

@@ -38,7 +38,7 @@ class _MappedFile:
 
 
 def read_mapped(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Quotes, books or prints. Raises ImportRejectedError for the mapping file and for the CSV."""
+    """Return quotes, books or prints. Raises ImportRejectedError for the mapping file and for the CSV."""
     file = _mapped_file(path, options)
     if file.mapping.bar is not None:
         reject(path, None, "holds bars by its mapping; import it as csv-bars")
@@ -66,7 +66,7 @@ def _chunks(file: _MappedFile) -> Iterator[Chunk]:
 
 
 def _parts(file: _MappedFile) -> Iterator[tuple[FilePart, int]]:
-    """Each with the number of its rows that the mapping passes over."""
+    """Return the parts, each with the number of its rows that the mapping passes over."""
     return (rows_where(part, file.mapping.where) for part in _whole_parts(file))
 
 
@@ -95,7 +95,7 @@ def _parts_as_written(file: _MappedFile) -> Iterator[FilePart]:
 
 
 def named_columns(mapping: Mapping) -> tuple[str, ...]:
-    """All columns that it names."""
+    """Return all columns that the mapping names."""
     names = [mapping.time.column]
     if mapping.exchange_time is not None:
         names.append(mapping.exchange_time.column)
@@ -126,7 +126,7 @@ def _chunk(file: _MappedFile, part: FilePart, other_rows: int) -> Chunk:
 
 
 def _times(file: _MappedFile, cells: pa.Table, lines: Lines, time: TimeMapping) -> tuple[Cells, Column]:
-    """Microseconds, and why a local time is none; None if times are numbers."""
+    """Return microseconds, and why a local time is invalid; None if times are numbers."""
     if time.unit == "text":
         return text_times(cells[time.column], time.zone_info, time.format, time.fold)
     if time.unit == "auto":
@@ -166,7 +166,7 @@ def _amounts(cells: pa.Table, column: str | None, constant: Decimal | None) -> C
 
 
 def _market_columns(file: _MappedFile, part: FilePart) -> dict[str, Column]:
-    """Exchange and symbol by our names, and a fault for rows of other markets than the named one."""
+    """Return exchange and symbol by our names, and a fault for rows of other markets than the named one."""
     exchanges = _words(file, part, "exchange", our_exchange)
     given: dict[str, Column] = {"exchange": exchanges, "symbol": _symbols(file, part, exchanges)}
     faults = np.zeros(part.cells.num_rows, dtype=bool)
@@ -182,7 +182,7 @@ def _market_columns(file: _MappedFile, part: FilePart) -> dict[str, Column]:
 
 
 def _symbols(file: _MappedFile, part: FilePart, exchanges: Column) -> Column:
-    """Names of symbols depend on the exchange, so each exchange's rows are renamed separately."""
+    """Return symbols by our names, which depend on the exchange: each exchange's rows are renamed separately."""
 
     def of(exchange: str) -> Column:
         return _words(file, part, "symbol", lambda name: chosen_symbol(file.path, exchange, name, file.options.symbol))
@@ -198,7 +198,7 @@ def _symbols(file: _MappedFile, part: FilePart, exchanges: Column) -> Column:
 
 
 def _words(file: _MappedFile, part: FilePart, name: str, rename: Callable[[str], str]) -> Column:
-    """One word, or a column of them. Raises ImportRejectedError if it is not given."""
+    """Return one word, or a column of them. Raises ImportRejectedError if it is not given."""
     named: str | None = getattr(file.options, name)
     mapped: str | ColumnName | None = getattr(file.mapping, name)
     if isinstance(mapped, ColumnName):

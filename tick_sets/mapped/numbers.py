@@ -1,4 +1,4 @@
-"""Numbers of a mapped file as ours: with a point before the decimals, and in whole units."""
+"""Converts numbers of a mapped file to ours: with a point before the decimals, and in whole units."""
 
 from decimal import Decimal
 from typing import Any
@@ -32,7 +32,7 @@ def number_columns(mapping: Mapping) -> tuple[list[str], list[str]]:
 
 
 def our_numbers(cells: pa.Table, mapping: Mapping) -> pa.Table:
-    """`cells` with prices, amounts and times as ours; what is no number stays as it is."""
+    """Return `cells` with prices, amounts and times as our numbers; what is no number stays as it is."""
     prices, amounts = number_columns(mapping)
     if mapping.decimal == ",":
         times = (one.column for one in (mapping.time, mapping.exchange_time) if one is not None and one.unit != "text")
@@ -45,17 +45,17 @@ def our_numbers(cells: pa.Table, mapping: Mapping) -> pa.Table:
 
 
 def _with_points(column: Any) -> Any:
-    """1234,5 as 1234.5. A cell with a point is no number: 50.000 is 50 to some and fifty thousand to others."""
+    """Return 1234,5 as 1234.5. A cell with a point is no number: 50.000 is 50 to some and fifty thousand to others."""
     has_point: Any = pc.match_substring(column, ".")
     replaced: Any = pc.replace_substring(column, ",", ".")
     if not pc.any(has_point).as_py():
         return replaced
-    doubtful: Any = pc.binary_join_element_wise(column, " with a point where decimals have a comma", "")
+    doubtful: Any = pc.binary_join_element_wise(column, " with a point although decimals have a comma", "")
     return pc.if_else(has_point, doubtful, replaced)
 
 
 def _scaled(column: "pa.ChunkedArray[Any]", scale: Decimal) -> "pa.ChunkedArray[Any]":
-    """Each distinct number once, exactly."""
+    """Return the column times `scale`, exactly; each distinct number is computed once."""
     coded: Any = plain_numbers(column).combine_chunks().dictionary_encode()
     texts = pa.array([_scaled_text(str(text), scale) for text in coded.dictionary.to_pylist()], pa.string())
     return pa.chunked_array([texts.take(coded.indices)])

@@ -10,11 +10,11 @@ from tick_sets.rows.csv_columns import FilePart
 from tick_sets.rows.quote_rows import reject
 
 MOST_BYTES = 512_000_000
-"""Of cells: such files hold bars of one download, and are held in memory whole."""
+"""Most cells: such files hold bars of one download, and are held in memory whole."""
 
 
 def oldest_first(path: Path, parts: Iterable[FilePart]) -> Iterator[FilePart]:
-    """Raise ImportRejectedError for a file that is too large to be turned round in memory."""
+    """Return the rows in order of time. Raises ImportRejectedError if the file is too large to reverse in memory."""
     held: list[FilePart] = []
     size = 0
     for part in parts:

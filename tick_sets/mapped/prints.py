@@ -13,7 +13,7 @@ from tick_sets.rows.quote_rows import reject
 
 
 def half_spread_of(path: Path, options: FileOptions) -> Decimal:
-    """In bps. Raises ImportRejectedError if the user did not name one."""
+    """Return the assumed half-spread in bps. Raises ImportRejectedError if the user did not name one."""
     if options.half_spread_bps is None:
         reject(path, None, "holds prices without bid and ask; say how far these lie apart, as in --half-spread-bps 2")
     if not 0 < options.half_spread_bps < BPS:
@@ -22,7 +22,7 @@ def half_spread_of(path: Path, options: FileOptions) -> Decimal:
 
 
 def sides_of(price: str, half_spread_bps: Decimal) -> tuple[str, str]:
-    """(bid, ask), exact; both "" for what is no price."""
+    """Return (bid, ask), exact; both "" for what is no price."""
     try:
         number = decimal_of(price)
     except ValueError:
@@ -32,8 +32,8 @@ def sides_of(price: str, half_spread_bps: Decimal) -> tuple[str, str]:
 
 
 def print_columns(prices: "pa.ChunkedArray[Any]", amounts: Column, half_spread_bps: Decimal) -> dict[str, Column]:
-    """Bids and asks of READ_SCHEMA for a column of prices as strings; each distinct price is computed once. A null
-    price becomes ""."""
+    """Return bids and asks of READ_SCHEMA for a column of prices as strings; each distinct price is computed once. A
+    null price becomes ""."""
     coded = prices.fill_null(pa.scalar("", pa.string())).combine_chunks().dictionary_encode()
     sides = [sides_of(str(price), half_spread_bps) for price in coded.dictionary.to_pylist()]
     bids = pa.array([bid for bid, _ in sides], pa.string())

@@ -1,4 +1,4 @@
-"""Whether a file's own ticker is the market that the user named: one file is about one of them."""
+"""Checks that a file's own ticker is the market that the user named: one file is about one of them."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ _CONTRACT = re.compile(r"|PERP|[0-9]{6}|[FGHJKMNQUVXZ][0-9]{2}")
 
 
 class OneTicker:
-    """The ticker of each row of one file: the same throughout, and that of the named market."""
+    """Checks the ticker of each row of one file: the same throughout, and that of the named market."""
 
     def __init__(self, path: Path, symbol: str) -> None:
         self._path = path
@@ -19,7 +19,7 @@ class OneTicker:
         self._checked: str | None = None
 
     def check(self, ticker: object, line: int | None) -> None:
-        """Raise ImportRejectedError."""
+        """Raise ImportRejectedError if `ticker` is not that of the file's market."""
         if ticker == self._checked:
             return
         if self._checked is not None:
@@ -29,7 +29,8 @@ class OneTicker:
         self._checked = str(ticker)
 
     def _is_named(self, ticker: str) -> bool:
-        """BTCUSDT, BTC-USDT, BTCUSD_PERP: all begin with both currencies; the rest names the contract."""
+        """Return whether `ticker` is the market: BTCUSDT, BTC-USDT, BTCUSD_PERP all begin with both currencies; the
+        rest names the contract."""
         pair = _NO_LETTERS.sub("", self._symbol.partition(":")[0].upper())
         letters = _NO_LETTERS.sub("", ticker.upper())
         if ":" not in self._symbol:

@@ -19,14 +19,14 @@ from tick_sets.rows.quote_rows import reject, whole_number
 
 Unit = Literal["s", "ms", "us", "ns"]
 Fold = Literal["reject", "first", "second"]
-"""For an hour that occurs twice on the clock: its rows are rejected, or belong to the first or the second one."""
+"""For an hour that occurs twice on the clock: reject its rows, or take them as the first or the second occurrence."""
 NO_SUCH_TIME, REPEATED_TIME = "no_such_local_time", "repeated_local_time"
 Cells: TypeAlias = "pa.ChunkedArray[Any]"
 Lines: TypeAlias = npt.NDArray[np.int64]
 
 
 class TextTimes(NamedTuple):
-    """Microseconds UTC, and why a text that could be read is no one time."""
+    """Microseconds UTC, and why a text that could be read is not one definite time."""
 
     times: Cells
     faults: "pa.StringArray"
@@ -45,7 +45,8 @@ _UTC = re.compile(r" ?(UTC|GMT)$")
 
 
 def times_by_size(path: Path, cells: Cells, lines: Lines) -> Cells:
-    """As `epoch_times`, each number in the unit that its size says: years from 1990 to 2100 are apart in all units."""
+    """Return times as `epoch_times`, each number in the unit that its size says: years from 1990 to 2100 are apart in
+    all units."""
     text = _decimal_texts(cells)
     whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
     found: Cells = pa.chunked_array([pa.nulls(len(cells), pa.int64())])
@@ -65,10 +66,8 @@ def times_by_size(path: Path, cells: Cells, lines: Lines) -> Cells:
 
 
 def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
-    """Microseconds; what is less than one is cut off. Null where a cell is no number.
-
-    Raises ImportRejectedError for the first number of another unit.
-    """
+    """Return microseconds, truncated. Null if a cell is no number. Raises ImportRejectedError for the first number
+    of another unit."""
     text = _decimal_texts(cells)
     whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
     per_second = _PER_SECOND[unit]
@@ -92,7 +91,7 @@ class Epochs:
     """Microseconds in one unit; 0 before the first time."""
 
     def microseconds(self, cells: Cells, lines: Lines) -> "pa.Int64Array":
-        """Null where a cell is no number. Raises ImportRejectedError."""
+        """Return microseconds, null if a cell is no number. Raises ImportRejectedError."""
         numbers = whole_numbers(cells)
         known = numbers.fill_null(pa.scalar(0, pa.int64())).to_numpy()
         is_known = numbers.is_valid().to_numpy()
@@ -124,7 +123,7 @@ class Moments:
     digits: int = 0
 
     def microseconds(self, text: str, line: int) -> int | None:
-        """None for no number. Raises ImportRejectedError."""
+        """Return microseconds, None if it is no number. Raises ImportRejectedError."""
         number = whole_number(text)
         if number is None:
             return None
@@ -138,9 +137,11 @@ class Moments:
 
 
 def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: Fold = "reject") -> TextTimes:
-    """`form` as strptime has it, None: ISO 8601; `zone` of times that name none. Null where a cell is no time, or no
-    one time: where clocks are put forward local times are left out, and where they are put back each comes twice,
-    and `fold` says which of both it is."""
+    """Return times in microseconds UTC, null if a cell is no definite time.
+
+    `form` as for strptime, None: ISO 8601. `zone`: of times that name none. Local times that do not exist (clocks put
+    forward) are null; of those that occur twice (clocks put back) `fold` selects one.
+    """
     cells = pc.utf8_trim_whitespace(cells)
     coded = cells.combine_chunks().dictionary_encode()
     read: Callable[[str], datetime] = (
@@ -153,13 +154,13 @@ def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: 
 
 
 def _of_iso(text: str) -> datetime:
-    """As people write it, too: `2024-05-06t07:08:09z`, `2024-05-06 07:08:09 UTC` (RFC 3339, 5.6: letters may be small).
-    Raises ValueError."""
+    """Return the time of ISO 8601 text, also as people write it: `2024-05-06t07:08:09z`, `2024-05-06 07:08:09 UTC` (RFC
+    3339, 5.6: letters may be small). Raises ValueError."""
     return datetime.fromisoformat(_UTC.sub("Z", text.upper()))
 
 
 def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo, fold: Fold) -> int | str | None:
-    """Or the reason why it is no one time."""
+    """Return microseconds, or the reason why it is not one definite time."""
     try:
         moment = read(text)
         if moment.tzinfo is None:
@@ -175,7 +176,8 @@ def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo, fold
 
 
 def _fault_of(moment: datetime, fold: Fold) -> str | None:
-    """Python's rule (PEP 495): in a gap the offset before it is the smaller one, in a fold the larger one."""
+    """Return why a local time is invalid. Python's rule (PEP 495): in a gap the offset before it is the smaller one, in
+    a fold the larger one."""
     before, after = (moment.replace(fold=number).utcoffset() for number in (0, 1))
     if before is None or after is None or before == after:
         return None
@@ -185,7 +187,7 @@ def _fault_of(moment: datetime, fold: Fold) -> str | None:
 
 
 def _decimal_texts(cells: Cells) -> Cells:
-    """Plain digits with or without decimals; null where a cell is none."""
+    """Return plain digits with or without decimals; null if a cell is none."""
     text = without_exponents(plain_numbers(cells))
     numbers: Cells = pc.if_else(pc.match_substring_regex(text, _NUMBER), text, pa.scalar(None, pa.string()))
     return numbers

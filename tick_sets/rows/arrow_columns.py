@@ -19,13 +19,13 @@ MarketKey: TypeAlias = tuple[str, str]
 
 
 def words_of(rows: pa.Table, name: str) -> "pa.StringArray":
-    """Null as ""."""
+    """Return the column's words, null as ""."""
     column: Any = rows[name].combine_chunks()
     return cast("pa.StringArray", column.fill_null(""))
 
 
 def integers_of(rows: pa.Table, name: str) -> Integers:
-    """Null as 0."""
+    """Return the column's integers, null as 0."""
     numbers: Integers = rows[name].fill_null(pa.scalar(0, pa.int64())).to_numpy()
     return numbers
 
@@ -58,14 +58,14 @@ def places_of_markets(rows: pa.Table) -> Iterator[tuple[MarketKey, Integers | No
 
 
 def renamed(words: "Words", name_of: Callable[[str], str]) -> "pa.StringArray":
-    """`words` under other names; each distinct word is looked up once."""
+    """Return `words` under other names; each distinct word is looked up once."""
     coded: Any = words.combine_chunks().dictionary_encode()
     names = pa.array([name_of(str(word)) for word in coded.dictionary.to_pylist()], pa.string())
     return names.take(coded.indices)
 
 
 def plain_numbers(cells: Any) -> Any:
-    """Numbers as people and spreadsheets write them, without blanks around them and a plus before them."""
+    """Return numbers as people and spreadsheets write them, without blanks around them and a plus before them."""
     is_padded: Any = pc.match_substring_regex(cells, r"^[+\s]|\s$")
     if not pc.any(is_padded).as_py():
         return cells
@@ -73,7 +73,7 @@ def plain_numbers(cells: Any) -> Any:
 
 
 def without_exponents(cells: Any) -> Any:
-    """1e-7 as 0.0000001, each distinct cell once; what is no number of ours stays as it is."""
+    """Return 1e-7 as 0.0000001, each distinct cell once; what is no number of ours stays as it is."""
     has_one = pc.match_substring_regex(cells, r"^-?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]{1,3}$")
     if not pc.any(has_one).as_py():
         return cells
@@ -99,7 +99,7 @@ def matching(words: "pa.StringArray", pattern: str) -> Flags:
 
 
 def floats_of(words: "pa.StringArray", is_number: Flags) -> Floats:
-    """Each string's own double, NaN where it is no number."""
+    """Return each string's own double, NaN if it is no number."""
     cells: Any = words if is_number.all() else pc.if_else(pa.array(is_number), words, pa.scalar(None, pa.string()))
     numbers: Floats = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return numbers
@@ -114,7 +114,7 @@ def kept(rows: pa.Table, flags: Flags) -> pa.Table:
 
 
 def with_column(rows: pa.Table, name: str, values: Any) -> pa.Table:
-    """In place of the column of that name, or behind all."""
+    """Put the column in place of the one of that name, or behind all."""
     if name in rows.column_names:
         return rows.set_column(rows.column_names.index(name), name, values)
     return rows.append_column(name, values)

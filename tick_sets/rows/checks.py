@@ -56,7 +56,7 @@ MAX_TEXT = 4_000
 
 @dataclass(slots=True)
 class SeenMarket:
-    """What one file's rows of one market were so far; times in microseconds UTC."""
+    """What was seen of one market in one file so far; times in microseconds UTC."""
 
     rows: int = 0
     backwards: int = 0
@@ -76,17 +76,17 @@ class SeenMarket:
 
 
 class Lost(NamedTuple):
-    """A row that cannot be true, as a book that is crossed or lacks a message: the quote before it is doubtful too."""
+    """A row that cannot be true, as a crossed book or one that lacks a message: the quote before it is doubtful too."""
 
     place: int
-    """How many usable rows of its chunk and market stand before it."""
+    """How many usable rows of its chunk and market come before it."""
     time: int
 
 
 class Judged(NamedTuple):
     """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable.
 
-    `lost`: where quotes become invalid, each once.
+    `lost`: the points at which quotes become invalid, each once.
     """
 
     market: MarketKey
@@ -104,19 +104,19 @@ class UnreadableRows:
     other_rows: int = 0
     """Those that were not. A line that became no row may be one of them, so it counts against the whole file."""
     count: int = 0
-    """Of rows that were asked for."""
+    """Reasons of rows that were asked for."""
     lines: int = 0
-    """That could not even become a row."""
+    """Lines that could not even become a row."""
     first: list[str] = field(default_factory=list)
 
     def note_lines(self, rejected: Iterable[RejectedRow]) -> None:
-        """Those that could not even become a row."""
+        """Count lines that could not even become a row."""
         for row in rejected:
             self.lines += 1
             self._name(row.line, f"has another form ({row.text[:SHOWN]})")
 
     def note_rows(self, rows: pa.Table, prices: dict[str, Floats], reasons: Reasons) -> None:
-        """Those of one market with their reasons."""
+        """Count the unreadable rows of one market, with their reasons."""
         asked_for = int((reasons != OTHER_MARKET).sum())
         self.rows += asked_for
         self.other_rows += len(reasons) - asked_for
@@ -151,7 +151,8 @@ class Judge:
     """Checks the rows of one file, chunk by chunk."""
 
     def __init__(self, market_of: Callable[[MarketKey], Market]) -> None:
-        """`market_of`: says what a market's amounts count, and whether it is an FX rate, whose amounts may be 0."""
+        """Take `market_of`, which says what a market's amounts count, and whether it is an FX rate, whose amounts may
+        be 0."""
         self._market_of = market_of
         self.seen: dict[MarketKey, SeenMarket] = {}
         self.passed_over = 0
@@ -159,7 +160,7 @@ class Judge:
         self.unreadable = UnreadableRows()
 
     def judged(self, chunk: Chunk) -> Iterator[Judged]:
-        """Per market that the chunk has rows of."""
+        """Return the judged rows of each market in the chunk."""
         rows, originals = as_of_then(chunk.rows.combine_chunks()).combine_chunks(), chunk.originals
         self.passed_over += chunk.other_rows
         self.unreadable.other_rows += chunk.other_rows
@@ -186,7 +187,7 @@ class Judge:
             yield Judged(key, kept(exact, usable), rejected, lost)
 
     def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: Reasons) -> Flags:
-        """Marks what goes back in time or repeats a number; True for what remains."""
+        """Mark what goes back in time or repeats a number, and return True for what remains."""
         times, sequences = integers_of(rows, "received_time"), integers_of(rows, "sequence")
         usable: Flags = reasons == ""
         backwards = usable & (times < _max_before(times, usable, seen.last_time))
@@ -205,7 +206,7 @@ class Judge:
 
 
 def _out_of_order(seen: SeenMarket, times: Integers, sequences: Integers, usable: Flags) -> tuple[Flags, Flags]:
-    """(goes back in time, repeats a number), one row after the other: each is held against those that remained."""
+    """Return (goes back in time, repeats a number), row by row: each is compared with those that remained."""
     backwards, repeated = np.zeros_like(usable), np.zeros_like(usable)
     last_time, last_sequence = seen.last_time, seen.last_sequence
     for place in np.flatnonzero(usable).tolist():
@@ -220,7 +221,7 @@ def _out_of_order(seen: SeenMarket, times: Integers, sequences: Integers, usable
 
 
 def _lost(times: Integers, reasons: Reasons, last_time: int, has_quote: bool) -> list[Lost]:
-    """`has_quote`: does a quote stand before the first row?"""
+    """Return where quotes become invalid; `has_quote`: is there a quote before the first row?"""
     usable = reasons == ""
     is_known = (times >= _max_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
     doubtful = np.flatnonzero(~np.isin(reasons.astype(str), HARMLESS) & is_known)
@@ -238,7 +239,7 @@ def _lost(times: Integers, reasons: Reasons, last_time: int, has_quote: bool) ->
 
 
 def _has_quote(usable: Flags, lost: list[Lost], stood: bool) -> bool:
-    """After the last row."""
+    """Return whether there is a quote after the last row."""
     count = int(usable.sum())
     return lost[-1].place < count if lost else stood or count > 0
 
@@ -254,7 +255,7 @@ def _learn(seen: SeenMarket, times: Integers, sequences: Integers) -> None:
 
 
 def _max_before(values: Integers, counts: Flags, start: int) -> Integers:
-    """Before each row the greatest value of those rows that count."""
+    """Return for each row the greatest value of the counting rows before it."""
     maximum = np.maximum.accumulate(np.where(counts, values, start)) if len(values) else values
     return np.maximum(np.concatenate(([start], maximum[:-1])), start)
 
@@ -274,7 +275,7 @@ def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats], Flags]:
 
 
 def _out_of_money(cells: "pa.StringArray") -> Flags:
-    """Which numbers `decimal_of` rejects: short ones never, those that kept their exponent always."""
+    """Return which numbers `decimal_of` rejects: short ones never, those that kept their exponent always."""
     doubtful = matching(cells, _DOUBTFUL)
     for place in np.flatnonzero(doubtful).tolist():
         try:
@@ -286,7 +287,7 @@ def _out_of_money(cells: "pa.StringArray") -> Flags:
 
 
 def _reasons(rows: pa.Table, prices: dict[str, Floats], is_out: Flags, is_fx: bool) -> Reasons:
-    """Per row why it must stay out, "" if nothing speaks against it; the order in time is not looked at here."""
+    """Return per row why it must stay out, "" if it need not; the order in time is not checked here."""
     times = integers_of(rows, "received_time")
     reasons: Reasons = words_of(rows, "fault").to_numpy(zero_copy_only=False).astype(object)
     is_empty = matching(words_of(rows, "bid"), "^$") | matching(words_of(rows, "ask"), "^$")
@@ -316,8 +317,8 @@ def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator
 
 
 def _as_written(cells: dict[str, object]) -> str:
-    """Return a row of a table, with quotes around cells that need them; the line of a format that is read line by
-    line."""
+    """Return a row of a table, with quotes around cells that need them, or the line itself if the format is read line
+    by line."""
     words = ["" if cell is None else str(cell) for cell in cells.values()]
     if len(words) == 1:
         return words[0]

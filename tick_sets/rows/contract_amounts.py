@@ -85,7 +85,7 @@ def _one_coin_levels(text: str | None, market: Market) -> str | None:
 
 
 def _one_coin_texts(price: str, amount: str, market: Market) -> tuple[str, str]:
-    """As they are where one of them is no number."""
+    """Return both in one coin, as they are if one of them is no number."""
     try:
         one_price, one_amount = _one_coin(decimal_of(price), decimal_of(amount), market)
     except ValueError:
@@ -94,7 +94,8 @@ def _one_coin_texts(price: str, amount: str, market: Market) -> tuple[str, str]:
 
 
 def _one_coin(price: Decimal, amount: Decimal, market: Market) -> tuple[Decimal, Decimal]:
-    """Exact: a unit is a power of ten. The amount of an inverse contract counts contracts, whatever its price is of."""
+    """Return both in one coin, exactly: a unit is a power of ten. The amount of an inverse contract counts contracts,
+    whatever its price is of."""
     unit = market.coins_per_unit
     is_of_quote = market.contract is not None and market.contract.kind == "inverse"
     return EXACT.divide(price, unit), amount if is_of_quote else EXACT.multiply(amount, unit)

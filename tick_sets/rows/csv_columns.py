@@ -39,7 +39,7 @@ class FilePart:
 
 @dataclass(slots=True)
 class _BadLines:
-    """Lines that have another number of columns."""
+    """Lines with another number of columns."""
 
     first_line: int
     found: list[RejectedRow] = field(default_factory=list)
@@ -52,10 +52,8 @@ class _BadLines:
 def csv_parts(
     path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",", skip_lines: int = 0
 ) -> Iterator[FilePart]:
-    """`columns`: the names, if the file has no header. Of Parquet its own names hold. `skip_lines`: lines before it.
-
-    Raises ImportRejectedError; a lone header is rejected, too.
-    """
+    """Return the parts of the file. `columns`: the names, if the file has no header; Parquet uses its own names.
+    `skip_lines`: lines before it. Raises ImportRejectedError, also if there is only a header."""
     is_empty, is_table = True, is_parquet(start_of(path))
     for part in _parquet_parts(path, columns) if is_table else _text_parts(path, columns, delimiter, skip_lines):
         is_empty = False
@@ -87,7 +85,7 @@ def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str, ski
 
 
 def unlike_names(names: list[str]) -> list[str]:
-    """Return a name that stood there before gets its number: tables know a column by its name."""
+    """Return `names`, a repeated one with its number, because tables know a column by its name."""
     seen: Counter[str] = Counter()
     found = []
     for name in names:
@@ -106,7 +104,7 @@ def header_names(line: bytes, delimiter: str = ",") -> list[str]:
 
 
 def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> None:
-    """Raise ImportRejectedError for the first that is not there."""
+    """Raise ImportRejectedError for the first of `wanted` that is not there."""
     for name in wanted:
         if name not in names:
             reject(path, 1, f"lacks the column {name}; it has {', '.join(names)[:200]}")
@@ -117,7 +115,7 @@ def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> Non
 def _part(path: Path, block: Block, names: list[str], delimiter: str) -> FilePart:
     rejected_rows = _BadLines(block.line)
     try:
-        # before the parser meets it: where it hands over a line that is no text, the error is lost
+        # before the parser meets it: if it hands over a line that is no text, the error is lost
         block.data.decode()
         cells = pacsv.read_csv(
             pa.BufferReader(block.data),  # type: ignore[arg-type]  # the stub lacks Arrow's own readers
@@ -141,7 +139,7 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> FilePar
 
 
 def _without_blank_lines(cells: pa.Table, lines: npt.NDArray[np.int64]) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-    """Return an empty line is read as a row of empty cells."""
+    """Return the rows without those of empty lines, which are read as rows of empty cells."""
     widths = [pc.binary_length(column).to_numpy() for column in cells.columns]
     is_filled = np.logical_or.reduce([width > 0 for width in widths])
     if is_filled.all():
@@ -157,7 +155,7 @@ def _lines(first: int, rows: int, rejected_rows: list[RejectedRow]) -> npt.NDArr
 
 
 def whole_numbers(cells: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
-    """int64; null where a cell is no whole number of 63 bits. 1725000000000.0 and 1.725e12 are whole numbers."""
+    """Return int64, null if a cell is no whole number of 63 bits. 1725000000000.0 and 1.725e12 are whole numbers."""
     cells = plain_numbers(cells)
     is_one: Any = pc.match_substring_regex(cells, _WHOLE)
     if not pc.all(is_one).as_py():

@@ -11,7 +11,8 @@ from tick_sets.rows.import_format import OTHER_MARKET
 
 
 def as_of_then(rows: pa.Table) -> pa.Table:
-    """`rows` of READ_SCHEMA. Those without a time, and those that were not asked for, stay as they are."""
+    """Return `rows` of READ_SCHEMA with the symbols of their time. Those without a time, and those that were not asked
+    for, stay as they are."""
     symbols = None
     for market, places in places_of_markets(rows):
         for row, symbol in _symbols_then(market):
@@ -25,7 +26,7 @@ def as_of_then(rows: pa.Table) -> pa.Table:
 
 
 def _symbols_then(market: MarketKey) -> Iterator[tuple[DatedCode, str]]:
-    """Each row of the table that concerns the market, and the market's symbol then."""
+    """Return each row of the table that concerns the market, with the market's symbol then."""
     exchange, symbol = market
     pair, mark, settlement = symbol.partition(":")
     currency, dash, delivery = settlement.partition("-")

@@ -11,7 +11,7 @@ from tick_sets.rows.quote_rows import reject
 BLOCK_BYTES = 8_000_000
 HEAD_BYTES = 65_536
 LONGEST_LINE = 64_000_000
-"""Bytes. A packed file of a few megabytes may hold one line of many gigabytes, which no memory would hold."""
+"""Bytes. A packed file of a few megabytes may hold one line of many gigabytes, too much for any memory."""
 
 
 class Block(NamedTuple):
@@ -61,7 +61,7 @@ def blocks_behind(path: Path, lines: int) -> Iterator[Block]:
 
 
 def _ends_in_cr(start: bytes) -> bool:
-    """Whether lines end as on old Macs, and as some spreadsheets still write them."""
+    """Return whether lines end as on old Macs, and as some spreadsheets still write them."""
     return b"\r" in start and b"\n" not in start
 
 

@@ -14,7 +14,7 @@ from tick_sets.rows.quote_rows import LARGEST
 Need = Literal["exchange", "symbol", "half_spread_bps", "mapping"]
 
 _READ: list["pa.Field[Any]"] = [
-    # in the file (of its one member, where it is packed), from 1
+    # in the file (of its one member, if it is packed), from 1
     pa.field("line", pa.int64()),
     # as ours are named: `coinbaseexchange`, `BTC/USD`
     pa.field("exchange", pa.string()),
@@ -32,9 +32,9 @@ _READ: list["pa.Field[Any]"] = [
 ]
 READ_SCHEMA = pa.schema(_READ)
 """The rows that a format reads, in the order of the file: times in microseconds UTC; prices and amounts as in the file,
-"" where a side has none; levels as text of the log (`message_format.levels_text`), null if there is only the best
-one; `sequence` null or 0 if the source has no numbers; `fault` the reason why a row cannot be used, where the format
-itself finds one. The rows are checked later by `market.prices.quotes.rejection_of`, so a format need not do that."""
+"" if a side has none; levels as text of the log (`message_format.levels_text`), null if there is only the best one;
+`sequence` null or 0 if the source has no numbers; `fault` the reason why a row cannot be used, if the format itself
+finds one. The rows are checked later by `market.prices.quotes.rejection_of`, so a format need not do that."""
 
 CHUNK_ROWS = 65_536
 OTHER_MARKET = "other_market"
@@ -51,14 +51,14 @@ class RejectedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """So many rows of one file. `originals`: the columns as the file has them, row by row those of `rows`."""
+    """Some rows of one file. `originals`: the columns as the file has them, row by row those of `rows`."""
 
     rows: pa.Table
     originals: pa.Table
     rejected: tuple[RejectedRow, ...] = ()
-    """Those that could not even become a row."""
+    """Lines that could not even become a row."""
     other_rows: int = 0
-    """Those that were not asked for, and so stand nowhere here."""
+    """How many rows were not asked for, and so are left out."""
 
 
 class ReadRow(NamedTuple):
@@ -110,7 +110,7 @@ class Format:
 
 
 def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk]:
-    """Rows that were read one by one, as chunks."""
+    """Return rows that were read one by one, as chunks."""
     remaining = map(_held, rows)
     while taken := list(islice(remaining, size)):
         columns = dict(zip(ReadRow._fields, zip(*taken, strict=True), strict=True))
@@ -120,7 +120,7 @@ def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk
 
 
 def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size: int) -> Iterator[Chunk]:
-    """Return the same; reading `rows` fills `rejected_rows`, which are taken out, those behind the last row too."""
+    """Return the same; reading `rows` fills `rejected_rows`, which are taken out, also those after the last row."""
     for chunk in chunks_of(rows, size):
         yield Chunk(chunk.rows, chunk.originals, tuple(rejected_rows))
         rejected_rows.clear()
@@ -129,7 +129,7 @@ def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size:
 
 
 def _held(row: ReadRow) -> ReadRow:
-    """Return a number that no column holds makes its row unreadable."""
+    """Return the row, as unreadable if one of its numbers is too large for a column."""
     numbers = row.received_time, row.exchange_time, row.sequence
     if all(number is None or -LARGEST <= number <= LARGEST for number in numbers):
         return row

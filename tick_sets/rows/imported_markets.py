@@ -38,11 +38,11 @@ class MarketWords:
 
 
 class ImportedMarkets:
-    """Those of one set, those that it had before first. What counts as what holds for all of them alike."""
+    """The markets of one set, those that it had before first. What counts as what holds for all of them alike."""
 
     def __init__(self, known: Iterable[Market], words: MarketWords) -> None:
-        """`words.alike`: all that the set counts alike. Raises ImportRejectedError if a known market cannot be
-        compared so."""
+        """Take the known markets; `words.alike`: all that the set counts alike. Raises ImportRejectedError if a known
+        market cannot be compared so."""
         self._words = words
         self._counts_as = {one.asset_id: one.counts_as for one in words.alike}
         for word in self._counts_as.values():
@@ -56,7 +56,7 @@ class ImportedMarkets:
 
     @property
     def markets(self) -> tuple[Market, ...]:
-        """Those that are traded first, each kind by exchange and symbol."""
+        """Return the markets, traded ones first, each kind by exchange and symbol."""
         return tuple(sorted(self._markets.values(), key=lambda one: (one.is_fx, one.exchange, one.symbol)))
 
     @property
@@ -64,7 +64,7 @@ class ImportedMarkets:
         return self._words.alike
 
     def market_of(self, key: MarketKey) -> Market:
-        """Raise ImportRejectedError in one sentence."""
+        """Return the market. Raises ImportRejectedError in one sentence."""
         if key not in self._markets:
             market = self._new_market(*key)
             self._learn_asset(market)
@@ -100,7 +100,7 @@ class ImportedMarkets:
         return replace(market, tick_size=EXACT.divide(market.tick_size, market.coins_per_unit))
 
     def _as_before(self, market: Market) -> Market:
-        """Of the set, whose rows are there already. Raises ImportRejectedError."""
+        """Return the set's own market, if it already has rows. Raises ImportRejectedError."""
         compared = self._compared(market)
         if compared.coins_per_unit != market.coins_per_unit:
             unit = text_of(max(compared.coins_per_unit, market.coins_per_unit))
@@ -111,7 +111,7 @@ class ImportedMarkets:
         return compared
 
     def _contract_of(self, exchange: str, symbol: str) -> Contract | None:
-        """Raise ImportRejectedError if only the user can know."""
+        """Return the contract. Raises ImportRejectedError if only the user can know."""
         kind, place = kind_of(symbol), f"{exchange} {symbol}"
         if kind == "spot":
             if exchange in ALONE:
@@ -136,7 +136,7 @@ class ImportedMarkets:
         return known
 
     def _compared(self, market: Market) -> Market:
-        """With what its two currencies count as; what is taken for granted is noted. Raises ImportRejectedError."""
+        """Return the market with what its two currencies count as, noting assumptions. Raises ImportRejectedError."""
         place = f"{market.exchange} {market.symbol}"
         base, _, quote = market.symbol.partition(":")[0].partition("/")
         for note in (amount_note(market), size_note(market)):
@@ -154,7 +154,7 @@ class ImportedMarkets:
         return replace(compared, coins_per_unit=decimal_of_whole(unit))
 
     def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
-        """Raise ImportRejectedError if only the user can know."""
+        """Return what the asset counts as. Raises ImportRejectedError if only the user can know."""
         place = f"{market.exchange} {market.symbol}"
         coin, _ = counted_coins(market.exchange, ticker)
         asset_id = coin if asset is None else asset.asset_id
@@ -194,14 +194,15 @@ class ImportedMarkets:
 
 
 def _coins_per_unit(exchange: str, code: str, compared_as: str) -> int:
-    """By the list of its exchange, or by the user's word that a code such as 1000PEPE is PEPE."""
+    """Return how many coins a unit is: by the list of its exchange, or by the user's word that a code such as 1000PEPE
+    is PEPE."""
     _, listed = counted_coins(exchange, code)
     said = power_of_ten(code)
     return said[1] if listed == 1 and said is not None and said[0] == compared_as else listed
 
 
 def _check_word(word: str) -> None:
-    """Folders are named after assets. Raises ImportRejectedError."""
+    """Check a word, because folders are named after assets. Raises ImportRejectedError."""
     if not word.isprintable() or set(word) & set("/\\") or len(word.encode()) > LONGEST_WORD:
         raise ImportRejectedError(f"{word[:LONGEST_WORD]!r}: is not the name of an exchange or an asset")
 

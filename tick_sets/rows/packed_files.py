@@ -77,7 +77,7 @@ def _why(kind: str | None, error: Exception) -> str:
 
 
 def _kind_of(start: bytes) -> str | None:
-    """By the first bytes; None for a file that is not packed."""
+    """Return the kind by the first bytes; None for a file that is not packed."""
     if start[1:4] == b"\x2a\x4d\x18" and 0x50 <= start[0] < 0x60:
         # a frame of Zstandard that has no content, as pzstd writes one first (RFC 8878, 3.1.2)
         return "zst"
@@ -85,7 +85,7 @@ def _kind_of(start: bytes) -> str | None:
 
 
 def _zst(file: IO[bytes]) -> IO[bytes]:
-    """Arrow rejects a window above 128 MiB, so no file decides how much memory it takes."""
+    """Open it with Arrow, which rejects a window above 128 MiB, so no file decides how much memory it takes."""
     stream = pa.CompressedInputStream(pa.PythonFile(cast("io.IOBase", file), mode="r"), "zstd")
     return io.BufferedReader(cast("io.RawIOBase", stream))
 
@@ -108,7 +108,7 @@ class _Streams(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]  # the stub's Buffer has no length
-        """Raise LZMAError, OSError, EOFError."""
+        """Read some bytes. Raises LZMAError, OSError, EOFError."""
         while True:
             if self._stream.eof:
                 # between two streams there may be zeros
@@ -159,5 +159,6 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> str:
 
 
 def is_passed_over(path: PurePath) -> bool:
-    """Whether a file below a folder, or of an archive, is none of the data: hidden, or what macOS adds to archives."""
+    """Return whether a file below a folder, or of an archive, is no data: hidden, or one that macOS adds to
+    archives."""
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)

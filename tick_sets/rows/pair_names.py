@@ -1,6 +1,6 @@
-"""Takes an exchange's name of a pair apart: which code is the base, and which the quote.
+"""Splits an exchange's name of a pair into base and quote.
 
-A name that may be read in two ways is refused, for a wrong reading is another market. Pure.
+A name that may be read in two ways is refused, because a wrong reading is another market. Pure.
 """
 
 import re
@@ -18,17 +18,17 @@ _OF_A_CONTRACT = re.compile(
 
 
 _ISO_LETTERS = 3
-"""Of a currency's code in ISO 4217."""
+"""Letters of a currency's code in ISO 4217."""
 _DOLLARS = 1
 """Rank of the coins that count as dollars: exchanges that write the quote first quote in these and all before."""
 
 
 class UnclearPairError(Exception):
-    """Why a name is no pair, in words that go on after the name."""
+    """Why a name is no pair, in words that continue a sentence after the name."""
 
 
 def pair_of(exchange: str, name: str) -> tuple[str, str]:
-    """(base, quote) in the exchange's own codes, of a name in capitals. Raises UnclearPairError."""
+    """Return (base, quote) in the exchange's own codes, from a name in capitals. Raises UnclearPairError."""
     words = [word for word in _SEPARATORS.split(name) if word]
     if any(_OF_A_CONTRACT.fullmatch(word) for word in words[1:]):
         raise UnclearPairError("is a contract; say what it is on and settled in, as in --symbol BTC/USDT:USDT")
@@ -54,12 +54,12 @@ def _in_order(exchange: str, one: str, other: str) -> tuple[str, str]:
 
 
 def _rank(code: str) -> int:
-    """Its place among what is quoted in; behind all of them where it is no such currency."""
+    """Return its rank among quote currencies; last if it is none."""
     return next((place for place, codes in enumerate(QUOTED_BEFORE) if code in codes), len(QUOTED_BEFORE))
 
 
 def _split(exchange: str, name: str) -> tuple[str, str]:
-    """Of a name without a separator."""
+    """Split a name without a separator."""
     quotes = spelling_of(exchange).quotes
     usual = _readings(name, USUAL_QUOTES)
     # any currency may end a name that nothing usual ends: EURCHF
@@ -83,7 +83,7 @@ def _split(exchange: str, name: str) -> tuple[str, str]:
 
 
 def _readings(name: str, quotes: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the plainest first: that with the shortest quote."""
+    """Return the possible readings, the plainest first: that with the shortest quote."""
     ending = [quote for quote in quotes if name.endswith(quote) and name != quote]
     return [(name.removesuffix(quote), quote) for quote in sorted(ending, key=len)]
 

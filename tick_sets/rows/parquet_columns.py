@@ -24,7 +24,7 @@ def is_parquet(start: bytes) -> bool:
 
 
 def parquet_parts(path: Path) -> Iterator[tuple[pa.Table, npt.NDArray[np.int64]]]:
-    """Columns of strings, and each row's number from 1. Raises ImportRejectedError."""
+    """Return columns of strings, and each row's number from 1. Raises ImportRejectedError."""
     number = 1
     with _opened(path) as file:
         for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
@@ -38,16 +38,14 @@ def parquet_parts(path: Path) -> Iterator[tuple[pa.Table, npt.NDArray[np.int64]]
 
 
 def parquet_head(path: Path) -> bytes:
-    """Its names as the first line of a CSV file would have them. Raises ImportRejectedError."""
+    """Return its names as the first line of a CSV file would have them. Raises ImportRejectedError."""
     with _opened(path) as file:
         return ",".join(file.schema_arrow.names).encode() + b"\n"
 
 
 def text_column(path: Path, name: str, column: Any) -> Any:
-    """Null as "", times as microseconds UTC, doubles as the shortest text that is the same double.
-
-    Raises ImportRejectedError for a column of lists or the like.
-    """
+    """Return the column as text: null as "", times as microseconds UTC, doubles as the shortest text that is the same
+    double. Raises ImportRejectedError for a column of lists or the like."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -61,7 +59,7 @@ def text_column(path: Path, name: str, column: Any) -> Any:
 
 
 def _whole_where_all_are(column: Any) -> Any:
-    """Return a column of ids or times that became doubles, as pandas makes them if one is missing."""
+    """Return ids or times as whole numbers again if pandas made them doubles, as it does if one is missing."""
     column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     known = column.drop_null()
     is_small = pc.less(pc.abs(known), pa.scalar(_WHOLE, column.type))

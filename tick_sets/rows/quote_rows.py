@@ -35,8 +35,8 @@ class QuoteRows:
     def quotes(
         self, bid: Level, ask: Level, received_time: int, exchange_time: int | None, sequence: int
     ) -> Iterator[Quote]:
-        """Return the quote, or nothing; amounts as the source counts them. Times in microseconds UTC; `sequence` 0
-        where the source numbers nothing."""
+        """Return the quote, or nothing; amounts as the source counts them. Times in microseconds UTC; `sequence` 0 if
+        the source numbers nothing."""
         market = self._market
         bid, ask = (level_in_base(level, market) if level.price > 0 else level for level in (bid, ask))
         quote = Quote(
@@ -66,7 +66,7 @@ class QuoteRows:
 
 
 def whole_number(text: str) -> int | None:
-    """None for what is no whole number from 0 on that a column of the log holds; 1725000000.0 and 1.725e12 are one."""
+    """Return a whole number from 0 on that fits a column of the log, else None; 1725000000.0 and 1.725e12 are whole."""
     text = text.strip().removeprefix("+")
     if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS:
         return int(text)
@@ -78,5 +78,5 @@ def whole_number(text: str) -> int | None:
 
 
 def level_of(price: str, amount: str) -> Level:
-    """Raise ValueError for what is no number."""
+    """Return the level. Raises ValueError for what is no number."""
     return Level(Price(decimal_of(price)), Amount(decimal_of(amount)))

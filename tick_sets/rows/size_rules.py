@@ -26,13 +26,13 @@ class SizeRules:
         return self != SizeRules()
 
     def applied(self, market: Market) -> Market:
-        """To a market without known rules."""
+        """Return `market` with these rules, if it has no known ones."""
         step = ANY_STEP if self.lot_step is None else self.lot_step
         least = ZERO if self.minimum_notional is None else self.minimum_notional
         return replace(market, lot_step=step, minimum_amount=step, minimum_notional=least)
 
     def check(self, market: Market) -> None:
-        """Raise ImportRejectedError if they are not those of `market`, which is traded."""
+        """Raise ImportRejectedError if these are not the rules of `market`, which is traded."""
         place = f"{market.exchange} {market.symbol}"
         if not self.are_given or market.is_fx:
             return

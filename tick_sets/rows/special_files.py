@@ -14,7 +14,7 @@ _KINDS = (
 
 
 def check_file(path: Path) -> None:
-    """Raise ImportRejectedError if it is no file, or cannot be reached (as by links that lead in a circle)."""
+    """Raise ImportRejectedError if it is no file, or cannot be reached (for example by links that lead in a circle)."""
     check_kind(path)
     if not path.exists():
         reject(path, None, "cannot be read (No such file or directory)")
@@ -23,7 +23,7 @@ def check_file(path: Path) -> None:
 
 
 def check_kind(path: Path) -> None:
-    """The same, but for what is a folder, or is not there at all."""
+    """Raise ImportRejectedError if it is a special file; a folder, or nothing at all, is accepted."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:

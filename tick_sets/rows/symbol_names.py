@@ -40,11 +40,9 @@ def our_exchange(name: str) -> str:
 
 
 def our_symbol(path: Path, exchange: str, name: str) -> str:
-    """BTCUSDT, btc-usdt, BTC_USDT or XBT/USD as BTC/USDT or BTC/USD; a contract as BTC/USDT:USDT, BTC/USD:BTC, and with
-    its day of delivery BTC/USDT:USDT-240927.
-
-    Raises ImportRejectedError if it is not plain what the name means.
-    """
+    """Return BTCUSDT, btc-usdt, BTC_USDT or XBT/USD as BTC/USDT or BTC/USD; a contract as BTC/USDT:USDT, BTC/USD:BTC,
+    and with its day of delivery BTC/USDT:USDT-240927. Raises ImportRejectedError if the meaning of the name is not
+    plain."""
     text = name.strip().upper()
     if _UNIFIED.fullmatch(text):
         return text
@@ -60,10 +58,8 @@ def our_symbol(path: Path, exchange: str, name: str) -> str:
 
 
 def chosen_symbol(path: Path, exchange: str, name: str, wanted: str | None) -> str:
-    """`our_symbol` of a name in a file of many markets; as it stands if it is unclear, and another market is wanted.
-
-    Raises ImportRejectedError: also if the wanted symbol has the exchange's own code of a coin.
-    """
+    """Return `our_symbol` of a name in a file of many markets; as it stands if it is unclear, and another market is
+    wanted. Raises ImportRejectedError: also if the wanted symbol has the exchange's own code of a coin."""
     try:
         symbol = our_symbol(path, exchange, name)
     except ImportRejectedError:
@@ -76,7 +72,7 @@ def chosen_symbol(path: Path, exchange: str, name: str, wanted: str | None) -> s
 
 
 def named_market(path: Path, options: FileOptions) -> tuple[str, str]:
-    """(exchange, symbol) if the file does not say them. Raises ImportRejectedError."""
+    """Return (exchange, symbol) from the options, because the file does not say them. Raises ImportRejectedError."""
     if options.exchange is None:
         reject(path, None, "does not say which exchange it is from; set it, for example --exchange kraken")
     if options.symbol is None:
@@ -98,7 +94,7 @@ def check_file_name(path: Path, exchange: str, symbol: str) -> None:
 
 
 def is_currency_pair(exchange: str, symbol: str) -> bool:
-    """Do both sides settle trades? Then it is an FX rate."""
+    """Return whether both sides settle trades: then it is an FX rate."""
     base, _, quote = symbol.partition(":")[0].partition("/")
     return all(_is_currency(exchange, code) for code in (base, quote))
 

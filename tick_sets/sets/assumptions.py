@@ -14,7 +14,7 @@ _NO_SIDES = "has no bid and ask: they are assumed"
 
 
 def alike_of(manifest: Manifest) -> tuple[Assumption, ...]:
-    """Return what the set counts as what; of a set from before this was kept, what its markets show."""
+    """Return what the set counts as what; for a set from before this was kept, what its markets show."""
     if manifest.alike:
         return manifest.alike
     found: dict[str, Assumption] = {}
@@ -58,7 +58,7 @@ def import_notes(of: Format, options: FileOptions) -> tuple[str, ...]:
 
 
 def source_notes(source: ImportedSource, manifest: Manifest) -> tuple[str, ...]:
-    """Return the same of a file that a set has; what an older version did not keep with it is taken from the set's
+    """Return the same for a file that a set has; what an older version did not keep with it is taken from the set's
     own."""
     if source.assumptions is not None:
         return source.assumptions

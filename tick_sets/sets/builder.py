@@ -35,14 +35,14 @@ class _Numbering:
 
 
 class TickSetBuilder:
-    """Use as a context: what was added is gone where it is left before `finish`, and the set before it stays.
+    """Use as a context: what was added is discarded if the context is left before `finish`, and the old set stays.
 
     `bases`: those that a row for every base is written for; those of the manifest's markets by default.
     Memory: the rows of one base on one day, or of one row group on several, and 24 bytes for each other row of them.
     """
 
     def __init__(self, folder: Path, bases: tuple[str, ...] = (), part_rows: int = ROW_GROUP_ROWS) -> None:
-        """`part_rows`: so many of consecutive days, of all bases, are written together."""
+        """Take the set's folder; `part_rows`: so many rows of consecutive days, of all bases, are written together."""
         self._part_rows = part_rows
         self.folder = folder
         self._bases = bases
@@ -54,7 +54,7 @@ class TickSetBuilder:
         self._writers: dict[str, PartitionWriter] = {}
 
     def __enter__(self) -> "TickSetBuilder":
-        """Raise ImportRejectedError if another process builds this set."""
+        """Lock the set. Raises ImportRejectedError if another process builds it."""
         self._locks.enter_context(set_lock(self.folder))
         self._spool = DaySpool(self._work / "spool")
         return self
@@ -63,12 +63,14 @@ class TickSetBuilder:
         self._locks.close()
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Rows of SOURCE_SCHEMA in their source's order. Rows that have an offset come in its order, base by base."""
+        """Add rows of SOURCE_SCHEMA in their source's order. Rows that have an offset come in its order, base by
+        base."""
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
         self._spool.add(table, self._days(table))
 
     def _days(self, rows: pa.Table) -> Integers:
-        """By the time of each row; a log keeps its order even if a row's time lies before the last one's."""
+        """Return the day of each row by its time; a log keeps its order even if a row's time is before the last
+        one's."""
         times = rows["received_time"].to_numpy()
         if len(rows) == 0 or rows["offset"].null_count:
             return times // DAY
@@ -77,13 +79,13 @@ class TickSetBuilder:
         return latest // DAY
 
     def add_rejected(self, source: str, rows: Iterable[RejectedRow]) -> None:
-        """Rows of the file or log `source` that are no usable quotes, into the set's `rejected.jsonl`."""
+        """Write rows of the file or log `source` that are no usable quotes to the set's `rejected.jsonl`."""
         with (self._work / REJECTED).open("ab") as file:
             for row in rows:
                 file.write(orjson.dumps({"source": source, **row._asdict()}) + b"\n")
 
     def keep_rejected(self, path: Path, without: Collection[str] = ()) -> None:
-        """All that another set's `rejected.jsonl` has but rows of the files `without`; nothing if it has none."""
+        """Copy another set's `rejected.jsonl`, except rows of the files `without`; nothing if it has none."""
         if not path.is_file():
             return
         with path.open("rb") as lines, (self._work / REJECTED).open("wb") as file:
@@ -118,7 +120,7 @@ class TickSetBuilder:
             yield writer.write(name, base, log)
 
     def _with_sequences(self, rows: pa.Table, order: Integers) -> pa.Table:
-        """Rows that their source did not number get their rank over the whole set, from 1."""
+        """Give the rows that their source did not number their rank over the whole set, from 1."""
         ranks = np.empty(len(rows), dtype=np.int64)
         ranks[order] = np.arange(self._numbering.rank, self._numbering.rank + len(rows))
         self._numbering.rank += len(rows)
@@ -134,13 +136,13 @@ class TickSetBuilder:
 
 
 def _is_for(base: str, rows: pa.Table) -> Flags:
-    """Return a row without a base is for every one."""
+    """Return which rows are for `base`; a row without a base is for every one."""
     fits: Flags = pc.is_in(rows["base"], pa.array([base, None], pa.string())).to_numpy()
     return fits
 
 
 def _order(rows: pa.Table, ranks: Sequence[int]) -> Integers:
-    """By offset where the rows have one, else by time, rank of the source and place in it."""
+    """Return the order: by offset if the rows have one, else by time, rank of the source and place in it."""
     if rows["offset"].null_count == 0:
         return np.argsort(rows["offset"].to_numpy(), kind="stable")
     times, rank = rows["received_time"].to_numpy(), rows["rank"].to_numpy()

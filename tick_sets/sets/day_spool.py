@@ -11,14 +11,14 @@ from tick_sets.rows.arrow_columns import Integers, taken
 from tick_sets.sets.schema import SOURCE_SCHEMA
 
 FILE_BYTES = 8_000_000
-"""Tables are collected up to so many before they are written: thousands of small files are none of thousands here."""
+"""Rows collected before they are written, so that thousands of small tables do not become thousands of files."""
 
 
 class DaySpool:
     """Files of tables that were added, with a batch for each of their days; a file goes once its days were taken."""
 
     def __init__(self, folder: Path, file_bytes: int = FILE_BYTES) -> None:
-        """`folder`: new, and gone after `tables`."""
+        """Take `folder`: new, and gone after `tables`."""
         self._file_bytes = file_bytes
         self._folder = folder
         folder.mkdir(parents=True)
@@ -31,7 +31,7 @@ class DaySpool:
         self._waiting_bytes = 0
 
     def add(self, rows: pa.Table, days: Integers) -> None:
-        """`rows` of SOURCE_SCHEMA in their source's order, `days` since 1970 of each."""
+        """Add `rows` of SOURCE_SCHEMA in their source's order, with `days` since 1970 of each."""
         if not len(days):
             return
         table = rows.cast(SOURCE_SCHEMA)
@@ -41,7 +41,7 @@ class DaySpool:
             self._write()
 
     def _write(self) -> None:
-        """What waits, as one file."""
+        """Write what waits as one file."""
         if not self._waiting:
             return
         rows = pa.concat_tables([table for table, _ in self._waiting])
@@ -62,7 +62,8 @@ class DaySpool:
                 self._left[path] += 1
 
     def tables(self, most_rows: int) -> Iterator[tuple[int, pa.Table]]:
-        """(first day, rows) in the order of days: days of few rows together, up to so many; one with more alone."""
+        """Return (first day, rows) in the order of days: days of few rows together, up to so many; one with more
+        alone."""
         self._write()
         group: list[int] = []
         rows = 0
@@ -77,7 +78,7 @@ class DaySpool:
         self._folder.rmdir()
 
     def _taken(self, days: list[int]) -> pa.Table:
-        """One file open at a time, however many there are; rows of one day in the order in which they were added."""
+        """Return the rows of these days in the order in which they were added; one file is open at a time."""
         numbers: dict[Path, list[int]] = {}
         for path, number in (place for day in days for place in self._places.pop(day)):
             numbers.setdefault(path, []).append(number)

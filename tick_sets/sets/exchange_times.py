@@ -1,4 +1,5 @@
-"""How old quotes of an imported set are when they arrive, by the exchange's own time, and where that can be trusted."""
+"""How old quotes of an imported set are when they arrive, by the exchange's own time, and on which markets that
+can be trusted."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,8 @@ from tick_sets.sets.manifest import Partition
 from tick_sets.sets.tick_set import TickSet, read_ticks
 
 Trust = Literal["used", "absent", "ahead", "same"]
-"""Whether age counts from the exchange's time, and if not why: there is none, it is ahead of the arrival, so the clocks
-of exchange and recorder differ, or it is the only time that the source has."""
+"""Whether age counts from the exchange's time, and if not why: there is none; it is ahead of the arrival, so the clocks
+of exchange and recorder differ; or it is the only time that the source has."""
 
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "exchange_time"]
 QUOTED = ("quote", "fx")
@@ -44,9 +45,12 @@ class FeedDelay:
 
 
 def feed_delays(tick_set: TickSet) -> tuple[FeedDelay, ...]:
-    """Of every market of quotes of an imported set in the manifest's order; measured once for each `tick_set`. None of
-    bars, whose own time is when they began; none of other sets, whose feeds measured the exchanges' clocks and withdrew
-    what was late. Raises ImportRejectedError."""
+    """Return the delays of every market of quotes of an imported set in the manifest's order, measured once for each
+    `tick_set`.
+
+    Bars have none, because their own time is when they began; nor have other sets, whose feeds measured the exchanges'
+    clocks and withdrew what was late. Raises ImportRejectedError.
+    """
     if tick_set.manifest.origin != "import":
         return ()
     if "feed_delays" not in tick_set.kept:
@@ -75,13 +79,13 @@ def _measured(tick_set: TickSet) -> tuple[FeedDelay, ...]:
 
 
 def trusted_markets(delays: Sequence[FeedDelay]) -> frozenset[MarketKey]:
-    """Those whose quotes' age counts from the exchange's time."""
+    """Return the markets whose quotes' age counts from the exchange's time."""
     return frozenset((one.exchange, one.symbol) for one in delays if one.trust == "used")
 
 
 def seen_times(rows: pa.Table, trusted: Collection[MarketKey]) -> Integers:
-    """When each row was known to be true, microseconds: a quote or rate of a trusted market at its exchange's time,
-    which never lies behind its arrival; any other row at its arrival. `rows` with COLUMNS."""
+    """Return when each row was known to be true, microseconds: a quote or rate of a trusted market at its exchange's
+    time, which is never after its arrival; any other row at its arrival. `rows` with COLUMNS."""
     times: Integers = rows["received_time"].to_numpy()
     if not trusted:
         return times
@@ -101,7 +105,7 @@ def _places(tick_set: TickSet, base: str) -> list[_Place]:
 
 
 def _sampled_places(tick_set: TickSet) -> list[_Place]:
-    """Always the same row groups. Rates stand in the log of every base, and count in each."""
+    """Return always the same row groups. Rates stand in the log of every base, and count in each."""
     most = max(1, MAX_ROW_GROUPS // len(tick_set.manifest.bases))
     found: list[_Place] = []
     for base in tick_set.manifest.bases:
@@ -117,7 +121,8 @@ def _rows(tick_set: TickSet, place: _Place) -> pa.Table:
 
 
 def _may_show(tick_set: TickSet, place: _Place, markets: Collection[MarketKey]) -> bool:
-    """Whether a row group may have an exchange's time of one of them, by its statistics: most need not be read."""
+    """Return whether a row group may have an exchange's time of one of them, by its statistics: most need not be
+    read."""
     partition, number = place
     with pq.ParquetFile(tick_set.path(partition)) as file:
         names, group = file.schema_arrow.names, file.metadata.row_group(number)

@@ -76,7 +76,8 @@ class _Import:
     def __init__(
         self, builder: TickSetBuilder, name: str, request: ImportRequest, before: TickSet | None, progress: Progress
     ) -> None:
-        """Raise ImportRejectedError if the assets named as alike contradict those of the set `name`."""
+        """Begin an import. Raises ImportRejectedError if the assets named as alike contradict those of the set
+        `name`."""
         self._builder = builder
         self._name = name
         self._request = request
@@ -96,13 +97,13 @@ class _Import:
         return (*(self._before.sources if self._before else ()), *self.added)
 
     def keep(self, before: TickSet) -> None:
-        """What the set has already."""
+        """Add what the set has already."""
         kept = Kept(before.manifest.sources)
         keep_rows(self._builder, before, kept, self._markets, self.ranks, self._progress)
         self._builder.keep_rejected(before.folder / REJECTED)
 
     def read(self, path: Path, checksum: str) -> None:
-        """Raise ImportRejectedError."""
+        """Read one file into the set. Raises ImportRejectedError."""
         request, judge, rejected_rows = self._request, Judge(self._markets.market_of), 0
         _check_format(path, request.format)
         for chunk in request.format.read(path, request.options):
@@ -127,7 +128,7 @@ class _Import:
         self.added += [replace(source, assumptions=notes) for source in sources]
 
     def manifest(self) -> Manifest:
-        """Without its partitions. Raises ImportRejectedError if nothing is traded in it."""
+        """Return the manifest without its partitions. Raises ImportRejectedError if nothing is traded in the set."""
         self._check_contracts()
         before, requested = self._before, self._request.settlement_currency
         settlement = before.settlement_currency if before else requested or "USD"
@@ -144,7 +145,8 @@ class _Import:
 
 
 def _others_of(path: Path, judge: Judge) -> int:
-    """How many rows were not asked for; they count with the first market. Raises ImportRejectedError if all are."""
+    """Return how many rows were not asked for; they count with the first market. Raises ImportRejectedError if
+    all are."""
     if not judge.seen and judge.passed_over:
         reject(path, None, f"has no row that its mapping means; all {judge.passed_over:,} are passed over")
     for market in judge.seen.values():
@@ -154,7 +156,7 @@ def _others_of(path: Path, judge: Judge) -> int:
 
 
 def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path, str]:
-    """Each file's checksum, in the order in which they were named. Raises ImportRejectedError."""
+    """Return each file's checksum, in the order in which they were named. Raises ImportRejectedError."""
     if before is not None:
         _check_set(before, request)
     known = {source.sha256: source.name for source in before.manifest.sources} if before else {}
@@ -179,7 +181,7 @@ def _reject_known(path: Path, name: str) -> Never:
 
 
 def _check_set(before: TickSet, request: ImportRequest) -> None:
-    """Raise ImportRejectedError if these files do not belong into it."""
+    """Raise ImportRejectedError if these files do not belong in the set."""
     if before.manifest.origin != "import":
         reject(before.folder, None, "is not an imported set, so files cannot be added; name another with --set")
     own, requested = before.manifest.settlement_currency, request.settlement_currency
@@ -200,7 +202,7 @@ def _check_format(path: Path, wanted: Format) -> None:
     head = head_of(path)
     if not head.strip():
         reject(path, None, "is empty")
-    # who maps the columns himself knows what they are
+    # a user who maps the columns knows what they are
     if "mapping" in wanted.needs or wanted.fits(path, head):
         return
     others = [one.name for one in FORMATS.values() if one is not wanted and one.fits(path, head)]
@@ -211,7 +213,8 @@ def _check_format(path: Path, wanted: Format) -> None:
 def _sources(
     path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], rejected_rows: int
 ) -> list[ImportedSource]:
-    """One for each market of the file; rows that fit no market count with the first. Raises ImportRejectedError."""
+    """Return one source for each market of the file; rows that fit no market count with the first. Raises
+    ImportRejectedError."""
     rejected = {reason: 0 for market in seen.values() for reason in market.rejected} | {"unreadable": rejected_rows}
     for market in seen.values():
         for reason, rows in market.rejected.items():

@@ -27,13 +27,13 @@ _NAME = re.compile(r"-(\d{6})\.parquet$")
 
 
 class LogParts:
-    """Those in one folder."""
+    """The files in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def of(self, topic: str) -> list[Path]:
-        """In the order in which they were written."""
+        """Return the files of `topic` in the order in which they were written."""
         return sorted(path for path in self.folder.glob(f"{topic}-*.parquet") if _NAME.search(path.name))
 
     def write(self, topic: str, rows: Sequence[Record]) -> None:
@@ -48,7 +48,7 @@ class LogParts:
         scratch.replace(path)
 
     def last_positions(self, topic: str) -> dict[Position, tuple[int, int]]:
-        """Partition → (offset, time) of its last row in a whole file."""
+        """Return partition → (offset, time) of its last row in a whole file."""
         last: dict[Position, tuple[int, int]] = {}
         for table in self.tables(topic, ["partition", "offset", "time"]):
             columns = (table[name].to_pylist() for name in ("partition", "offset", "time"))
@@ -57,13 +57,13 @@ class LogParts:
         return last
 
     def rows(self, topic: str) -> Iterator[tuple[int, int, int, bytes]]:
-        """(partition, offset, time, value), in the order of each partition. Raises ImportRejectedError."""
+        """Return (partition, offset, time, value), in the order of each partition. Raises ImportRejectedError."""
         for table in self.tables(topic):
             columns = (table[name].to_pylist() for name in ROW_SCHEMA.names)
             yield from zip(*columns, strict=True)
 
     def tables(self, topic: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
-        """File by file. Raises ImportRejectedError."""
+        """Return the tables, file by file. Raises ImportRejectedError."""
         for path in self.of(topic):
             try:
                 yield pq.read_table(path, columns=columns, use_threads=False)

@@ -41,7 +41,7 @@ class LogSpan:
     last: dict[str, int]
     """Base → the offset of its end marker."""
     started_at: int
-    """Microseconds: what came out of CEP before was another session's."""
+    """Microseconds: what came out of CEP before that was another session's."""
     region: str | None = None
     """Whose log it is, in a session with regions: rows of the others may stand in it more than once."""
 
@@ -52,7 +52,7 @@ class LogSpan:
 
 def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
     """Return the set, whole; a row that came again has the kind `streams.mirrored_rows.REPEATED` in it. Raises
-    ImportRejectedError where rows of the log are missing."""
+    ImportRejectedError if rows of the log are missing."""
     with TickSetBuilder(folder, span.bases) as builder:
         reading = _Reading(parts, span)
         for rows in reading.tables():
@@ -74,7 +74,7 @@ def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
 
 
 def write_opportunities(parts: LogParts, span: LogSpan, path: Path) -> int:
-    """All that CEP wrote in the session, repeats included, in the order of the topic; how many rows."""
+    """Write all that CEP wrote in the session, repeats included, in the order of the topic. Returns how many rows."""
     count = 0
     scratch = path.with_suffix(".new")
     with pq.ParquetWriter(scratch, ROW_SCHEMA, compression="zstd") as writer:

@@ -27,15 +27,15 @@ class ImportedSource:
     format: str
     sha256: str | None
     rows: int
-    """Usable ones."""
+    """Usable rows."""
     rejected: dict[str, int] = field(default_factory=dict)
     """Reason → rows left out; each of them stands in `rejected.jsonl`."""
     other_rows: int = 0
-    """Those of markets that were not asked for: they are neither usable nor rejected."""
+    """Rows of markets that were not asked for: they are neither usable nor rejected."""
     exchange: str | None = None
     symbol: str | None = None
     first_time: int = 0
-    """Microseconds UTC of its first usable row, where it is a file's."""
+    """Microseconds UTC of its first usable row, if the source is a file."""
     last_time: int = 0
     is_numbered: bool = False
     """The source itself numbers its quotes."""
@@ -60,7 +60,7 @@ class Partition:
 
     @property
     def folder(self) -> Path:
-        """Relative to the set."""
+        """Return the folder, relative to the set."""
         return Path("ticks", f"day={self.day}", f"base={self.base}")
 
 
@@ -93,7 +93,7 @@ class Manifest:
 
     @property
     def markets_of_bars(self) -> frozenset[tuple[str, str]]:
-        """(exchange, symbol) of those that sources gave as bars."""
+        """Return (exchange, symbol) of the markets that sources gave as bars."""
         return frozenset((str(one.exchange), str(one.symbol)) for one in self.sources if one.is_of_bars)
 
     @property
@@ -102,7 +102,7 @@ class Manifest:
 
     @property
     def rejected(self) -> dict[str, int]:
-        """Reason → rows left out, over all sources."""
+        """Return reason → rows left out, over all sources."""
         sums: dict[str, int] = {}
         for source in self.sources:
             for reason, rows in source.rejected.items():
@@ -111,7 +111,8 @@ class Manifest:
 
     @property
     def start_time(self) -> int:
-        """Microseconds UTC of the first row of any base, or of the session's beginning where that is later."""
+        """Return when the set starts, microseconds UTC: the first row of any base, or the session's beginning if that
+        is later."""
         return max(self.began_at, min(partition.first_time for partition in self.partitions))
 
     @property
@@ -127,7 +128,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Raise ImportRejectedError if `folder` is no tick set of this format."""
+    """Return the manifest. Raises ImportRejectedError if `folder` is no tick set of this format."""
     path = folder / MANIFEST
     try:
         text = path.read_bytes()

@@ -31,7 +31,7 @@ class OpeningRows:
         return rows.add_column(0, OPENING_SCHEMA.field("row_group"), numbers)
 
     def learn(self, rows: pa.Table) -> None:
-        """`rows` of TICK_SCHEMA in the order of the log, behind all that was learned before."""
+        """Learn `rows` of TICK_SCHEMA in the order of the log, after all that was learned before."""
         combined = rows.combine_chunks()
         keys, markets = market_codes(combined)
         kind_codes, kinds = coded(combined, "kind")

@@ -1,4 +1,4 @@
-"""Writes one base's log, day by day, and beside each row group what is known where it begins."""
+"""Writes one base's log, day by day, and beside each row group what is known at its start."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,13 +22,13 @@ class PartitionWriter:
     """Writes the partitions of one base, in the order of its days; it keeps what is known from one to the next."""
 
     def __init__(self, folder: Path, row_group_rows: int = ROW_GROUP_ROWS) -> None:
-        """`folder`: the set's."""
+        """Take `folder`: the set's."""
         self._folder = folder
         self._rows = row_group_rows
         self._known = OpeningRows()
 
     def write(self, day: str, base: str, rows: pa.Table) -> Partition:
-        """All rows of one day, TICK_SCHEMA, in the order of the log; at least one."""
+        """Write all rows of one day, TICK_SCHEMA, in the order of the log; at least one."""
         times = rows["received_time"]
         groups = -(-len(rows) // self._rows)
         partition = Partition(day, base, len(rows), groups, times[0].as_py(), times[-1].as_py())

@@ -11,7 +11,7 @@ from tick_sets.rows.quote_rows import reject
 
 
 def work_folder(folder: Path) -> Path:
-    """Beside its place, so that a rename puts it there."""
+    """Return the folder to work in: beside the set's place, so that a rename puts it there."""
     return folder.parent / f".{folder.name}.building"
 
 
@@ -21,7 +21,8 @@ def _old_folder(folder: Path) -> Path:
 
 @contextmanager
 def set_lock(folder: Path) -> Iterator[None]:
-    """One process at a time builds a set; what a killed one left is cleared. Raises ImportRejectedError."""
+    """Lock the set, because one process at a time builds it, and clear what a killed one left. Raises
+    ImportRejectedError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder) as is_ours:
         if not is_ours:
@@ -34,7 +35,7 @@ def set_lock(folder: Path) -> Iterator[None]:
 
 
 def put_in_place(folder: Path) -> None:
-    """The set of that name goes only once the new one is whole. To be called while `set_lock`."""
+    """Rename the new set to its place; the set of that name goes only then. Call it inside `set_lock`."""
     old = _old_folder(folder)
     if folder.exists():
         folder.rename(old)
@@ -52,7 +53,8 @@ def leftovers_of(folder: Path) -> str | None:
 
 
 def remove(folder: Path) -> None:
-    """The set and all that was left of it; a link to it too. Raises ImportRejectedError if a process builds it."""
+    """Remove the set and all that was left of it; if it is a link, the link too. Raises ImportRejectedError if a
+    process builds it."""
     place = folder.resolve()
     with set_lock(place):
         if place.exists():
@@ -63,7 +65,7 @@ def remove(folder: Path) -> None:
 
 
 def recover(folder: Path) -> None:
-    """Take a set back that was set aside by a process that then was killed; nothing if one is at work."""
+    """Take a set back that a process set aside before it was killed; nothing if one is at work."""
     if folder.exists() or not _old_folder(folder).exists():
         return
     with _locked(folder) as is_ours:
@@ -73,7 +75,7 @@ def recover(folder: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """Return False if another process has it. Nothing of it stays."""
+    """Lock the folder; False if another process has it. The lock's file is removed at the end."""
     path = folder.parent / f".{folder.name}.lock"
     while True:
         with path.open("a") as lock:
@@ -88,7 +90,7 @@ def _locked(folder: Path) -> Iterator[bool]:
             try:
                 yield True
             finally:
-                # while it is held, so that no other process takes it
+                # while the lock is held, so that no other process takes it
                 path.unlink(missing_ok=True)
             return
 

@@ -14,10 +14,8 @@ def problems_of(manifest: Manifest) -> tuple[str, ...]:
 
 
 def nothing_to_compare(markets: Collection[Market], enabled: Collection[str] | None = None) -> str | None:
-    """Why no arbitrage can be found, None if one can: it needs one asset on two exchanges.
-
-    `enabled`: the exchanges that are, None for all.
-    """
+    """Return why no arbitrage can be found, None if one can: it needs one asset on two exchanges. `enabled`: the
+    exchanges that are, None for all."""
     exchanges: dict[str, set[str]] = {}
     for market in markets:
         if not market.is_fx:

@@ -13,7 +13,7 @@ from tick_sets.sets.source_rows import Ranks, SetMarkets, Span, rows_of_set
 from tick_sets.sets.tick_set import TickSet
 
 Progress = Callable[[str, int], None]
-"""Called with what is being done, and how many more rows of it are done."""
+"""Called with the name of the step, and how many more rows of it are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Kept:
 def keep_rows(
     builder: TickSetBuilder, before: TickSet, kept: Kept, markets: ImportedMarkets, ranks: Ranks, progress: Progress
 ) -> None:
-    """Into `builder`; each market's rows go to what the market is compared as now."""
+    """Copy the rows that stay into `builder`; each market's rows go to what the market is compared as now."""
     sources = before.manifest.sources
     of_set = SetMarkets(
         numbered=frozenset(key_of(one) for one in sources if one.is_numbered),
@@ -51,7 +51,7 @@ def manifest_of(
     sources: tuple[ImportedSource, ...],
     before: Manifest | None,
 ) -> Manifest:
-    """Without its partitions. Raises ImportRejectedError if nothing is traded in it."""
+    """Return the manifest without its partitions. Raises ImportRejectedError if nothing is traded in the set."""
     every = markets.markets
     traded = ", ".join(f"{market.exchange} {market.symbol}" for market in every if not market.is_fx)
     if not traded:

@@ -21,13 +21,13 @@ from tick_sets.sets.source_rows import Ranks, Span
 from tick_sets.sets.tick_set import TickSet, complete_tick_set, uncounted
 
 SHORTEST_CHECKSUM = 8
-"""Characters of one that name a file."""
+"""Least characters of a checksum that name a file."""
 _NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class SetChanges:
-    """What the user asks for; nothing of it: to look at the set, and to put right what a killed import left."""
+    """What the user asks for; nothing: to look at the set, and to put right what a killed import left."""
 
     alike: tuple[Assumption, ...] = ()
     unlike: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Repaired:
 
 
 def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaired:
-    """Raise ImportRejectedError in one sentence; then all is as it was."""
+    """Repair the set. Raises ImportRejectedError in one sentence; then all is as it was."""
     name, folder = folder.name, folder.resolve()
     done = _recovered(folder)
     if changes == SetChanges():
@@ -77,7 +77,7 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
 
 
 def _recovered(folder: Path) -> tuple[str, ...]:
-    """Raise ImportRejectedError if there is no such set, or a process is building it."""
+    """Return the set, recovered. Raises ImportRejectedError if there is no such set, or a process is building it."""
     found = leftovers_of(folder)
     if found is None and not folder.exists():
         reject(folder, None, "is no tick set; `arbitrage sets list` names those that there are")
@@ -89,7 +89,7 @@ def _recovered(folder: Path) -> tuple[str, ...]:
 
 
 def _checked(folder: Path) -> TickSet:
-    """Raise ImportRejectedError if a part of it cannot be read as its manifest says."""
+    """Return the set. Raises ImportRejectedError if a part of it cannot be read as its manifest says."""
     if not (folder / MANIFEST).is_file():
         reject(folder, None, "has no manifest.json, without which its contents are unknown; import its files again")
     tick_set = complete_tick_set(folder)
@@ -114,7 +114,7 @@ def _check_origin(before: TickSet) -> None:
 
 
 def _alike(manifest: Manifest, changes: SetChanges) -> tuple[Assumption, ...]:
-    """Raise ImportRejectedError for an asset that counts as itself already."""
+    """Return what counts as what now. Raises ImportRejectedError for an asset that counts as itself already."""
     found = {one.asset_id: one for one in alike_of(manifest)}
     for asset_id in changes.unlike:
         if found.pop(asset_id, None) is None:
@@ -126,7 +126,7 @@ def _alike(manifest: Manifest, changes: SetChanges) -> tuple[Assumption, ...]:
 
 
 def _kept(before: TickSet, changes: SetChanges) -> tuple[Kept, tuple[str, ...]]:
-    """And what goes, in words. Raises ImportRejectedError."""
+    """Return what stays, and what goes, in words. Raises ImportRejectedError."""
     manifest, sources = before.manifest, before.manifest.sources
     gone = {number for name in changes.files for number in _named(manifest, name)}
     for key in changes.markets:
@@ -146,7 +146,7 @@ def _kept(before: TickSet, changes: SetChanges) -> tuple[Kept, tuple[str, ...]]:
 
 
 def _named(manifest: Manifest, name: str) -> list[int]:
-    """Numbers of the sources. Raises ImportRejectedError if it is no import of the set, or might be several."""
+    """Return numbers of the sources. Raises ImportRejectedError if it is no import of the set, or might be several."""
     every = list(enumerate(manifest.sources))
     found = [number for number, one in every if one.name == name or _begins(one.sha256, name)]
     checksums = sorted({str(manifest.sources[number].sha256) for number in found})
@@ -180,7 +180,7 @@ def _spans(sources: tuple[ImportedSource, ...], gone: set[int]) -> Iterator[tupl
 
 
 def _check_apart(source: ImportedSource, other: ImportedSource) -> None:
-    """Raise ImportRejectedError."""
+    """Raise ImportRejectedError if the two sources share a time."""
     if source.first_time <= other.last_time and other.first_time <= source.last_time:
         raise ImportRejectedError(
             f"{source.name} and {other.name} both have a row of {' '.join(key_of(source))} at one time; drop the "

@@ -4,7 +4,7 @@
     <set>/rejected.jsonl                                rows that are no usable quotes, each with its reason
     <set>/ticks/day=2026-11-21/base=BTC/ticks.parquet   in the order of the base's log;
                                                         days of few rows stand in the file of the first of them
-    <set>/ticks/day=2026-11-21/base=BTC/opening.parquet per row group what was known where it begins
+    <set>/ticks/day=2026-11-21/base=BTC/opening.parquet per row group what was known at its start
 
 `offset` is the position in the base's log: it grows from row to row, over days too. Whoever starts at a row group
 first learns its rows of `opening.parquet` and so knows what a reader from the very first row would know.
@@ -45,7 +45,7 @@ TICK_SCHEMA = pa.schema(
         ("document", pa.string()),
     ]
 )
-"""Times in microseconds UTC; prices and amounts as decimal strings; null where a kind of row has no such field."""
+"""Times in microseconds UTC; prices and amounts as decimal strings; null if a kind of row has no such field."""
 
 TICK_FIELDS = (
     *("kind", "exchange", "symbol", "received_time", "exchange_time", "sequence"),
@@ -61,7 +61,7 @@ SOURCE_SCHEMA = pa.schema(
     ]
 )
 """What a builder takes: `base` null for a row that is for every base (FX, settings); `rank` orders sources at one and
-the same time (FX before what is converted with it); `offset` null where the builder is to number; `sequence` null or 0
-where the source numbers nothing."""
+the same time (FX before what is converted with it); `offset` null if the builder is to number; `sequence` null or 0
+if the source numbers nothing."""
 
 OPENING_SCHEMA = pa.schema([pa.field("row_group", pa.int32()), *TICK_SCHEMA])

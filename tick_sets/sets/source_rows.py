@@ -1,4 +1,4 @@
-"""From rows of a file, or of a set that is there already, to what a builder of tick sets takes."""
+"""Turns rows of a file, or of an existing set, into what a builder of tick sets takes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _ORDER = ("withdrawn", "fx", "quote")
 
 class Ranks:
     """The order of markets at one and the same time, whatever order files are named in: a number for each kind of row
-    of each market, and at the end what place it has among all."""
+    of each market, and at the end its place among all."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, str, str], int] = {}
@@ -32,16 +32,16 @@ class Ranks:
         return self._numbers.setdefault((kind, exchange, symbol), len(self._numbers))
 
     def places(self) -> tuple[int, ...]:
-        """By number."""
+        """Return the places, by number."""
         ordered = sorted(self._numbers, key=lambda key: (_ORDER.index(key[0]), *key[1:]))
         place = {key: number for number, key in enumerate(ordered)}
         return tuple(place[key] for key in self._numbers)
 
 
 def source_rows(judged: Judged, market: Market, ranks: Ranks, of: Format) -> Iterator[pa.Table]:
-    """SOURCE_SCHEMA. Bars take the place of what is older at their moment, which is withdrawn first. A quote is
-    withdrawn where a later row of its file cannot be true, as a feed does it live; a print or a bar stays what it was.
-    """
+    """Return rows of SOURCE_SCHEMA. Bars take the place of what is older at their moment, which is withdrawn first. A
+    quote is withdrawn if a later row of its file cannot be true, as a live feed does it; a print or a bar stays what it
+    was."""
     kind = "fx" if market.is_fx else "quote"
     columns = {name: judged.rows[name] for name in judged.rows.column_names}
     number = ranks.number_of(kind, market.exchange, market.symbol)
@@ -84,7 +84,8 @@ class SetMarkets:
     """Times of rows that are left out."""
 
     def rank_kind(self, kind: str, key: MarketKey) -> str:
-        """Return a bar's withdrawal comes before all that is new; any other stands where it stood among its quotes."""
+        """Return the kind to rank by: a bar's withdrawal comes before all that is new; any other stands among its
+        quotes."""
         if kind == "withdrawn":
             return kind if key in self.of_bars else "quote"
         return "fx" if kind == "fx_withdrawn" else kind

@@ -23,7 +23,7 @@ class TickSet:
     folder: Path
     manifest: Manifest
     kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What was once measured of it, by name: several parts of a backtest ask for it."""
+    """What was measured of it once, by name, because several parts of a backtest ask for it."""
 
     def path(self, partition: Partition) -> Path:
         return self.folder / partition.folder / TICKS
@@ -32,12 +32,13 @@ class TickSet:
         return self.folder / partition.folder / OPENING
 
     def partitions_of(self, base: str) -> list[Partition]:
-        """By day."""
+        """Return the base's partitions, by day."""
         return [partition for partition in self.manifest.partitions if partition.base == base]
 
 
 def open_tick_set(folder: Path) -> TickSet:
-    """Raise ImportRejectedError if `folder` is no whole tick set, or its amounts are of the wrong kind."""
+    """Return the set. Raises ImportRejectedError if `folder` is no whole tick set, or its amounts are of the wrong
+    kind."""
     found = complete_tick_set(folder)
     counted = uncounted(found.manifest.markets)
     if counted is not None:
@@ -57,7 +58,8 @@ def complete_tick_set(folder: Path) -> TickSet:
 
 
 def uncounted(markets: Iterable[Market]) -> Market | None:
-    """Return the first whose amounts an older version may have taken as they stood, though they count contracts."""
+    """Return the first market whose amounts an older version may have taken as they stood, though they count
+    contracts."""
     for market in markets:
         if market.contract is not None or kind_of(market.symbol) == "spot":
             continue
@@ -87,7 +89,7 @@ class RowGroup:
 
 
 def row_groups(tick_set: TickSet, base: str) -> Iterator[RowGroup]:
-    """In the order of the base's log, by the statistics that each writer of a tick set keeps."""
+    """Return the row groups in the order of the base's log, by the statistics that each writer of a tick set keeps."""
     for partition in tick_set.partitions_of(base):
         with pq.ParquetFile(tick_set.path(partition)) as file:
             time, offset = map(file.schema_arrow.names.index, ("received_time", "offset"))
@@ -105,7 +107,7 @@ def _minimum(group: pq.RowGroupMetaData, column: int) -> int:
 
 
 def is_of_market(rows: pa.Table, market: Market) -> "pa.ChunkedArray[Any]":
-    """Which of the rows are of this market."""
+    """Return which of the rows are of this market."""
     is_there = pc.is_in(rows["exchange"], pa.array([market.exchange]))
     is_it: Any = pc.and_(is_there, pc.is_in(rows["symbol"], pa.array([market.symbol])))
     return is_it  # type: ignore[no-any-return]  # the stub knows arrays alone
@@ -121,7 +123,7 @@ def read_opening(path: Path, row_group: int) -> pa.Table:
 
 
 def batches(tick_set: TickSet, base: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """All rows of one base in the order of its log, a row group at a time."""
+    """Return all rows of one base in the order of its log, a row group at a time."""
     for partition in tick_set.partitions_of(base):
         for number in range(partition.row_groups):
             yield read_ticks(tick_set.path(partition), [number], columns)

@@ -1,4 +1,4 @@
-"""One little file of each format, of any market: what every importer must pass is tried on all of them."""
+"""One small file of each format, for any market, for the tests that every importer must pass."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Shown:
 
 
 Writer = Callable[[Path, str, list[Shown]], Path]
-"""Folder and the exchange's own ticker; the rows are a minute apart from START on."""
+"""The folder and the exchange's own ticker; the rows are a minute apart from START on."""
 
 
 def _lines(path: Path, lines: list[str]) -> Path:
@@ -124,7 +124,7 @@ def _kaiko_books(time: int, row: Shown) -> list[str]:
 
 
 def _l2(time: int, row: Shown) -> list[str]:
-    # each book is a snapshot behind a change that says that the one before it is over
+    # each book is a snapshot after a change that says that the previous one is over
     lines = [f"true,{side},{price},{amount}" for side, price, amount in _levels(row)]
     return lines if time == START else [f"false,bid,{row.bids[0][0]},0", *lines]
 
@@ -203,7 +203,7 @@ WRITERS: dict[str, Writer] = {
 
 
 def sample_options(folder: Path, of: str, exchange: str, symbol: str) -> FileOptions:
-    """Return what the sample of that format needs to be told; prints and bars a half-spread of 1 bps."""
+    """Return the options that the sample of that format needs; prints and bars take a half-spread of 1 bps."""
     mapping = None
     if of in _MAPPINGS:
         mapping = folder / "mapping.toml"
@@ -213,7 +213,7 @@ def sample_options(folder: Path, of: str, exchange: str, symbol: str) -> FileOpt
 
 
 def imported_sample(folder: Path, of: str, exchange: str, symbol: str, rows: list[Shown], **words: Any) -> Imported:
-    """Return the set `folder / "set"` of one file in that format."""
+    """Import one file in that format, and return the set `folder / "set"`."""
     base, quote = symbol.partition(":")[0].split("/")
     path = WRITERS[of](folder, f"{base}{quote}", rows)
     said = MarketWords(**{name: word for name, word in words.items() if word is not None})

@@ -1,4 +1,4 @@
-"""Little files of other people's forms, and what a format makes of them."""
+"""Small files in other people's formats, and what a format makes of them."""
 
 import gzip
 import zipfile
@@ -77,7 +77,7 @@ def zipped(path: Path, member: str, text: str) -> Path:
 
 
 def cut(path: Path, share: float = 0.6) -> Path:
-    """Truncated as a download that was broken off."""
+    """Truncate the file, as if its download had been broken off."""
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
     return path

@@ -42,7 +42,7 @@ MARKETS = {
 
 
 def pairs_of(row: dict[str, Any], side: str) -> Iterator[tuple[Decimal, Decimal]]:
-    """(price, amount): the best one, and all levels if there are more."""
+    """Return (price, amount): the best one, and all levels if there are more."""
     yield Decimal(row[side]), Decimal(row[f"{side}_amount"])
     yield from ((Decimal(price), Decimal(amount)) for price, amount in json.loads(row[f"{side}s"] or "[]"))
 

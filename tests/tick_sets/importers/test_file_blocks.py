@@ -51,7 +51,7 @@ def one_long_line(path: Path) -> Path:
 
 
 def xz_of_much_memory(path: Path) -> Path:
-    """It asks for a quarter of a gigabyte before it has given a byte."""
+    """Return a file that asks for a quarter of a gigabyte before it has given a byte."""
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 28, "mode": lzma.MODE_FAST, "mf": lzma.MF_HC3}]
     path.write_bytes(lzma.compress(b"x", filters=filters))
     return path
@@ -130,7 +130,8 @@ def test_what_cannot_be_unpacked_gets_one_sentence(tmp_path: Path, case: str) ->
 @pytest.mark.parametrize("lines", [0, 1, 2, 199_999])
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_lines_are_skipped_in_blocks_of_any_number(tmp_path: Path, lines: int, end: str) -> None:
-    """Each copied what was left of its block, so that many took minutes: 10 MB of lines are skipped here."""
+    """Before, each skipped block copied the rest of its block, so that many took minutes; here 10 MB of lines are
+    skipped."""
     path = tmp_path / "a.csv"
     every = [f"{number:060}" for number in range(200_000)]
     path.write_text("\n".join(every) + end)

@@ -226,7 +226,7 @@ def test_hyperliquid_sends_whole_books(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "compared"), [(0, 564), (1, 503), (2, 1_124)], ids=["spot", "USD-M", "COIN-M"])
 def test_a_recorded_book_is_the_ticker_s_wherever_both_report_one_update(number: int, compared: int) -> None:
-    """Binance sends the best bid and ask by a stream of its own: where ids are equal, so must the prices be."""
+    """Binance sends the best bid and ask in a stream of its own: if ids are equal, the prices must be, too."""
     path = recordings_or_skip(BINANCE_FILES)[number]
     book, best = DepthBook(), dict[int, tuple[float, float]]()
     found = 0

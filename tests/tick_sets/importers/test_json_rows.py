@@ -1,4 +1,5 @@
-"""A list of rows in JSON, block by block: nothing of it depends on where a block ends, nor on what it unpacks to."""
+"""A list of rows in JSON, block by block: the result does not depend on where a block ends, nor on the unpacked
+size."""
 
 import gzip
 import json
@@ -35,7 +36,7 @@ def test_blocks_change_nothing(tmp_path: Path, listed: list[Any], block: int, in
 
 
 def as_read(value: Any) -> Any:
-    """Numbers are texts."""
+    """Return numbers as text."""
     if isinstance(value, list):
         return [as_read(one) for one in value]
     if isinstance(value, dict):
@@ -86,7 +87,7 @@ def test_memory_is_that_of_one_block(tmp_path: Path) -> None:
 
 
 def peak(folder: Path, count: int) -> int:
-    """Bytes, for so many rows in several blocks."""
+    """Return the peak memory in bytes for so many rows in several blocks."""
     path = folder / f"{count}.json.gz"
     with gzip.open(path, "wt", compresslevel=1) as file:
         file.write("[" + ",".join(f"[{1_672_531_200_000 + at},1234567.5]" for at in range(count)) + "]")

@@ -18,7 +18,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def top(number: int, cells: str, market: str = "krkn,spot,btc-usd") -> str:
-    """Collected 5 ms after it happened, both in nanoseconds."""
+    """Return a row collected 5 ms after it happened, both in nanoseconds."""
     return f"{(TIME + number) * 1_000_000},{(TIME + number + 5) * 1_000_000},{market},{cells}\n"
 
 
@@ -36,7 +36,7 @@ def test_a_quote_is_known_once_both_sides_are(tmp_path: Path) -> None:
 
 
 def test_both_sides_of_one_moment_are_one_message(tmp_path: Path) -> None:
-    """Else the new bid would cross the old ask."""
+    """Otherwise the new bid would cross the old ask."""
     text = TOPS + top(0, "b,100,1") + top(0, "a,101,2") + top(1, "b,102,3") + top(1, "a,103,3")
     found = read_as("kaiko-tob", written(tmp_path, text), FileOptions())
     assert tops(found) == [(5, "100", "101"), (6, "102", "103")]

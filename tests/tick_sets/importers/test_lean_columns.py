@@ -109,7 +109,7 @@ HOURS = ("20180404 00:00,1,9,1,100,5", "20180404 01:00,1,9,1,101,6", "20180404 0
     ],
 )
 def test_hours_and_days_stand_in_one_file(tmp_path: Path, folder: str, rows: tuple[str, ...], ends: list[int]) -> None:
-    """How long a bar is says its folder, or the smallest step."""
+    """The folder says how long a bar is, or else the smallest step."""
     (tmp_path / folder).mkdir()
     path = written(tmp_path / folder, *rows, name="btcusd_trade.zip", member="btcusd.csv")
     found = read_as("lean-trades", path, OPTIONS)

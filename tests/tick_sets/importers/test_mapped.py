@@ -129,7 +129,7 @@ def test_levels_stand_in_numbered_columns(tmp_path: Path) -> None:
     assert first["received_time"] == 1_672_531_200_250_000
     assert (first["bid"], first["bids"]) == ("100.10", '[["100.1","1"],["99","2"]]')
     assert first["asks"] == '[["101","1.5"],["102","2"],["103","3"]]'
-    # two levels at one price, and one without an amount: what follows is not believed
+    # two levels at one price, and one without an amount: what follows is not trusted
     assert (second["bids"], second["asks"]) == ('[["100","1"]]', '[["101","1"]]')
 
 
@@ -210,7 +210,7 @@ def test_exchanges_of_one_file_come_into_a_set_one_after_the_other(tmp_path: Pat
 
 
 def test_a_file_of_one_market_comes_in_under_one_name_alone(tmp_path: Path) -> None:
-    """Else one mistyped word makes a market that trades at the very prices of another."""
+    """Otherwise one mistyped word makes a market that trades at the very prices of another."""
     path = written(tmp_path, PRINTS)
     reported = options(tmp_path, PRINTS_MAPPING, TOLD)
     import_files(tmp_path / "set", ImportRequest(FORMATS["csv"], (path,), reported), lambda *_: None)
@@ -290,7 +290,7 @@ MAPPINGS: dict[str, tuple[str, str]] = {
     "an unknown zone": (PRINTS_MAPPING.replace("Tokyo", "Edo"), "time.zone: Asia/Edo is not a known time zone"),
     "eleven levels": (LEVELS_MAPPING.replace("count = 3", "count = 11"), "levels.count: must be at most 10"),
     "levels without a number": (LEVELS_MAPPING.replace("bid{level}", "bid"), "levels: each name needs {level} where"),
-    "no amount": (PRINTS_MAPPING.replace("constant_amount", "# "), "print: name amount, or constant_amount where"),
+    "no amount": (PRINTS_MAPPING.replace("constant_amount", "# "), "print: name amount, or constant_amount if"),
     "bars without a length": (BARS_MAPPING.replace("bar_seconds = 300", ""), "bar_seconds and [bar] belong together"),
 }
 

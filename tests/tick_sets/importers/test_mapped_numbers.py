@@ -159,7 +159,7 @@ def test_points_in_most_rows_of_decimal_commas_are_said(tmp_path: Path) -> None:
         tmp_path, "at;b;bq;a;aq\n1725000001;1,5;1.000;2,5;1\n", 'unit = "s"', 'decimal = ","\ndelimiter = ";"'
     )
     request = ImportRequest(FORMATS["csv"], (path,), options)
-    with pytest.raises(ImportRejectedError, match=r"no number, '1\.000 with a point where decimals have a comma'"):
+    with pytest.raises(ImportRejectedError, match=r"no number, '1\.000 with a point although decimals have a comma'"):
         import_files(tmp_path / "set", request, lambda *_: None)
 
 

@@ -1,4 +1,4 @@
-"""Files as people have them: with doubled columns, in UTF-16, as Parquet, of half a market, or no files at all."""
+"""Files as people have them: with doubled columns, in UTF-16, as Parquet, about half a market, or no files at all."""
 
 import os
 import socket
@@ -63,7 +63,7 @@ def written(folder: Path, content: str | bytes, name: str = "a.csv") -> Path:
 def test_a_column_that_stands_twice_is_said_where_it_is_needed(tmp_path: Path) -> None:
     path = written(tmp_path, f"{HEADER},bid_price\n{ROW},7\n")
     assert "a.csv, line 1: has several columns bid_price" in rejection("tardis-quotes", path, FileOptions())
-    # of those that nobody needs there may be any number, named or not
+    # there may be any number of unneeded columns, named or not
     path = written(tmp_path, f"{HEADER},note,note,,\n{ROW},x,y,,\n{ROW.replace('100', '?')},x,y,,\n")
     found = read_as("tardis-quotes", path, FileOptions())
     assert (len(found.usable), found.rejected) == (1, {"unreadable": 1})
@@ -127,7 +127,7 @@ LOCAL = {
 
 @pytest.mark.parametrize(("text", "time", "found"), LOCAL.values(), ids=LOCAL.keys())
 def test_a_local_time_is_one_moment_or_none(tmp_path: Path, text: str, time: str, found: int | str) -> None:
-    """It was shifted by an hour without a word."""
+    """Before, it was shifted by an hour without a word."""
     got = read_mapped(tmp_path, f"at,b,bq,a,aq\n{text},1,1,2,1\n2030-01-01 00:00:00,1,1,2,1\n", time)
     if isinstance(found, str):
         assert (got.rejected, len(got.usable)) == ({found: 1}, 1)
@@ -167,7 +167,7 @@ def test_a_mapping_that_means_no_row_or_no_column_is_rejected(tmp_path: Path) ->
 
 
 def as_parquet(path: Path, **types: pa.DataType) -> Path:
-    """Return the same columns in place of the CSV file, with the types that pyarrow finds, or with these."""
+    """Write the same columns to Parquet in place of the CSV file, with the types that pyarrow finds, or with these."""
     table = pacsv.read_csv(path)
     for name, kind in types.items():
         table = table.set_column(table.column_names.index(name), name, table[name].cast(kind))
@@ -262,7 +262,7 @@ SPECIAL: dict[str, tuple[Callable[[Path], None], str]] = {
 def test_what_is_no_file_is_rejected_before_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], sentence: str
 ) -> None:
-    """A pipe was waited for without end; a circle of links gave a trace."""
+    """Before, a pipe was waited for without end, and a circle of links gave a trace."""
     monkeypatch.chdir(tmp_path)
     path = Path("odd")
     make(path)
@@ -280,7 +280,7 @@ def test_what_is_no_file_is_rejected_before_it_is_opened(
 
 @pytest.mark.parametrize("kind", ["a pipe", "links in a circle", "a socket", "a device"])
 def test_no_replay_waits_for_a_pipe(tmp_path: Path, kind: str) -> None:
-    """Where its name is that of a recording, too."""
+    """Also if its name is that of a recording."""
     make, sentence = SPECIAL[kind]
     (tmp_path / "spot").mkdir()
     path = tmp_path / "spot" / "x.gz"
@@ -324,7 +324,7 @@ def mangled(content: bytes, how: Mangles) -> bytes:
 # a zip file by its end alone, and its list of members elsewhere than it says
 @example(how=[("flip", 0.0, b"\0"), ("insert", 0.5, b"\0")], table=False)
 def test_a_mangled_file_is_read_or_rejected_in_one_sentence(of: str, how: Mangles, table: bool) -> None:
-    """Of every format, as text and as Parquet: rows that are kept are quotes; else there is a sentence."""
+    """In every format, as text and as Parquet: the rows that are kept are quotes, or else there is a sentence."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
         path = WRITERS[of](folder, "BTCUSD", SHOWN)
@@ -348,7 +348,7 @@ def test_a_mangled_file_is_read_or_rejected_in_one_sentence(of: str, how: Mangle
 
 
 def test_the_samples_come_in_unmangled(tmp_path: Path) -> None:
-    """So that the test above begins with what is right."""
+    """So the test above starts from valid files."""
     for of in FORMATS:
         folder = tmp_path / of
         folder.mkdir()

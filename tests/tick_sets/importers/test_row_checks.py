@@ -46,7 +46,7 @@ def read_rows(draw: st.DrawFn) -> list[ReadRow]:
 
 
 class PlainLoop:
-    """One market's rows one after the other, by the function that judges live quotes."""
+    """Judges one market's rows one after the other, by the function that judges live quotes."""
 
     def __init__(self, is_fx: bool) -> None:
         self.is_fx = is_fx
@@ -95,7 +95,7 @@ def numbered(line: int, time: int, sequence: int) -> ReadRow:
 
 
 @given(read_rows(), st.integers(1, 5))
-@example([numbered(1, 0, 5), numbered(2, 1, 5), numbered(3, 0, 6)], 3)  # what repeats a number sets no time
+@example([numbered(1, 0, 5), numbered(2, 1, 5), numbered(3, 0, 6)], 3)  # a row that repeats a number sets no time
 @settings(max_examples=60, deadline=None)
 def test_columns_are_judged_as_one_row_after_the_other_however_they_are_cut(rows: list[ReadRow], size: int) -> None:
     judge = Judge(lambda key: market_of(*key, is_fx=key[1] == "EUR/USD"))
@@ -157,7 +157,7 @@ BOUNDS = {
 @pytest.mark.parametrize("text", BOUNDS)
 @pytest.mark.parametrize("side", ["bid", "bid_amount", "ask", "ask_amount"])
 def test_what_comes_in_is_what_money_can_be_made_of(text: str, side: str) -> None:
-    """One bound for both: a backtest makes money of each cell that an import lets pass."""
+    """One bound for both: a backtest makes money of each cell that an import accepts."""
     cells = {"bid": "1e-30", "bid_amount": "1", "ask": "9e30", "ask_amount": "1"} | {side: text}
     bid, bid_amount, ask, ask_amount = cells.values()
     (chunk,) = chunks_of([ReadRow(1, "kraken", "BTC/USD", START, bid, bid_amount, ask, ask_amount, "")])
@@ -187,7 +187,7 @@ def test_a_rejected_row_of_a_table_keeps_its_quotes() -> None:
 
 
 def test_a_file_of_which_most_rows_are_unreadable_is_none_of_its_format() -> None:
-    """Its first three are named, those of another form among them; half is not yet most."""
+    """Its first three are named, also those of another form; half is not yet most."""
     good = ("1", "1", "2", "1")
     rows = [ReadRow(line, "kraken", "BTC/USD", START, *good, "") for line in (1, 2, 3)]
     rows += [

@@ -1,4 +1,4 @@
-"""What an exchange's name of a market is here: a table of names as exchanges write them."""
+"""Our name of an exchange's market: a table of names as exchanges write them."""
 
 from pathlib import Path
 

@@ -108,7 +108,7 @@ def test_contracts_are_reckoned_in_base_or_rejected(tmp_path: Path) -> None:
     ]
     path = written(tmp_path, QUOTES + row(0, "1,2,1,1", "bitmex,XBTUSD"))
     assert "is of contracts on bitmex; say which" in rejection("tardis-quotes", path, FileOptions())
-    # a symbol without what it is settled in would be taken for spot
+    # a symbol without its settlement currency would be taken for spot
     assert "is of contracts on bitmex" in rejection("tardis-quotes", path, FileOptions(symbol="BTC/USD"))
 
 
@@ -141,7 +141,7 @@ SNAPSHOT = row(10, "true,bid,100,1") + row(10, "true,bid,99,2") + row(10, "true,
 
 def test_a_book_is_built_from_its_first_snapshot_on(tmp_path: Path) -> None:
     early = row(0, "false,bid,100,1")
-    # one message: the best bid goes and a better ask comes, which is never seen half
+    # one message: the best bid goes and a better ask comes, which is never seen half-done
     message = row(11, "false,bid,100,0") + row(11, "false,ask,100,5")
     deep = row(12, "false,bid,50,1")
     path = written(tmp_path, UPDATES + early + SNAPSHOT + message + deep)

@@ -1,4 +1,4 @@
-"""Rows and manifests for tick sets, and the plain loop that says what a set must hold."""
+"""Rows and manifests for tick sets, and the plain loop that says what a set must contain."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +19,7 @@ START = 20_000 * DAY
 
 
 class TickRow(NamedTuple):
-    """What a test says of a row; `base` None for a row that is for every base."""
+    """What a test gives of a row; `base` None for a row that is for every base."""
 
     time: int
     kind: str = "quote"
@@ -53,7 +53,7 @@ def manifest(name: str = "made-up") -> Manifest:
 
 
 class LoggedRow(NamedTuple):
-    """What a test looks at of a row of a set."""
+    """What a test looks at in a row of a set."""
 
     offset: int
     kind: str

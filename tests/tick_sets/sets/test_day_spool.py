@@ -15,7 +15,7 @@ OPEN_FILES = 64
 
 
 def spool_and_take(folder: Path, tables: int, file_bytes: int) -> None:
-    """Each table has rows of two days; raises if one does not come back in its place."""
+    """Spool tables whose rows are of two days each, and check that each comes back in its place."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
     spool, rows_each = DaySpool(folder, file_bytes), 2
     one = source_table([TickRow(day * DAY) for day in (0, 1) for _ in range(rows_each)])

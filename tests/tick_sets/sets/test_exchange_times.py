@@ -24,7 +24,7 @@ KRAKEN, BITSTAMP = ("kraken", "SOL/USD"), ("bitstamp", "SOL/USD")
 
 
 def set_with(folder: Path, delays: dict[str, list[int]]) -> TickSet:
-    """Return a quote each second of each exchange, so many microseconds after the exchange made it."""
+    """Return a set with a quote each second on each exchange, so many microseconds after the exchange made it."""
     files = []
     for exchange, every in delays.items():
         path = folder / f"{exchange}.csv"
@@ -72,7 +72,7 @@ def test_an_exchanges_time_is_used_where_it_is_before_the_arrival(
     ],
 )
 def test_a_rounded_time_may_lie_ahead_by_less_than_its_unit(tmp_path: Path, unit: int, early: int, trust: str) -> None:
-    """Whole seconds, rounded to the nearest, were taken for a clock that differs by 0.1 s."""
+    """Before, whole seconds, rounded to the nearest, were taken for a clock that differs by 0.1 s."""
     path, made = tmp_path / "kraken.csv", [START + 7 * SECOND + 3 * number * unit for number in range(3)]
     path.write_text(HEADER + "".join(f"kraken,SOLUSD,{at},{at - early},1,101,100,1\n" for at in made))
     import_files(tmp_path / "set", ImportRequest(FORMATS["tardis-quotes"], (path,)), lambda *_: None)
@@ -81,7 +81,7 @@ def test_a_rounded_time_may_lie_ahead_by_less_than_its_unit(tmp_path: Path, unit
 
 
 def built(folder: Path, rows: list[TickRow]) -> TickSet:
-    """Return a row group for each day; each row is 30 s late where its exchange gives a time."""
+    """Return a set with a row group for each day; each row is 30 s late if its exchange gives a time."""
     table = source_table(rows)
     place = table.schema.get_field_index("exchange_time")
     made = [None if row.exchange == "filler" else SAMPLES_START + row.time - 30 * SECOND for row in rows]
@@ -94,7 +94,7 @@ def built(folder: Path, rows: list[TickRow]) -> TickSet:
 
 @pytest.mark.parametrize("days", [1, 4, 7, 20, 33])
 def test_a_market_is_measured_wherever_its_rows_stand(tmp_path: Path, days: int) -> None:
-    """A file beside it that has no times moved the samples away, and a book 30 s old was traded as new."""
+    """Before, a file beside it without times moved the samples away, and a book 30 s old was traded as new."""
     filler = [TickRow(day * DAY, exchange="filler") for day in range(days)]
     for day in {0, days // 3, days // 2, days - 1}:
         tick_set = built(tmp_path / f"set{day}", [*filler, TickRow(day * DAY + 1, exchange="kraken", rank=2)])

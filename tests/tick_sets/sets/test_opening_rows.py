@@ -21,7 +21,7 @@ def log_table(rows: list[tuple[str, str]]) -> pa.Table:
 
 
 def known(rows: list[LoggedRow]) -> list[int]:
-    """Offsets of what a loop over `rows` has in mind at their end: the newest word of each market, and its renewal."""
+    """Return the offsets that a loop over `rows` knows at their end: the newest row of each market, and its renewal."""
     newest: dict[tuple[str, str, str], int] = {}
     for row in rows:
         if row.kind in STATED:

@@ -31,7 +31,7 @@ MARKETS = {
 
 @st.composite
 def tick_rows(draw: st.DrawFn) -> list[TickRow]:
-    """Rows of several markets over three days, each market's own in order; some days and markets stay empty."""
+    """Draw rows of several markets over three days, each market's own in order; some days and markets stay empty."""
     moments = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.sampled_from(sorted(MARKETS)))))
     rows = []
     for day, step, key in sorted(moments):
@@ -41,7 +41,7 @@ def tick_rows(draw: st.DrawFn) -> list[TickRow]:
 
 
 def plain_log(rows: list[TickRow], base: str) -> list[LoggedRow]:
-    """One row after the other: sorted, numbered over the whole set, those of a base counted."""
+    """Return the log by a plain loop: sorted, numbered over the whole set, those of a base counted."""
     ordered = sorted(rows, key=lambda row: (row.time, row.rank))
     log: list[LoggedRow] = []
     for number, row in enumerate(ordered, start=1):
@@ -179,7 +179,7 @@ def test_locks_that_come_and_go_keep_all_but_one_out(tmp_path: Path) -> None:
 
 
 def killed(run: Callable[[], None]) -> None:
-    """In a process that kills itself where `run` does."""
+    """Run it in a process that kills itself where `run` does."""
     process = multiprocessing.get_context("fork").Process(target=run)
     process.start()
     process.join(30)
