@@ -29,7 +29,7 @@ def test_it_begins_with_the_live_panel() -> None:
 )
 def test_every_page_runs_as_a_script(page: str, title: str) -> None:
     app = AppTest.from_string(
-        f"from ui.pages.{page}_page import render_{page}; render_{page}()", default_timeout=SECONDS
+        f"from ui.pages.{page} import render_{page}; render_{page}()", default_timeout=SECONDS
     ).run()
     assert not app.exception
     assert app.header[0].value == title

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from ui.http.page_files import ASSETS, module_chain
+from ui.page_parts.own_component import COMPONENTS
 from ui.pages.shell import ICON, OURS, PATHS, PLOT, STREAMLIT, early_scripts, page_shell
 from ui.server.application import FOLDER, SCRIPT
 
@@ -48,12 +49,13 @@ def test_every_module_of_a_page_is_loaded_at_once_and_once(path: str) -> None:
         assert set(imported) <= set(links), name
 
 
-def test_every_mounted_script_belongs_to_a_page() -> None:
-    mounted: set[str] = set()
-    for file in (FOLDER / "panels", FOLDER / "pages", FOLDER / "page_parts"):
-        for path in file.glob("*.py"):
-            mounted |= set(re.findall(r'own_component\(.*"(\w+\.js)"\)', path.read_text()))
-    assert mounted == {script for scripts in PATHS.values() for script in scripts}
+def test_every_component_is_mounted_and_its_script_belongs_to_a_page() -> None:
+    text = "".join(
+        path.read_text() for room in ("panels", "pages", "page_parts") for path in (FOLDER / room).glob("*.py")
+    )
+    assert set(re.findall(r'own_component\("(\w+)"\)', text)) == set(COMPONENTS)
+    scripts = {files.script for files in COMPONENTS.values()}
+    assert scripts == {script for scripts in PATHS.values() for script in scripts}
 
 
 def test_only_live_loads_the_charts_at_once() -> None:

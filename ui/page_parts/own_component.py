@@ -1,5 +1,6 @@
 """Our own parts of a page: HTML, CSS and a script of `ui/assets`, mounted as a Streamlit component."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit
@@ -21,11 +22,39 @@ export default function (component) {{
 """
 
 
-def own_component(name: str, html: str, css: tuple[str, ...], script: str) -> ComponentRenderer:
-    """`html` and `css` are files below `ui/`; `script` is a module of `ui/assets` with mount(component) and unmount."""
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files below `ui/`; `script` is a module of `ui/assets` with mount(component) and unmount."""
+
+    html: str
+    css: tuple[str, ...]
+    script: str
+
+
+STEERING_HTML = "assets/steering.html"
+STEERING_CSS = ("assets/theme.css", "assets/steering.css")
+
+COMPONENTS = {
+    "page_header": Files("assets/header.html", ("assets/theme.css", "assets/header.css"), "header.js"),
+    # the page's frame is Streamlit; what moves comes over our own WebSocket, and goes on between script runs
+    "live_panel": Files(
+        "assets/panel.html", ("vendor/uplot/uPlot.min.css", "assets/theme.css", "assets/panel.css"), "panel.js"
+    ),
+    # drawn and sent by the browser alone, so that no script has to run, or to end, before trading is halted
+    "kill_switch": Files(STEERING_HTML, STEERING_CSS, "kill_switch.js"),
+    "asset_form": Files(STEERING_HTML, STEERING_CSS, "asset_form.js"),
+    "settings_form": Files(STEERING_HTML, STEERING_CSS, "settings_form.js"),
+    "signing_in": Files(STEERING_HTML, STEERING_CSS, "signing_in.js"),
+}
+"""What those that steer change, they ask of REST, which asks who may."""
+
+
+def own_component(name: str) -> ComponentRenderer:
+    """Return what mounts the one of COMPONENTS."""
+    files = COMPONENTS[name]
     return streamlit.components.v2.component(
         name,
-        html=(FOLDER / html).read_text(),
-        css="".join((FOLDER / file).read_text() for file in css),
-        js=LOADER.format(script=script),
+        html=(FOLDER / files.html).read_text(),
+        css="".join((FOLDER / file).read_text() for file in files.css),
+        js=LOADER.format(script=files.script),
     )

@@ -15,7 +15,6 @@ from ui.services.dashboard import Dashboard
 
 SIGNED_IN = "signed_in_caller"
 KEY = "signing_in"
-CSS = ("assets/theme.css", "assets/steering.css")
 NOT_SIGNED_IN = "Not done: sign in with an operator's API key first."
 NOT_AN_OPERATOR = "Not done: {name} is a viewer and may not change anything."
 PAGE_ADDRESS = "page"
@@ -58,8 +57,7 @@ def require_operator(dashboard: Dashboard) -> Caller | None:
 def render_signing_in(dashboard: Dashboard) -> None:
     """One line: who is signed in, or the field for a key. The browser itself hands the key over, to REST."""
     caller = signed_in(dashboard)
-    mount = own_component("signing_in", "assets/steering.html", CSS, "signing_in.js")
-    mount(
+    own_component("signing_in")(
         key=KEY,
         data={"name": "" if caller is None or caller.means == "open" else caller.name},
         on_ticket_change=partial(take_ticket, dashboard),

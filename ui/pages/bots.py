@@ -2,8 +2,7 @@
 
 import streamlit
 
-from ui.page_parts.asset_form import render_asset_form
-from ui.page_parts.kill_switch import render_kill_switch
+from ui.page_parts.own_component import own_component
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_sign_in import render_signing_in
 from ui.panels.bot_actions import render_bot_actions
@@ -19,9 +18,9 @@ def render_bots() -> None:
     dashboard = dashboard_or_reason()
     if dashboard is None:
         return
-    render_kill_switch()
+    own_component("kill_switch")(key="kill_switch")
     render_signing_in(dashboard)
-    render_asset_form()
+    own_component("asset_form")(key="asset_form")
     render_bot_actions(dashboard)
     render_difference_actions(dashboard)
     render_settings(dashboard)

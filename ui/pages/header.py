@@ -7,12 +7,11 @@ from ui.page_parts.page_frame import mode_now
 from ui.page_parts.page_times import IS_LOCAL
 
 KEY = "page_header"
-CSS = ("assets/theme.css", "assets/header.css")
 
 
 def render_header() -> None:
     """Drawn above every page; what moves in it comes over the tab's one WebSocket."""
-    mount = own_component("page_header", "assets/header.html", CSS, "header.js")
+    mount = own_component("page_header")
     with streamlit.container(key="page_head"):
         mount(
             key=KEY,

@@ -9,14 +9,11 @@ from ui.services.dashboard import Dashboard
 from ui.services.settings_bounds import Bounds, bounds_of
 from ui.services.settings_fields import COLUMNS, FEE_UNIT, FieldGroup, SettingField, unit_of
 
-CSS = ("assets/theme.css", "assets/steering.css")
-
 
 def render_settings(dashboard: Dashboard) -> None:
     """The values come from the tab's live feed and are saved through REST."""
     streamlit.subheader("Thresholds and limits", anchor=False)
-    mount = own_component("settings_form", "assets/steering.html", CSS, "settings_form.js")
-    mount(key="settings_form", data=form_document(dashboard.session))
+    own_component("settings_form")(key="settings_form", data=form_document(dashboard.session))
 
 
 def form_document(session: Session) -> dict[str, object]:
