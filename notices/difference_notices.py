@@ -4,6 +4,7 @@ from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Health
 from market.money import text_of
 from notices.format import exchange_name
+from session.labels import difference_advice
 from session.notices import Notice
 from store.server.documents import SettingsVersion
 
@@ -23,14 +24,17 @@ def notices_of_difference(found: StoredDifference) -> list[Notice]:
         "handled": found.handled,
     }
     name, kind = exchange_name(found.exchange), found.kind.replace("_", " ").upper()
+    advice = difference_advice(found.kind, found.cause)
+    what_to_do = f". {advice}" if advice else ""
     notices = [
         Notice(
             notice_id=f"difference:{found.difference_id}:{found.found_at}",
             kind="differences",
             event="difference_found",
             at=found.found_at,
-            line=f"{name} {kind}: {found.subject}, ours {found.ours}, theirs {found.theirs}; {found.handled}",
-            facts=facts,
+            line=f"{name} {kind}: {found.subject}, ours {found.ours}, theirs {found.theirs}; {found.handled}"
+            + what_to_do,
+            facts=facts | {"cause": found.cause, "advice": advice},
         )
     ]
     if found.settled is not None and found.settled_at:

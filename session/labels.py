@@ -118,6 +118,30 @@ REASONS: Mapping[str, str] = {
     "account_rejected": "Account rejected by the exchange",
 }
 
+DIFFERENCES: Mapping[str, str] = {
+    "order_ambiguous": "Several orders there fit one of ours, and nobody can say which is it. Open the exchange's own "
+    "order list, find the one that no arbitrage has, and unwind by hand what it filled. Acknowledge this first, then "
+    "what its fills and balances differ in.",
+    "order_unconfirmed": "One of our orders may be there, though it is not found. It is searched for during ten "
+    "minutes and booked if found. Then look for it in the exchange's own order list, and settle the balances.",
+    "report_implausible": "What the exchange says of our order contradicts it. It is booked by itself once the "
+    "balances confirm what is true. If that takes longer than ten minutes, compare the order in the exchange's own "
+    "list with its arbitrage, then acknowledge.",
+    "order_still_open": "Our order still rests though it should have ended. Cancel it on the exchange's page; what it "
+    "filled is booked by itself.",
+    "order_foreign": "An order rests that is not ours. Acknowledge it if you or another program placed it; else revoke "
+    "the API key.",
+    "fill_foreign": "Somebody traded on the account. Acknowledge it if it was you; else revoke the API key. What it "
+    "moved shows as a balance.",
+    "fill_not_listed": "The exchange no longer lists a fill that it reported. Compare it with the exchange's own list, "
+    "then acknowledge.",
+    "fill_differs": "The exchange changed a fill after it was booked. Compare it with the exchange's own list, then "
+    "acknowledge; what it changed shows as a balance.",
+    "balance_unexplained": "The account has another amount than our orders explain. If you know why, acknowledge it, "
+    "or adopt it as a deposit or withdrawal: the amount is booked.",
+}
+"""What to do about each kind of difference that a person settles."""
+
 ROLES: Mapping[str, str] = {
     "buy": "buy",
     "sell": "sell",
@@ -173,6 +197,15 @@ def state_name(state: str) -> str:
 def reason_name(reason: str) -> str:
     """Return a short phrase without a full stop."""
     return REASONS.get(reason, plain(reason).capitalize())
+
+
+def difference_advice(kind: str, cause: str = "") -> str:
+    """Return what it means and what to do, in sentences; nothing for what needs nobody. `cause`: orders of ours that
+    may be behind it."""
+    advice = DIFFERENCES.get(kind, "")
+    if not cause:
+        return advice
+    return f"An order of ours is in doubt there and may be the cause ({cause}): settle that one first. {advice}"
 
 
 def plain(name: str) -> str:

@@ -18,6 +18,7 @@ from market.accounting.differences import (
     StoredDifference,
     TakenBack,
     confirmed,
+    orders_in_doubt,
     stored_difference,
 )
 from market.accounting.explained_differences import no_longer_found
@@ -100,7 +101,8 @@ class Reconciliation:
         if gone:
             ids = {one.difference_id for one in gone}
             await self.store.differences.explain(self.account.exchange, ids, theirs.asked_at)
-        acted_on = [one for one in confirmed(found, self._previous) if await self._handle(one, theirs.asked_at)]
+        doubts = orders_in_doubt((*known, *found))
+        acted_on = [one for one in confirmed(found, self._previous) if await self._handle(one, theirs.asked_at, doubts)]
         self._previous = frozenset(one.difference_id for one in found)
         if not any(one.kind in FILL_KINDS and one not in acted_on for one in found):
             # otherwise the next round must fetch the same fills again to confirm the difference
@@ -187,10 +189,10 @@ class Reconciliation:
         mine = (one for one in halted if one.reason == HALTED and has_leg_at([one], self.account.exchange))
         return tuple(one.arbitrage_id for one in mine)
 
-    async def _handle(self, difference: Difference, found_at: int) -> bool:
+    async def _handle(self, difference: Difference, found_at: int, in_doubt: str) -> bool:
         """Correct it, then store it: one stored first would look corrected after a crash. False if it no longer
         exists."""
-        stored = stored_difference(difference, found_at)
+        stored = stored_difference(difference, found_at, in_doubt)
         if isinstance(difference.remedy, TakenBack):
             # in one transaction: it is the entry of what is booked
             is_new = await self.store.differences.take_back(stored, difference.remedy.row, self.by)

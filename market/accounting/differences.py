@@ -3,7 +3,7 @@
 `HANDLING` is the table of docs/reconciliation.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
@@ -138,6 +138,8 @@ class StoredDifference:
     settled_by: str = ""
     settled_at: int = 0
     booked: BoundedDecimal = ZERO
+    cause: str = ""
+    """Our orders at the exchange that were in doubt when it was found, and may be its cause."""
 
     @property
     def is_open(self) -> bool:
@@ -155,8 +157,19 @@ def implausible(arbitrage_id: str, leg: Leg, doubt: str) -> Difference:
     return Difference("report_implausible", leg.exchange, leg_subject(arbitrage_id, leg), "not booked", doubt)
 
 
-def stored_difference(found: Difference, found_at: int) -> StoredDifference:
-    """As it is stored first, by the server's time."""
+ORDER_DOUBTS: tuple[DifferenceKind, ...] = ("order_ambiguous", "order_unconfirmed", "report_implausible")
+"""Nobody knows what became of an order of ours, which is the subject."""
+MAY_BE_OURS: tuple[DifferenceKind, ...] = ("balance_unexplained", "fill_foreign", "order_foreign")
+"""What such an order looks like from outside."""
+
+
+def orders_in_doubt(differences: Iterable[Difference | StoredDifference]) -> str:
+    """Those of one exchange, in words."""
+    return ", ".join(sorted({one.subject for one in differences if one.kind in ORDER_DOUBTS}))
+
+
+def stored_difference(found: Difference, found_at: int, in_doubt: str = "") -> StoredDifference:
+    """As it is stored first, by the server's time; `in_doubt`: `orders_in_doubt` at its exchange by then."""
     return StoredDifference(
         difference_id=found.difference_id,
         kind=found.kind,
@@ -166,6 +179,7 @@ def stored_difference(found: Difference, found_at: int) -> StoredDifference:
         theirs=found.theirs,
         handled=HANDLING[found.kind].handled,
         found_at=found_at,
+        cause=in_doubt if found.kind in MAY_BE_OURS else "",
     )
 
 

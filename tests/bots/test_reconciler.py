@@ -27,7 +27,7 @@ from tests.bots.reconciling_bench import (
 )
 from tests.market.samples import MARKETS
 from tests.store.booking import finish_leg, record_sent
-from tests.store.reservation_requests import OPENING, filled, granted, opportunity, reserved
+from tests.store.reservation_requests import OPENING, close, filled, granted, opportunity, reserved
 
 
 @pytest.fixture
@@ -141,6 +141,28 @@ async def test_one_that_may_be_two_is_for_a_person(bench: Bench, caplog: pytest.
         assert await bench.rounds(bench.process(), 2) == ["order_ambiguous"] * 2
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert await bench.stored() == ["order_ambiguous reported"]
+
+
+async def test_what_one_that_may_be_two_moved_names_it_and_it_goes_once_it_is_known(bench: Bench) -> None:
+    """Nobody could see that an order in doubt was behind a balance that differed."""
+    buy = await ended_without(bench)
+
+    def ambiguous(_: LimitOrder) -> OrderReport | None:
+        raise OutcomeUnknownError("two fit")
+
+    bench.exchange.looks = ambiguous
+    bench.exchange.fill(filled(buy))
+    bench.exchange.fills.clear()
+    process = bench.process()
+    await bench.rounds(process, 1)
+    bench.clock.time += SEARCH_BACK
+    await bench.rounds(process, 2)
+    found = {one.kind: one for one in await bench.store.differences.open_at("alpha")}
+    assert found["balance_unexplained"].cause == found["order_ambiguous"].subject == f"{ID}:buy"
+    await finish_leg(bench.store, ID, "buy", filled(buy), close, UNFENCED)
+    await bench.rounds(process, 1)
+    assert await bench.reduce_only() == []
+    assert {one.settled for one in await bench.store.differences.stored()} == {"explained"}
 
 
 async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) -> None:

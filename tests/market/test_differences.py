@@ -6,7 +6,16 @@ from typing import get_args
 
 import pytest
 
-from market.accounting.differences import HANDLING, Difference, DifferenceKind, Resumption, confirmed
+from market.accounting.differences import (
+    HANDLING,
+    Difference,
+    DifferenceKind,
+    Resumption,
+    confirmed,
+    orders_in_doubt,
+    stored_difference,
+)
+from session.labels import difference_advice
 
 PAGE = Path(__file__).parents[2] / "docs" / "reconciliation.md"
 DIFFERENCE = Difference("fill_foreign", "alpha", "fill-1", "unknown", "buy 1")
@@ -44,3 +53,33 @@ def test_what_may_be_a_lag_is_believed_when_seen_twice(kind: DifferenceKind) -> 
     assert confirmed([one], frozenset()) == ([one] if is_urgent else [])
     assert confirmed([one], frozenset([one.difference_id])) == [one]
     assert confirmed([one], frozenset([replace(one, theirs="sell 1").difference_id])) == ([one] if is_urgent else [])
+
+
+@pytest.mark.parametrize("kind", get_args(DifferenceKind))
+def test_whoever_settles_it_is_told_what_to_do(kind: DifferenceKind) -> None:
+    needs_somebody = HANDLING[kind].handled == "reported"
+    assert bool(difference_advice(kind)) == needs_somebody
+    assert "arb-1:buy" in difference_advice(kind, "arb-1:buy")
+
+
+DOUBTED = Difference("order_ambiguous", "alpha", "arb-1:buy", "not sent", "two fit")
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_caused"),
+    [
+        ("balance_unexplained", True),
+        ("fill_foreign", True),
+        ("order_foreign", True),
+        ("fill_differs", False),
+        ("order_ambiguous", False),
+        ("balance_differs", False),
+    ],
+)
+def test_what_an_order_in_doubt_may_look_like_says_so(kind: DifferenceKind, is_caused: bool) -> None:
+    found = replace(DIFFERENCE, kind=kind)
+    in_doubt = orders_in_doubt([found, DOUBTED, replace(DOUBTED, kind="report_implausible", subject="arb-2:sell")])
+    cause = stored_difference(found, 1, in_doubt).cause
+    assert {"arb-1:buy", "arb-2:sell"} <= set(in_doubt.split(", "))
+    assert cause == (in_doubt if is_caused else "")
+    assert stored_difference(found, 1).cause == ""

@@ -8,6 +8,7 @@ from market.decide.circuit_breaker import Health
 from market.decide.market_rules import rules_of
 from market.decide.settings import Settings
 from notices.difference_notices import notice_of_reduce_only, notices_of_difference, notices_of_terms
+from session.labels import DIFFERENCES
 from store.server.documents import SettingsVersion
 from tests.market.samples import USD_MARKET, settings_of
 from tests.notices.samples import AT
@@ -18,13 +19,23 @@ SOLD = StoredDifference("d1", "balance_unexplained", "kraken", "BTC", "10", "0",
 def test_a_difference_and_its_settlement() -> None:
     [found] = notices_of_difference(SOLD)
     assert (found.event, found.at, found.is_urgent) == ("difference_found", AT, True)
-    assert found.line == "Kraken BALANCE UNEXPLAINED: BTC, ours 10, theirs 0; reported"
+    said = f"Kraken BALANCE UNEXPLAINED: BTC, ours 10, theirs 0; reported. {DIFFERENCES['balance_unexplained']}"
+    assert found.line == said
     both = notices_of_difference(
         replace(SOLD, settled="withdrawal", settled_by="erika", settled_at=AT + 1, booked=Decimal(-10))
     )
     assert both[0] == found
     assert both[1].line == "Kraken BALANCE UNEXPLAINED settled as withdrawal by erika: BTC"
     assert both[1].facts["booked"] == "-10"
+
+
+def test_an_order_in_doubt_is_named_with_what_it_may_have_caused() -> None:
+    order = "opportunity-7:buy"
+    [ambiguous] = notices_of_difference(replace(SOLD, kind="order_ambiguous", subject=order))
+    assert DIFFERENCES["order_ambiguous"] in ambiguous.line
+    [found] = notices_of_difference(replace(SOLD, cause=order))
+    assert f"may be the cause ({order}): settle that one first" in found.line
+    assert found.facts["cause"] == order
 
 
 def test_one_that_an_earlier_version_stored_is_settled_silently() -> None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from market.accounting.differences import CannotSettleError, DifferenceKind, PersonsVerdict, StoredDifference
+from session.labels import difference_advice
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
@@ -21,7 +22,8 @@ class DifferenceRow(TypedDict):
     """`handled`: healed by taking the exchange's value, or only reported. `found_at`: first time, microseconds.
 
     `is_open`: it keeps its exchange reduce-only. `settled`: by whom and how it was settled, `explained` where later
-    comparisons no longer found it; `booked`: what that added to our balance of the currency `subject`.
+    comparisons no longer found it; `booked`: what that added to our balance of the currency `subject`. `cause`: orders
+    of ours that were in doubt there, and may be behind it; `advice`: what to do, empty where nobody has to do anything.
     """
 
     difference_id: str
@@ -37,6 +39,8 @@ class DifferenceRow(TypedDict):
     settled_by: str
     settled_at: int
     booked: str
+    cause: str
+    advice: str
 
 
 class WantedSettlement(BaseModel):
@@ -75,4 +79,4 @@ async def settle(request: Request, difference_id: str, wanted: WantedSettlement,
 
 
 def _row(one: StoredDifference) -> DifferenceRow:
-    return row_from(DifferenceRow, one)
+    return row_from(DifferenceRow, one, advice=difference_advice(one.kind, one.cause) if one.settled is None else "")

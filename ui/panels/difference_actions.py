@@ -6,7 +6,7 @@ from itertools import groupby
 import streamlit
 
 from market.accounting.differences import CannotSettleError, PersonsVerdict, StoredDifference
-from session.labels import exchange_name
+from session.labels import difference_advice, exchange_name
 from store.errors import StoreError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import moment, shown_zone
@@ -60,6 +60,7 @@ def _render_difference(dashboard: Dashboard, one: StoredDifference) -> None:
     streamlit.text(
         f"{kind}: {one.subject}. Ours: {one.ours}; theirs: {one.theirs}. Since {moment(one.found_at, shown_zone())}"
     )
+    streamlit.caption(difference_advice(one.kind, one.cause))
     verdicts: list[PersonsVerdict] = ["acknowledged"]
     if one.kind == "balance_unexplained":
         verdicts += ["deposit", "withdrawal"]

@@ -7,6 +7,7 @@ import httpx
 
 from market.accounting.differences import RowCorrection, StoredDifference
 from market.trade.leases import UNFENCED
+from session.labels import DIFFERENCES
 from store.mongo.store import MongoTradeStore
 
 USD = StoredDifference("1", "balance_differs", "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -39,6 +40,8 @@ async def test_differences_come_newest_first_page_by_page(api: httpx.AsyncClient
                 "settled_by": "",
                 "settled_at": 0,
                 "booked": "0",
+                "cause": "",
+                "advice": "",
             }
         ],
         "next_cursor": None,
@@ -51,6 +54,17 @@ async def test_differences_of_some_kinds(api: httpx.AsyncClient, store: MongoTra
     found = (await api.get("/api/differences", params={"kind": "order_foreign"})).json()["items"]
     assert [row["subject"] for row in found] == ["order-1"]
     assert (await api.get("/api/differences", params={"kind": "none of ours"})).status_code == 422
+
+
+async def test_an_order_in_doubt_is_named_with_what_it_may_have_caused(
+    api: httpx.AsyncClient, store: MongoTradeStore
+) -> None:
+    await store.differences.store(replace(LESS, cause="opportunity-7:buy"))
+    await store.differences.store(replace(LESS, difference_id="4", kind="order_ambiguous", subject="opportunity-7:buy"))
+    rows = {row["kind"]: row for row in (await api.get("/api/differences", params={"is_open": True})).json()["items"]}
+    assert rows["order_ambiguous"]["advice"] == DIFFERENCES["order_ambiguous"]
+    assert rows["balance_unexplained"]["cause"] == "opportunity-7:buy"
+    assert "settle that one first" in rows["balance_unexplained"]["advice"]
 
 
 LESS = StoredDifference("3", "balance_unexplained", "alpha", "BTC", "10", "0", "reported", 3_000_000)

@@ -1,11 +1,13 @@
 """The page Bots & thresholds as a script (no browser): it steers the bots as REST does."""
 
 import json
+from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
 from market.accounting.differences import DifferenceKind, StoredDifference
 from market.decide.settings import Settings
+from session.labels import DIFFERENCES
 from session.processes import ProcessOrder
 from tests.ui.pages.tabs import sign_in
 from tests.ui.reported import process_named, reported
@@ -120,6 +122,7 @@ def test_what_keeps_an_exchange_reduce_only_is_settled_here(dashboard: Dashboard
     kinds: tuple[DifferenceKind, ...] = ("fill_foreign", "balance_unexplained")
     for number, kind in enumerate(kinds):
         found = StoredDifference(f"d{number}", kind, "alpha", "BTC", "10", "0", "reported", 1_000_000 + number)
+        found = replace(found, cause="opportunity-7:buy" if number else "")
         dashboard.answer(book.store(found))
     app = signed_in(dashboard)
     said = [one.value for one in app.markdown if "reduce-only" in one.value]
@@ -128,6 +131,9 @@ def test_what_keeps_an_exchange_reduce_only_is_settled_here(dashboard: Dashboard
         "by hand, or adopt it as a deposit or a withdrawal; then it trades again."
     ]
     assert any("Fill foreign: BTC. Ours: 10; theirs: 0." in one.value for one in app.text)
+    advice = [one.value for one in app.caption]
+    assert DIFFERENCES["fill_foreign"] in advice
+    assert any("may be the cause (opportunity-7:buy)" in one for one in advice)
     click(app, "Adopt as withdrawal")
     assert [one.settled for one in dashboard.answer(book.stored())] == ["withdrawal", None]
     click(app, "Acknowledge")
