@@ -18,7 +18,7 @@ class Draining:
         self._requested.set()
 
     async def finish(self) -> None:
-        """Returns once the drain was requested and is done. Raises StoreError."""
+        """Return once the drain was requested and is done. Raises StoreError."""
         await self._requested.wait()
         if self.bot_loop is not None:
             await self.bot_loop.drain()

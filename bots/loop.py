@@ -1,4 +1,4 @@
-"""The bot's main loop: follows settings, grants and streams, decides and books where it is its turn, executes what is
+"""The bot's main loop: follows settings, grants and streams, decides and books when it is its turn, executes what is
 granted at its exchange and resolves what was left open.
 
 The loop keeps no state that has to survive: a new one recovers everything from the store and the exchange.
@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.5
 PATIENT_ROUNDS = 2
-"""How much longer a round is where another process decides: grants come by a stream, so it finds little there."""
+"""How much longer a round is while another process decides: grants come by a stream, so it finds little there."""
 REJECTIONS_SECONDS = 0.5
 DRAIN_SECONDS = 15.0
 MAX_UNDECIDED = 2_000
@@ -181,7 +181,7 @@ class BotLoop:
         does. Raises FencedOutError.
         """
         self.cache.is_draining = True
-        # where the whole session ends, nobody has to go on
+        # when the whole session ends, nobody has to go on
         goes_on = await retry_until_done(self.store.reservations_open)
         await retry_until_done(partial(self.turns.leave, to_others=goes_on))
         deadline = self._pace.steady_clock() + int(DRAIN_SECONDS * MICROSECONDS)
@@ -253,7 +253,7 @@ class BotLoop:
                 self.reserver.consider_left(opportunity)
 
     def _read_undecided(self) -> list[Opportunity]:
-        """Parsed, once each."""
+        """Read what is undecided, each once and parsed."""
         read = [opportunity_in(one) if isinstance(one, Record) else one for one in self._undecided]
         known = [one for one in read if one is not None]
         self._undecided = deque(known, maxlen=MAX_UNDECIDED)

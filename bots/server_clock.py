@@ -20,8 +20,7 @@ class ServerClock:
     """How far the store's clock is ahead of the steady one, least and most, by all answers that agree."""
 
     def observe(self, server_now: int, asked_at: int) -> None:
-        """The store said that it was `server_now` in an answer, just come, to a request of `asked_at`, by the steady
-        clock."""
+        """Take `server_now` from an answer that has just come to a request of `asked_at`, by the steady clock."""
         least, self._ahead = server_now - self.steady_clock(), server_now + RESOLUTION - asked_at
         most = self._ahead
         if self._within is not None:

@@ -15,7 +15,7 @@ from streams.topics import SPREADS
 log = logging.getLogger(__name__)
 
 PATIENT_SECONDS = 0.25
-"""How long opportunities may wait where another process decides on them."""
+"""How long opportunities may wait while another process decides on them."""
 PACE_SECONDS = 0.1
 
 Signal = Opportunity | SpreadWindow | Record

@@ -48,7 +48,7 @@ class OidcTerms:
     issuer: str
     audience: str
     role_claim: str = "roles"
-    """Name of the claim; a path with dots where it lies deeper."""
+    """Name of the claim; a path with dots if it lies deeper."""
     operators: tuple[str, ...] = ("operator",)
     """Values of the claim."""
     viewers: tuple[str, ...] = ("viewer",)

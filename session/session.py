@@ -157,7 +157,7 @@ class Session:
 
     @classmethod
     def from_json(cls, text: bytes | str) -> "Session":
-        """Raise pydantic.ValidationError where the text is no session."""
+        """Raise pydantic.ValidationError if the text is no session."""
         return _ADAPTER.validate_json(text)
 
 

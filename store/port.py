@@ -78,7 +78,7 @@ class Differences(Protocol):
 
         In one transaction: what is unexplained in the row of its currency is booked to what is free, and to the
         session's opening balances, from which exposure is measured; every other open difference of that balance is
-        settled with it; the exchange trades again where that was the last. Raises CannotSettleError.
+        settled with it; the exchange trades again if that was the last. Raises CannotSettleError.
         """
         ...
 
@@ -92,8 +92,7 @@ class Differences(Protocol):
         ...
 
     async def explain(self, exchange: str, difference_ids: Collection[str], at: int) -> None:
-        """A comparison at the server's time `at` no longer finds these of an exchange: those found until then are
-        settled, and nothing is booked."""
+        """Settle what a comparison at the server's time `at` no longer finds at an exchange; nothing is booked."""
         ...
 
     async def stored(self) -> list[StoredDifference]:
@@ -204,7 +203,7 @@ class LeaseStore(Protocol):
         ...
 
     async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
-        """`used` is stored with it for the next holder. None if another holder has taken it: stop."""
+        """Renew it and store `used` for the next holder. None if another holder has taken it: stop."""
         ...
 
     async def release(self, lease: Lease, used: str | None = None) -> None:
@@ -267,9 +266,9 @@ class BalanceStore(Protocol):
         moment: Literal["before", "now", "after"],
         by: Actor,
     ) -> None:
-        """What the exchange itself reported while no order was open there; holds of open legs stay held (`now` alone
-        keeps none of it in the session's record; `before` only once a session; `after` changes no row, since a fill
-        that is found later may be in it). Raises FencedOutError."""
+        """Replace balances by what the exchange itself reported while no order was open there; holds of open legs stay
+        held (`now` alone keeps none of it in the session's record; `before` only once a session; `after` changes no
+        row, since a fill that is found later may be in it). Raises FencedOutError."""
         ...
 
     async def rows(self) -> list[BalanceRow]:
@@ -367,7 +366,7 @@ class TradeStore(Protocol):
         """All legs in one transaction, or none, over balances, liquidity, counters, the open pair and the leases of
         their exchanges: each must have a bot without a veto.
 
-        This and every later step raises FencedOutError where another process acts for the exchange of `by`.
+        This and every later step raises FencedOutError if another process acts for the exchange of `by`.
         """
         ...
 
@@ -378,7 +377,7 @@ class TradeStore(Protocol):
         ...
 
     async def report_order(self, result: OrderResult, by: Actor) -> None:
-        """What became of an order, by the bot of its exchange; booked by `book`. Idempotent."""
+        """Record what became of an order, by the bot of its exchange; `book` books it. Idempotent."""
         ...
 
     async def order_results(self, arbitrage_id: str | None = None) -> list[OrderResult]:

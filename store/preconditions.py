@@ -13,6 +13,6 @@ def in_force(settings: Settings | None) -> Settings:
 
 
 def check_lease(current: Lease | None, by: Actor) -> None:
-    """`current` is the lease of the actor's exchange. Raises FencedOutError if it is a later process's."""
+    """Raise FencedOutError if `current`, the lease of the actor's exchange, is a later process's."""
     if is_fenced_out(current, by):
         raise FencedOutError(f"{by.name} no longer acts for {by.exchange}: another process has taken over")

@@ -26,7 +26,7 @@ class UnitOfWork(Protocol):
 
     def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
         """Return the arbitrage and the settings, without any other row; None if there is no arbitrage. Raises
-        FencedOutError where a later process acts for the actor's exchange."""
+        FencedOutError if a later process acts for the actor's exchange."""
         ...
 
     def results(self, arbitrage_id: str) -> list[OrderResult]:
@@ -39,8 +39,8 @@ class UnitOfWork(Protocol):
         ...
 
     def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
-        """What changed, what was granted, and the step in the record of decisions; nothing if `after` is `before`.
-        The results in `request` are booked."""
+        """Write what changed, what was granted, and the step in the record of decisions; nothing if `after` is
+        `before`. The results in `request` are booked."""
         ...
 
 
@@ -56,7 +56,7 @@ class TradeSteps(ABC):
 
     @abstractmethod
     async def report_order(self, result: OrderResult, by: Actor) -> None:
-        """What became of an order, to be booked."""
+        """Write what became of an order, to be booked."""
 
     async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         def work(unit: UnitOfWork) -> ReservationResult:

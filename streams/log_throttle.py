@@ -24,7 +24,7 @@ class LogThrottle:
     _suppressed: dict[str, int] = field(default_factory=dict)
 
     def log_cause(self, cause: str) -> None:
-        """Log `cause`, or count it where it was logged within REPEAT_AFTER."""
+        """Log `cause`, or count it if it was logged within REPEAT_AFTER."""
         now = self.clock()
         logged_at = self._logged_at.get(cause)
         if logged_at is not None and now - logged_at < REPEAT_AFTER:

@@ -2,7 +2,7 @@
 
 After a kill of MirrorMaker the rows of its last second or so come again, each source's in their order. A reader that
 took them as they come would have old quotes in force until the mirror has caught up. So in the log of a region, and
-only there, a row counts where its sequence is above those of all rows of its exchange and symbol before it.
+only there, a row counts if its sequence is above those of all rows of its exchange and symbol before it.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ REPEATED = "repeated"
 """The kind that a row which does not count has in the tick set of a session, so that no reader of the set takes it."""
 
 Source = tuple[object, ...]
-"""Whose rows have one order: exchange and symbol, with the partition, or the base, where a reader has several."""
+"""Whose rows have one order: exchange and symbol, with the partition, or the base, if a reader has several."""
 
 
 class UnrepeatedRows:

@@ -16,15 +16,15 @@ class TickWriter:
     def __init__(
         self, writer: TopicWriter, bases: tuple[str, ...], partitions: int, copies: tuple[str, ...] = ()
     ) -> None:
-        """`copies`: topics that get each quote and mark after `ticks`, in the same partition. A process that is killed
-        in between has written to `ticks` alone."""
+        """Write to `ticks` and to `copies`: topics that get each quote and mark after `ticks`, in the same partition. A
+        process that is killed in between has written to `ticks` alone."""
         self._writer = writer
         self._feed_topics = (TICKS, *copies)
         self._partitions = partitions
         self._bases = bases_by_partition(bases, partitions)
 
     def row(self, row: Quote | FeedMark) -> None:
-        """A recorded row of either kind."""
+        """Write a recorded row of either kind."""
         if isinstance(row, Quote):
             self.quote(row)
         else:
@@ -49,7 +49,7 @@ class TickWriter:
             self._writer.write(TICKS, settings_row(settings, received_time, bases), "settings", partition)
 
     def marker(self, kind: str, base: str, marker_id: str, received_time: int) -> None:
-        """A `probe` or `end` row."""
+        """Write a `probe` or `end` row."""
         row = marker_row(kind, base, marker_id, received_time)
         self._writer.write(TICKS, row, base, partition_of(base, self._partitions))
 

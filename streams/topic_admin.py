@@ -71,7 +71,7 @@ ADVICE_ON_TLS = "does it listen with TLS there? Without, ARBITRAGE_KAFKA_PROTOCO
 async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> None:
     """Return once Kafka at `address` (host:port, several with commas) has answered a metadata request.
 
-    Raises StreamUnavailableError within `seconds`, StreamRejectedError where the address is invalid.
+    Raises StreamUnavailableError within `seconds`, StreamRejectedError if the address is invalid.
     """
     deadline = steady_now() + int(seconds * MICROSECONDS)
     await _connect(address, seconds)
@@ -120,7 +120,7 @@ async def is_answering(address: str, seconds: float, answer_seconds: float) -> b
 async def ensure_topics(address: str, partitions: int, topics: tuple[str, ...] = ALL_TOPICS) -> None:
     """Create those of our topics that do not exist. `ticks` gets `partitions`, and so do the topics keyed like it.
 
-    `topics`: `REGION_TOPICS` where the session has regions, each of which has the same `partitions`.
+    `topics`: `REGION_TOPICS` if the session has regions, each of which has the same `partitions`.
     Raises StreamUnavailableError, or StreamRejectedError if a topic exists with another number of partitions.
     """
     await _ensure(address, {topic: partitions_of(topic, partitions) for topic in topics})
@@ -174,7 +174,7 @@ def partitions_of(topic: str, partitions: int) -> int:
 
 
 def client_settings(address: str) -> dict[str, str | int | float | bool]:
-    """Settings of all our clients: fast reconnects after an outage, no output on standard error."""
+    """Return the settings of all our clients: fast reconnects after an outage, no output on standard error."""
     login = login_of(address)
     named: dict[str, str | int | float | bool] = {}
     if login is not None:
@@ -242,7 +242,7 @@ def _fault_of(error: OSError) -> tuple[str, str]:
     if isinstance(error, SSLError):
         return error.reason or str(error), ADVICE_ON_TLS
     if isinstance(error, ConnectionResetError) and not error.errno:
-        # by asyncio itself, where a handshake is broken off
+        # by asyncio itself, if a handshake is broken off
         return "connection closed", ADVICE_ON_TLS
     return os.strerror(error.errno) if error.errno else str(error), IS_IT_THERE
 

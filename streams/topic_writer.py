@@ -62,7 +62,7 @@ class TopicWriter:
     ) -> None:
         """Queue one row; returns at once. Without a partition it goes to the key's (`topics.partition_of`).
 
-        Raises StreamUnavailableError if an earlier row was lost or the buffer is full; StreamRejectedError where
+        Raises StreamUnavailableError if an earlier row was lost or the buffer is full; StreamRejectedError if
         Kafka rejected a row."""
         self._producer.poll(0)  # process delivery reports of earlier rows
         self._raise_failure()

@@ -62,7 +62,7 @@ def _is_filled(result: OrderResult, arbitrage: Arbitrage) -> bool:
 
 @dataclass(slots=True)
 class Booker:
-    """One booking at a time for each arbitrage. Both legs are booked in one transaction where both are reported by
+    """One booking at a time for each arbitrage. Both legs are booked in one transaction if both are reported by
     then; the next round books what is still alone."""
 
     store: TradeStore

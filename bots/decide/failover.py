@@ -90,7 +90,7 @@ class DecisionTurns:
         return turn.actor if turn.lease.is_held() else None
 
     def record_seen(self, opportunity: Opportunity) -> None:
-        """This process has looked at it."""
+        """Record that this process has looked at it."""
         progress = self._turns[self.partition_of(opportunity)].progress
         progress.until = max(progress.until, opportunity.detected_time)
 

@@ -61,7 +61,7 @@ class NewestQuotes:
     """The newest quotes, with a cache: a quiet market's quote may lie far back, so an earlier result counts as long as
     no row in between was skipped.
 
-    `region`: of the session, where it has any. Then rows come again: those whose sequence is not above that of a row
+    `region`: of the session, if it has any. Then rows come again: those whose sequence is not above that of a row
     before them, as far back as is scanned, or is below that of what was found earlier, are left out. What comes again
     of before that counts once more; its age tells that it is old, since a mirror takes seconds to start.
     """

@@ -135,7 +135,7 @@ class StateCache:
         self._update_drift(self._rows)
 
     def record_used_up(self, quote_id: str) -> None:
-        """The store rejected a trade because this quote's liquidity is used up."""
+        """Record that the store rejected a trade because this quote's liquidity is used up."""
         self._used_up.append(quote_id)
 
     def update_arbitrage(self, arbitrage: Arbitrage) -> None:

@@ -1,4 +1,4 @@
-"""The dead man's switch: the exchange cancels resting orders once the bot stops refreshing it, where it offers that.
+"""The dead man's switch: the exchange cancels resting orders once the bot stops refreshing it, if it offers that.
 
 Our orders are immediate-or-cancel. The switch is for one that the exchange leaves resting while no bot runs.
 """

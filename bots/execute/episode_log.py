@@ -80,12 +80,12 @@ class EpisodeLog:
         self._record_change(runs[-1])
 
     def reject(self, opportunity: Opportunity, reason: str) -> None:
-        """A check said no."""
+        """Record that a check rejected the opportunity."""
         self.see(opportunity, opportunity.event_time)
         self._decide(opportunity, reason)
 
     def follow(self, arbitrage: Arbitrage) -> None:
-        """What became of an opportunity that was acted on."""
+        """Record what became of an opportunity that was acted on."""
         if arbitrage.strategy != "ma":
             self._decide(arbitrage.opportunity, None)
 

@@ -167,7 +167,7 @@ class OrderLookup:
             log.warning("order not cancelled: %s", error, extra=leg_ids(arbitrage_id, leg))
 
     async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
-        """End a leg whose order was unknown for long enough: as not sent, or as residual where the order was once
+        """End a leg whose order was unknown for long enough: as not sent, or as residual if the order was once
         acknowledged or the exchange's balances suggest that it exists."""
         missing_for = search.missing_for(asked_at, self.steady_clock())
         if await self._was_acknowledged(arbitrage_id, leg):
@@ -211,15 +211,16 @@ class OrderLookup:
         await self.store.report_order(result_of(arbitrage_id, leg, None, reason), self.by)
 
     async def acknowledge(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:
-        """The exchange knows the order; reported once, whatever it has filled by now. Raises StoreUnavailableError."""
+        """Record once that the exchange knows the order, whatever it has filled by now. Raises
+        StoreUnavailableError."""
         if report.exchange_order_id == leg.exchange_order_id:
             return
         known = OrderReport(report.exchange_order_id, is_final=False, filled=Amount(ZERO), fills=())
         await self.store.report_order(result_of(arbitrage_id, leg, known), self.by)
 
     async def report(self, arbitrage_id: str, leg: Leg, report: OrderReport | None, seen: Decimal = ZERO) -> None:
-        """The exchange's final report, if it can be true of the order; None: the order was not sent. `seen`: what was
-        filled before. Raises StoreUnavailableError, FencedOutError."""
+        """Book the exchange's final report if it can be true of the order; None: the order was not sent. `seen`: what
+        was filled before. Raises StoreUnavailableError, FencedOutError."""
         doubt = None if report is None else self.rules.doubt(leg, report, seen)
         if report is None or doubt is None:
             await self.store.report_order(result_of(arbitrage_id, leg, report), self.by)

@@ -62,7 +62,7 @@ class RejectionLog:
         self.episodes.see(opportunity, now)
 
     def follow(self, arbitrage: Arbitrage) -> None:
-        """What became of an opportunity that was acted on."""
+        """Record what became of an opportunity that was acted on."""
         self.episodes.follow(arbitrage)
 
     def record_opportunity(self, opportunity: Opportunity) -> None:

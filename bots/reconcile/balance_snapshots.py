@@ -42,7 +42,7 @@ class BalanceSnapshots:
         return True
 
     def record_change(self) -> None:
-        """An order or a late fill was reported: closing balances taken before it are outdated."""
+        """Record that an order or a late fill was reported: closing balances taken before it are outdated."""
         self.closed = False
 
     async def close(self) -> None:

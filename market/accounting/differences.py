@@ -148,12 +148,13 @@ class StoredDifference:
 
 
 def leg_subject(arbitrage_id: str, leg: Leg) -> str:
-    """The subject of a difference in what became of a leg's order."""
+    """Return the subject of a difference in what became of a leg's order."""
     return f"{arbitrage_id}:{leg.role}"
 
 
 def implausible(arbitrage_id: str, leg: Leg, doubt: str) -> Difference:
-    """A report of the leg's order cannot be true: it stays in doubt until it is booked, or a person settles it."""
+    """Return the difference that a report of the leg's order makes that cannot be true: open until it is booked or
+    settled."""
     return Difference("report_implausible", leg.exchange, leg_subject(arbitrage_id, leg), "not booked", doubt)
 
 
@@ -198,7 +199,7 @@ class Settlement:
 
 def settled_difference(known: StoredDifference, settlement: Settlement, unexplained: Decimal) -> StoredDifference:
     """`known`, settled; `unexplained` is what the exchange has more (or, negative, less) of its currency than our row
-    says by now. The same where it was settled before.
+    says by now. The same if it was settled before.
 
     Raises CannotSettleError.
     """
@@ -236,7 +237,7 @@ def is_of_balance(one: StoredDifference, settled: StoredDifference) -> bool:
 
 
 def explained(known: StoredDifference, at: int) -> StoredDifference:
-    """`known`, settled where a comparison at the server's time `at` no longer finds it."""
+    """`known`, settled if a comparison at the server's time `at` no longer finds it."""
     if not known.is_open or known.found_at >= at:
         return known
     return replace(known, settled="explained", settled_at=at)

@@ -88,7 +88,8 @@ def inventory_of(
     bases: Iterable[str],
     target: Target = "opening",
 ) -> Inventory:
-    """`opening` is what the exchanges reported when the session began; one that has not yet is left out of exposure."""
+    """Return the inventory since `opening`, which the exchanges reported when the session began; one that has not
+    reported yet is left out of exposure."""
     return Inventory(
         holdings=tuple(_holdings(rows, opening, values, target)),
         holds=tuple(holds_of(arbitrages)),

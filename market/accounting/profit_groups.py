@@ -17,7 +17,7 @@ NOT_SPLIT = "not split"
 @dataclass(frozen=True, slots=True)
 class ProfitGroup:
     """The shares that one exchange had in one asset's arbitrages of one pair and strategy that ended on one day (UTC,
-    YYYY-MM-DD); in one month (YYYY-MM) where only its sums are kept.
+    YYYY-MM-DD); in one month (YYYY-MM) if only its sums are kept.
 
     An arbitrage with a share here counts in `involved`; it counts in `arbitrages` at one of its exchanges alone.
     """

@@ -48,7 +48,7 @@ class SkippedTransfer:
 
 @dataclass(frozen=True, slots=True)
 class RebalancingPlan:
-    """`cost` never exceeds `earned`, the realised net so far, nor anything where that is a loss."""
+    """`cost` never exceeds `earned`, the realised net so far, nor anything if that is a loss."""
 
     transfers: tuple[Transfer, ...]
     skipped: tuple[SkippedTransfer, ...]

@@ -164,7 +164,7 @@ def _doubt_about_search(search: OrderSearch, ours: BookState, theirs: ExchangeSt
 
 
 def _search_margin(search: OrderSearch, row: BalanceRow, there: Decimal, ours: BookState) -> Decimal:
-    """Rounding, of which a share of a large balance must not hide a small order."""
+    """Return the margin for rounding: a share of a large balance must not hide a small order."""
     leg, fills = search.leg, () if search.report is None else search.report.fills
     units = rounding_of(row.currency, (*_fills(ours), *fills))
     ordered = {leg.base: leg.amount, leg.quote_currency: leg.amount * leg.limit_price}
@@ -323,7 +323,7 @@ def _is_settled_twice(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
 
 
 def compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[BalanceRow, Decimal]]:
-    """Our row and their total, by currency; none where anything is open, or what is being booked explains them."""
+    """Our row and their total, by currency; none if anything is open, or what is being booked explains them."""
     if ours.rows is None or theirs.balances is None:
         return []
     if any(search.may_move_money for search in theirs.searches) or any(one.remedy for one in _late_fills(ours, theirs)):

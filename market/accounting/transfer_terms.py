@@ -92,7 +92,7 @@ KNOWN_TERMS: tuple[TransferTerms, ...] = (
 
 
 def with_changed(known: Iterable[TransferTerms], changed: Iterable[TransferTerms]) -> tuple[TransferTerms, ...]:
-    """`known`, where `changed` has nothing to say on the same exchange and currency."""
+    """`known`, if `changed` has nothing to say on the same exchange and currency."""
     return tuple(terms_of((*known, *changed)).values())
 
 

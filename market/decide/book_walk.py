@@ -22,8 +22,8 @@ class WalkTerms:
     """Fees, FX rates and the minimum net spread of a walk.
 
     Fees are fractions of the notional, taken in quote currency; a fee taken in base is in `factor`, which says how much
-    is sold per unit bought. A rate of None: the quote currency is the settlement currency. A unit pays where it brings
-    at least `min_bps` of what was paid for it before fees; None: where it brings anything at all.
+    is sold per unit bought. A rate of None: the quote currency is the settlement currency. A unit pays if it brings
+    at least `min_bps` of what was paid for it before fees; None: if it brings anything at all.
     """
 
     buy_fee: Decimal = ZERO
@@ -75,7 +75,7 @@ class WalkLimits:
     """The price that an order reaching this ask may have to pay; None: the ask itself."""
 
     def at(self, ask: Decimal) -> Fraction | None:
-        """Base bought at most by a walk that reaches `ask`; None: without limit."""
+        """Return the base bought at most by a walk that reaches `ask`; None: without limit."""
         if self.budget is None:
             return self.max_amount
         affordable = self.budget / Fraction(ask if self.limit is None else self.limit(ask))
@@ -86,7 +86,7 @@ NO_LIMITS = WalkLimits()
 
 
 class WalkStep(NamedTuple):
-    """A part of the walk at one ask and one bid, counted in base *sold*, where both books are finite decimals."""
+    """A part of the walk at one ask and one bid, counted in base *sold*, if both books are finite decimals."""
 
     ask: Level
     bid: Level
@@ -138,14 +138,14 @@ class Walk:
         return EXACT.multiply(decimal_of_whole(self.amount // Fraction(step)), step)
 
     def cut(self, amount: Decimal) -> "Walk":
-        """Return the same walk, ended at `amount`, where that is before its end."""
+        """Return the same walk, ended at `amount`, if that is before its end."""
         if amount >= self.amount:
             return self
         sold = EXACT.multiply(amount, self.terms.factor)
         return replace(self, steps=tuple(step for step in self.steps if step.start < sold), amount=Fraction(amount))
 
     def bid_reached(self, sold: Decimal) -> Level:
-        """Return the worst bid that an order of `sold` reaches, where the walk goes so far. Raises LookupError
+        """Return the worst bid that an order of `sold` reaches, if the walk goes so far. Raises LookupError
         otherwise."""
         for step in self.steps:
             if step.end >= sold:
@@ -164,7 +164,7 @@ def walk_books(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, l
 
     Prices only get worse on the way, so every unit before the end pays and none behind it does: without limits and
     with `min_bps` None (or 0) no other amount brings more, and no smaller one as much (or: none greater as much).
-    Any other `min_bps` ends where the next unit would bring less than that. Limits end it where the first of them is
+    Any other `min_bps` ends if the next unit would bring less than that. Limits end it if the first of them is
     reached: the more the walk has to pay, the less they allow.
     """
     pays = terms.paying()

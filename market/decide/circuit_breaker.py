@@ -69,7 +69,7 @@ def with_failure(health: Health, failure: Failure, settings: Settings, now: int)
 
 
 def _paused(health: Health, milliseconds: int, now: int) -> Health:
-    """Until then, or longer where it is paused for longer already."""
+    """Until then, or longer if it is paused for longer already."""
     return replace(
         health,
         paused_until=max(health.paused_until, now + milliseconds * 1_000),

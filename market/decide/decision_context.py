@@ -1,4 +1,4 @@
-"""What is known where it is asked whether an opportunity may be traded, and the part of it that is stored with the
+"""What is known when it is asked whether an opportunity may be traded, and the part of it that is stored with the
 decision: enough to repeat it, and nothing else."""
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class RiskState:
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """An opportunity and all that is known where it is asked about; what is not known rejects nothing."""
+    """An opportunity and all that is known when it is asked about; what is not known rejects nothing."""
 
     opportunity: Opportunity
     settings: Settings

@@ -14,7 +14,7 @@ def rule_key(exchange: str, symbol: str) -> str:
 
 
 def market_in_force(market: Market, settings: Settings) -> Market:
-    """Return the same market where its exchange has said nothing since the session began."""
+    """Return the same market if its exchange has said nothing since the session began."""
     rules = settings.market_rules.get(rule_key(market.exchange, market.symbol)) if settings.market_rules else None
     if rules is None:
         return market
@@ -28,7 +28,7 @@ def market_in_force(market: Market, settings: Settings) -> Market:
 
 
 def rules_of(market: Market, closed: str = "") -> MarketRules:
-    """`closed`: why it takes no orders now."""
+    """Return the market's rules; `closed`: why it takes no orders now."""
     return MarketRules(
         tick_size=market.tick_size,
         lot_step=market.lot_step,
@@ -47,7 +47,7 @@ def is_closed(exchange: str, symbol: str, settings: Settings) -> bool:
 def with_account_rules(
     settings: Settings, exchange: str, taker_rate: BoundedDecimal | None, rules: Mapping[str, MarketRules]
 ) -> Settings:
-    """`settings` with what an exchange says of our account now; the same if nothing changed. `rules` by symbol;
+    """Return `settings` with what an exchange says of our account now; the same if nothing changed. `rules` by symbol;
     `taker_rate` None: it did not say."""
     fees = settings.taker_fees if taker_rate is None else {**settings.taker_fees, exchange: taker_rate}
     said = {rule_key(exchange, symbol): one for symbol, one in rules.items()}

@@ -122,7 +122,7 @@ class Settings(BaseModel):
 
 
 def of_next_session(stored: Settings, first: Settings, *, is_asked: bool = False) -> Settings | None:
-    """`stored`, with the exchanges of `first` that it has never heard of: enabled, at their fees. An asset on standby
+    """Return `stored` with the exchanges of `first` that it does not know: enabled, at their fees. An asset on standby
     that was taken off again needs no feeds any more. None if nothing of it changes `stored`.
 
     What people chose stays: an exchange that was switched off has a fee in `stored`, so it is not new. `is_asked`: the

@@ -74,7 +74,7 @@ class Sizing:
     minimum_amount: Decimal
     factor: Decimal
     unit_notional: Decimal
-    """What one unit counts where notional is limited, in settlement currency: the dearer leg, rounded up."""
+    """What one unit counts if notional is limited, in settlement currency: the dearer leg, rounded up."""
     buy: SizedLeg
     sell: SizedLeg
     walk: Walk
@@ -101,7 +101,7 @@ def size(
     shown, within depth, free balances, `max_notional` and `notional_cap` (both in settlement currency).
 
     No amount that these rules allow brings more, as long as `min_net_bps` is not negative, since each unit adds to it.
-    At 0 it is the greatest profit of all lots but for one case: where the units that pay end inside a lot, that whole
+    At 0 it is the greatest profit of all lots but for one case: if the units that pay end inside a lot, that whole
     lot may still gain, and is left, since a leg's limit price must not reach into a loss.
     """
     terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
@@ -163,7 +163,7 @@ def _limits(buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap:
 
 
 def _ratio(number: Decimal, over: Decimal) -> Fraction:
-    """0 where `number` is negative."""
+    """0 if `number` is negative."""
     return Fraction(max(number, ZERO)) / Fraction(over)
 
 
@@ -193,5 +193,5 @@ def _sized(side: SizingSide, amount: Decimal, worst: Price, settings: Settings) 
 
 
 def displayed_amount(side: Side, levels: tuple[Level, ...], limit: Decimal) -> Decimal:
-    """Base shown at `limit` or better."""
+    """Return the base shown at `limit` or better."""
     return total(level.amount for level in levels if (level.price <= limit if side == "buy" else level.price >= limit))

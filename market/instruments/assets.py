@@ -16,7 +16,7 @@ Kind = Literal["coin", "fiat", "stable coin", "wrapped coin", "contract"]
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """`asset_id` is ours and unlike any other; `network` where another asset of the same name lives elsewhere."""
+    """`asset_id` is ours and unlike any other; `network` if another asset of the same name lives elsewhere."""
 
     asset_id: str
     kind: Kind
@@ -111,7 +111,7 @@ _OWN_CODES: dict[str, dict[str, str]] = {
     "coinbaseexchange": {code: code for code in (*_COMMON, "USD", "EUR", "GBP", "USDT", "USDC")},
     "bitstamp": {code: code for code in (*_COMMON, "USD", "EUR", "GBP", "USDT", "USDC", "WBTC")} | {"UST": "USTC"},
     "bitflyer": {code: code for code in (*_COMMON, "JPY", "USD", "EUR")},
-    # Its codes begin with X or Z where they are old, and its LUNA is the old coin.
+    # Its codes begin with X or Z if they are old, and its LUNA is the old coin.
     "kraken": {code: code for code in _COMMON if code not in ("BTC", "DOGE")}
     | {"XXBT": "BTC", "XBT": "BTC", "XETH": "ETH", "XLTC": "LTC", "XXDG": "DOGE", "XDG": "DOGE"}
     | {"XXRP": "XRP", "XXLM": "XLM", "XETC": "ETC"}
@@ -202,7 +202,7 @@ def is_currency(code: str) -> bool:
 
 
 def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
-    """Base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
+    """Return base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
     codes = (own_code(market.exchange, code) for code in codes_in(market.symbol))
     base_asset, quote_asset = (asset_of(market.exchange, code) for code in codes)
     if base_asset is not None and ":" in market.symbol:
@@ -257,7 +257,7 @@ def said_fault(markets: Iterable[Market], codes: SessionCodes) -> str | None:
 
 
 def known_tokens(market: Market, codes: SessionCodes | None = None) -> tuple[Token, ...]:
-    """Base and quote of it by our list of contracts."""
+    """Return its base and quote by our list of contracts."""
     source = f"our list for {market.exchange}"
     return tuple(
         Token(compared_as, source, known_contracts(compared_as if asset is None else asset.asset_id))
@@ -266,7 +266,7 @@ def known_tokens(market: Market, codes: SessionCodes | None = None) -> tuple[Tok
 
 
 def _sides(market: Market, codes: SessionCodes | None) -> Iterable[tuple[str, Asset | None, str]]:
-    """Base and quote: ccxt's code there, our asset of it, and what it is compared as."""
+    """Return base and quote: ccxt's code there, our asset, and what it is compared as."""
     names = codes_in(market.symbol)
     listed = market if codes is None else replace(market, exchange=codes.ccxt_id(market.exchange))
     return zip(names, assets_of(listed), (market.base, market.quote_currency), strict=False)

@@ -1,4 +1,4 @@
-"""What the amounts of a derivative count: contracts of so much base or quote currency, where spot counts base. Pure."""
+"""What the amounts of a derivative count: contracts of so much base or quote currency, while spot counts base. Pure."""
 
 from dataclasses import dataclass
 from decimal import Decimal

@@ -16,12 +16,12 @@ def fee_currency(market: Market, side: Side) -> str:
 
 
 def base_rate(market: Market, side: Side, fee_rate: Decimal) -> Decimal:
-    """Return the fee as a fraction of the amount, 0 where it is taken in quote currency."""
+    """Return the fee as a fraction of the amount, 0 if it is taken in quote currency."""
     return fee_rate if fee_currency(market, side) == market.base else ZERO
 
 
 def quote_rate(market: Market, side: Side, fee_rate: Decimal) -> Decimal:
-    """Return the fee as a fraction of the notional, 0 where it is taken in base."""
+    """Return the fee as a fraction of the notional, 0 if it is taken in base."""
     return fee_rate - base_rate(market, side, fee_rate)
 
 

@@ -70,7 +70,7 @@ def codes_in(symbol: str) -> tuple[str, str]:
 
 
 def base_and_quote(exchange: str, symbol: str, markets: Iterable[Market]) -> tuple[str, str]:
-    """Base and quote currency of a market; the codes in its symbol if none of `markets` is it, as after an earlier
-    session with others."""
+    """Return base and quote currency of a market; the codes in its symbol if `markets` does not have it, as after an
+    earlier session with others."""
     found = ((one.base, one.quote_currency) for one in markets if (one.exchange, one.symbol) == (exchange, symbol))
     return next(found, None) or codes_in(symbol)

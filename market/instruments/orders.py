@@ -24,7 +24,7 @@ class LimitOrder:
     amount: Amount
     price: Price
     intended_at: int
-    """Server time of the intent, microseconds: where an exchange knows no client id, the look-up starts here."""
+    """Server time of the intent, microseconds: if an exchange knows no client id, the look-up starts here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Contracts of tokens: two coins with one ticker differ where their contracts on one network do. Pure.
+"""Contracts of tokens: two coins with one ticker differ if their contracts on one network do. Pure.
 
 What is not known stays unknown, and proves nothing.
 """

@@ -143,7 +143,7 @@ class Episodes:
         self._newest: dict[MarketPair, EpisodeRun] = {}
 
     def add(self, sample: EpisodeSample) -> None:
-        """It belongs to the newest run of its pair where that goes on at its time."""
+        """Add a sample to the newest run of its pair if that goes on at its time, else begin a run."""
         run = self._newest.get(sample.pair)
         if run is None or not run.goes_on_at(sample.at):
             if run is not None:
@@ -218,8 +218,8 @@ class EpisodeRun:
             self.best_net_bps, self.best_id = net_bps, opportunity_id
 
     def decide(self, reason: str | None, at: int, profit: Decimal) -> None:
-        """What became of the sighting of the time `at`, on which one trade would have earned `profit`; `reason` None:
-        it was traded."""
+        """Record what became of the sighting of the time `at`, on which one trade would have earned `profit`; `reason`
+        None: it was traded."""
         self.profit = max(self.profit, profit)
         if reason is None:
             self.is_taken = True

@@ -20,21 +20,21 @@ class BookSide:
         """The higher the better: the price of a bid, the negative price of an ask."""
         self._best: tuple[Level, ...] = ()
         self._edge: Decimal | None = None
-        """The lowest rank within `_best` where that is full: what happens below it is not seen."""
+        """The lowest rank within `_best` if that is full: what happens below it is not seen."""
         self._is_stale = False
 
     def __len__(self) -> int:
         return len(self._ranks)
 
     def restart(self, levels: Iterable[Level]) -> None:
-        """These levels and no other; those without amount are none, and of two at one price the later counts."""
+        """Take these levels and no others; those without amount are none, and of two at one price the later counts."""
         latest = {self._rank(level.price): level for level in levels}
         self._levels = {rank: level for rank, level in latest.items() if level.amount}
         self._ranks = sorted(self._levels)
         self._is_stale = True
 
     def put(self, level: Level) -> None:
-        """A level's amount as it stands now; 0 removes it, whether it was known or not."""
+        """Set a level's amount as it stands now; 0 removes it, whether it was known or not."""
         rank = self._rank(level.price)
         if not level.amount:
             if self._levels.pop(rank, None) is None:

@@ -23,7 +23,7 @@ class Level(NamedTuple):
 class Quote:
     """Up to ten levels a side, best first; times in microseconds UTC.
 
-    `kind` is "fx" where base and quote are both currencies that settle trades.
+    `kind` is "fx" if base and quote are both currencies that settle trades.
     """
 
     kind: QuoteKind

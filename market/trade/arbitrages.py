@@ -41,10 +41,10 @@ class Leg:
     exchange_order_id: str | None = None
     fills: tuple[Fill, ...] = ()
     held: BoundedDecimal = Decimal(0)
-    """Still held on the exchange's balance row: quote currency where it buys, base where it sells."""
+    """Still held on the exchange's balance row: quote currency if it buys, base if it sells."""
     times: dict[str, int] = field(default_factory=dict)
     reason: str | None = None
-    """Why its order never left, where it was stopped at the last moment."""
+    """Why its order never left, if it was stopped at the last moment."""
     unresolved: str | None = None
     """Why nobody can say what became of its order."""
 
@@ -124,7 +124,7 @@ PROFIT_PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding",
 class Transition:
     """One step of an arbitrage or of one of its legs (`what`: `reserved`, `buy granted`), and who took it.
 
-    `at` is the server's time, microseconds; `token` the fencing token of the actor's lease, 0 where it had none.
+    `at` is the server's time, microseconds; `token` the fencing token of the actor's lease, 0 if it had none.
     """
 
     what: str

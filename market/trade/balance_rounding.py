@@ -1,6 +1,6 @@
 """How far a balance may be from our books by rounding alone. Pure.
 
-Exchanges book costs and fees rounded to units of their own, and where their fills do not say both, ours are estimates.
+Exchanges book costs and fees rounded to units of their own, and if their fills do not say both, ours are estimates.
 """
 
 from collections.abc import Iterable

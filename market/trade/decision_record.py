@@ -25,7 +25,7 @@ class NoRecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
-    """What a step was asked for, with what became of orders where that led to it."""
+    """What a step was asked for, with what became of orders if that led to it."""
 
     kind: StepKind
     role: LegRole | None = None

@@ -1,4 +1,4 @@
-"""One order in flight at a time on exchanges without client order ids, where two similar ones look
+"""One order in flight at a time on exchanges without client order ids, at which two similar ones look
 alike."""
 
 from collections.abc import Iterable, Mapping

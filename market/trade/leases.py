@@ -59,7 +59,7 @@ class Lease:
 
     @property
     def used_ago(self) -> int:
-        """How long before this lease was given: no less than nothing, where the server's clock was set back."""
+        """How long before this lease was given: no less than nothing, if the server's clock was set back."""
         return max(0, self.until - _LENGTH - self.used_at)
 
     @property

@@ -19,7 +19,7 @@ from market.trade.unwinding import CLOSED, NOT_POSTED, EndAsResidual, waits_for_
 
 Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 """(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
-more leg to send. Pure; the balance is held here for a leg that was added; where it is lacking, the leg becomes
+more leg to send. Pure; the balance is held here for a leg that was added; if it is lacking, the leg becomes
 `not_sent` and the next step is asked for."""
 
 RESUMED = (HALTED, NOT_POSTED, CLOSED)
@@ -54,7 +54,7 @@ def booked(
     rows: ReservationState, results: Iterable[OrderResult], settings: Settings, advance: Advance
 ) -> ReservationState:
     """Return the rows with what became of orders: fills (each once), balances, legs that ended; if no leg is open any
-    more, what `advance` says. A leg that follows is granted at once where it can be. The same rows if nothing is
+    more, what `advance` says. A leg that follows is granted at once if it can be. The same rows if nothing is
     new.
 
     A fill that is new to the books after the end opens the arbitrage again. Raises IllegalStepError if there is no

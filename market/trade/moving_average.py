@@ -65,7 +65,7 @@ class AverageRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AverageTrade:
-    """One crossing: a row of the original's table `trades`, with what became of its order, where one was wanted."""
+    """One crossing: a row of the original's table `trades`, with what became of its order, if one was wanted."""
 
     trade_id: str
     exchange: str

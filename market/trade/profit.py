@@ -76,7 +76,7 @@ class _ReferencePrices:
         )
 
     def reference(self, leg: Leg) -> Fraction:
-        """Return what a unit of this leg counts at: its side's price; where it takes back what another leg moved, that
+        """Return what a unit of this leg counts at: its side's price; if it takes back what another leg moved, that
         one's.
 
         Base that was bought and is sold again counts at the price at which it was seen where it was bought.
@@ -134,7 +134,8 @@ def _gross(arbitrage: Arbitrage, seen: _ReferencePrices) -> ByExchange:
 
 
 def _matched(arbitrage: Arbitrage) -> Fraction:
-    """Base that arrived by buying and left by selling, by completing a single leg too; fees in base included."""
+    """Return the base that arrived by buying and left by selling, by completing a single leg too; fees in base
+    included."""
     legs = [leg for leg in arbitrage.legs if leg.role in _MATCHING]
     bought = sum((Fraction(leg.filled - leg.base_fee) for leg in legs if leg.side == "buy"), ZERO)
     sold = sum((Fraction(leg.filled + leg.base_fee) for leg in legs if leg.side == "sell"), ZERO)
@@ -213,7 +214,7 @@ def _at_mid(rate: FxRate | None, amount: Fraction) -> Fraction:
 
 
 def _at_side(rate: FxRate | None, amount: Fraction) -> Fraction:
-    """At the side paid where the flow is negative, at the side received where it is positive."""
+    """At the side paid if the flow is negative, at the side received if it is positive."""
     if rate is None:
         return amount
     side = Fraction(rate.ask if (amount < 0) != rate.inverted else rate.bid)
@@ -228,7 +229,7 @@ def _rounded(currency: str, parts: Mapping[str, ByExchange], net: Fraction) -> P
 
 
 def _shares(parts: Mapping[str, ByExchange], whole: Mapping[str, Decimal]) -> tuple[ProfitShare, ...]:
-    """Rounded one by one; the last exchange that has a part takes what the others leave of it."""
+    """Round one by one; the last exchange that has a part takes what the others leave of it."""
     exchanges = tuple(dict.fromkeys(name for by_exchange in parts.values() for name in by_exchange))
     rows: dict[str, dict[str, Decimal]] = {exchange: {} for exchange in exchanges}
     for name, by_exchange in parts.items():
@@ -245,5 +246,5 @@ def _shares(parts: Mapping[str, ByExchange], whole: Mapping[str, Decimal]) -> tu
 
 
 def decimal_part(number: Fraction) -> Decimal:
-    """Rounded half to even to 8 digits."""
+    """Round half to even to 8 digits."""
     return decimal_of_whole(round(number * 10**DIGITS)).scaleb(-DIGITS, EXACT)

@@ -268,7 +268,7 @@ def _none_held(_exchange: str) -> Collection[str]:
 
 
 def _as_it_is(time: int) -> int:
-    """Default where the exchange's clock is this world's."""
+    """Default if the exchange's clock is this world's."""
     return time
 
 

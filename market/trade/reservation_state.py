@@ -26,7 +26,7 @@ class BalanceRow:
     """The balance of one currency on one exchange: `free`, and `held` by open legs.
 
     `unexplained`: how much more the exchange had than free and held together when both were last compared; negative
-    where it had less. It stays true while our own orders move both.
+    if it had less. It stays true while our own orders move both.
 
     `opened_at`: when the exchange's balance was taken for it, as a session starts. `settled_at`: when a person last
     settled what was unexplained. Both by the server's time, 0: never. An order that was granted before, and whose fills
@@ -167,7 +167,7 @@ class ReservationState:
         return not allows_one_in_flight(leg) or owner is None or owner == inflight_owner(arbitrage_id, leg)
 
     def with_flight(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
-        """`leg` is next; the same rows where another is: it then waits before it is sent."""
+        """`leg` is next; the same rows if another is: it then waits before it is sent."""
         if not allows_one_in_flight(leg) or not self.has_flight(arbitrage_id, leg):
             return self
         return replace(self, in_flight={**self.in_flight, inflight_key(leg): inflight_owner(arbitrage_id, leg)})
@@ -321,13 +321,14 @@ def pair_key(opportunity: Opportunity) -> str:
 
 
 def liquidity_key(opportunity: Opportunity, side: Side) -> str:
-    """One side of one quote: asks where the leg buys."""
+    """One side of one quote: asks if the leg buys."""
     seen = opportunity.buy if side == "buy" else opportunity.sell
     return f"{seen.quote_id}|{side}"
 
 
 def fill_key(fill: Fill) -> str:
-    """Unique in the ledger: some exchanges number the fills of each market apart (Binance, Coinbase)."""
+    """Return a key that is unique in the ledger: some exchanges number the fills of each market apart (Binance,
+    Coinbase)."""
     return f"{fill.exchange}|{fill.symbol}|{fill.fill_id}"
 
 

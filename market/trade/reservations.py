@@ -33,7 +33,7 @@ class LegRequest:
     hold_per_unit: BoundedDecimal
     """Of `hold_currency` per unit of the leg's amount: limit price and fee to buy, 1 (and any base fee) to sell."""
     factor: BoundedDecimal
-    """1, or less where a fee taken in base would otherwise leave the two legs unequal."""
+    """1, or less if a fee taken in base would otherwise leave the two legs unequal."""
     step: BoundedDecimal
     displayed: BoundedDecimal
     """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
@@ -75,7 +75,7 @@ class ReservationResult:
 
 def reserved(rows: ReservationState, request: Reservation) -> tuple[ReservationState, ReservationResult]:
     """Return the rows with all legs reserved, each granted to the bot of its exchange, and the result; the same rows
-    where nothing changes.
+    if nothing changes.
 
     Raises ValueError if the `hold_currency` of a leg is not what such a leg holds.
     """
@@ -163,7 +163,7 @@ def _context(rows: ReservationState, request: Reservation) -> DecisionContext:
 
 
 def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, str]:
-    """Return the matched amount that all legs can bear, and the reason to give where that is too little."""
+    """Return the matched amount that all legs can bear, and the reason to give if that is too little."""
     caps: list[tuple[Decimal, str]] = [(request.amount, "too_small")]
     for wanted in request.legs:
         used = rows.liquidity.get(liquidity_key(request.opportunity, wanted.leg.side), ZERO)

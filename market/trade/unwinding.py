@@ -63,7 +63,7 @@ class LegOutcome:
 
 
 def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
-    """Return the same for whoever computes it; another one where a leg of that role was granted before.
+    """Return the same for whoever computes it; another one if a leg of that role was granted before.
 
     A UUID of version 4: Coinbase Exchange accepts an order with another one, but does not process the id, so that the
     order is not found by it (https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/orders/create-new-order).
@@ -204,7 +204,7 @@ def _next_leg(arbitrage: Arbitrage, left: Decimal, settings: Settings, now: int,
 def _unwinding_leg(
     arbitrage: Arbitrage, role: LegRole, left: Decimal, settings: Settings, now: int, markets: Markets
 ) -> Leg | None:
-    """Too much bought is sold (to complete: where selling was meant; to reverse: where it was bought), and so on."""
+    """Too much bought is sold (to complete, if selling was meant; to reverse, if it was bought), and so on."""
     side: Side = "sell" if left > 0 else "buy"
     seen = _seen_for(arbitrage, role, side)
     market = markets[seen.exchange, seen.symbol]

@@ -204,7 +204,7 @@ class Feeder:
             await self._state_due()
 
     async def _state_due(self) -> None:
-        """A second from now, or as soon as a feed's status changes."""
+        """Wait a second, or until a feed's status changes."""
         statuses = [feed.state.status for feed in self._feeds]
         for _ in range(STATE_CHECKS):
             await SystemClock().sleep(STATE_SECONDS / STATE_CHECKS)

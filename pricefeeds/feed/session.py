@@ -81,7 +81,7 @@ class FeedSession:
         return [] if conversation is None else self._guarded(lambda now: conversation.take_snapshot(body, now), now)
 
     def connection_alive(self, now: int) -> None:
-        """A frame or a pong was received: the connection is alive."""
+        """Record that a frame or a pong was received: the connection is alive."""
         if self._watchdog is not None:
             self._watchdog.connection_alive(now)
 
@@ -92,7 +92,7 @@ class FeedSession:
         self._book_held(held_at, now)
 
     def correct(self, offset: int, now: int) -> None:
-        """The exchange's clock was measured."""
+        """Take a measurement of the exchange's clock."""
         self._recorder.record(self._symbol, "offset", now, str(offset))
         self.feed.correct(offset, now)
 
@@ -110,7 +110,7 @@ class FeedSession:
         self._publish_rows(self.feed.withdraw(status, now), now)
 
     def close(self, now: int) -> None:
-        """The connection was closed."""
+        """Record that the connection was closed."""
         if self._conversation is not None:
             self._recorder.record(self._symbol, "closed", now)
         self._conversation = self._watchdog = None

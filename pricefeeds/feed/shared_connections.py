@@ -94,7 +94,7 @@ class SharedConnection:
         return line
 
     def leave(self, stream: str, requests: Iterable[str]) -> None:
-        """`requests` end the subscription."""
+        """Leave a stream; `requests` end the subscription."""
         del self._lines[stream]
         self._left.add(stream)
         if self._lines:
@@ -172,7 +172,7 @@ class SharedConnection:
         return task
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        """A lost connection is raised in every line; anything else is a fault of ours and must be seen."""
+        """Raise a lost connection in every line; anything else is a fault of ours and must be seen."""
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, FeedDroppedError):
@@ -239,7 +239,7 @@ class SharedConnections:
 
 @asynccontextmanager
 async def shared_connections(address: str, sharing: StreamSharing) -> AsyncIterator[SharedConnections]:
-    """Closed with the block."""
+    """Open shared connections, closed with the block."""
     connections = SharedConnections(address, sharing)
     try:
         yield connections

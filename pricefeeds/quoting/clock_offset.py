@@ -19,7 +19,7 @@ class ClockOffset:
         self._at = 0
 
     def add_message(self, exchange_time: int, now: int) -> None:
-        """A message with that time was received now."""
+        """Record that a message with that time was received now."""
         bound = exchange_time - now
         if self.value is not None:
             leak = 0 if self.is_measured else max(0, now - self._at) // LEAK

@@ -83,7 +83,7 @@ class SymbolFeed:
         )
 
     def begin(self, now: int) -> None:
-        """A new connection was opened. Its first book is requested now, so it cannot be older."""
+        """Begin on a new connection. Its first book is requested now, so it cannot be older."""
         self._requested_at, self._last_book = now, None
 
     def exchange_now(self, now: int) -> int:
@@ -119,7 +119,7 @@ class SymbolFeed:
         return self._accept_or_reject(top, now, held_at)
 
     def correct(self, offset: int, now: int) -> None:
-        """The exchange's clock was measured: `offset` is how far it is ahead of ours."""
+        """Take a measurement of the exchange's clock: `offset` is how far it is ahead of ours."""
         self._offset.measure(offset, now)
         self.clock_is_doubtful = False
 

@@ -20,11 +20,11 @@ class Watchdog:
         self._held_at: int | None = None
 
     def connection_alive(self, now: int) -> None:
-        """A frame or a pong was received."""
+        """Record that a frame or a pong was received."""
         self._alive_at = now
 
     def book_held(self, now: int) -> None:
-        """The book was in force at `now`, which may be in the past."""
+        """Record that the book was in force at `now`, which may be in the past."""
         self._held_at = now if self._held_at is None else max(now, self._held_at)
 
     def verdict(self, now: int) -> Verdict:

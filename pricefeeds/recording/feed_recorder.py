@@ -227,7 +227,7 @@ class _Parts:
         self._file = None
 
     def _put(self, packed: bytes) -> None:
-        """A nearly full disk writes a part first and raises OSError on the next write."""
+        """Write all of `packed`: a nearly full disk writes a part first and raises OSError on the next write."""
         rest = memoryview(packed)
         while self._file is not None and rest:
             rest = rest[self._file.write(rest) :]

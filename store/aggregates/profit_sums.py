@@ -35,7 +35,7 @@ class RunningProfits:
         self._sums = KeptSums(database, sums, MonthSums(database, wanted, "profits"))
 
     async def read(self, currency: str) -> tuple[ProfitGroup, ...]:
-        """By day, exchange, asset, pair and strategy; by month where the arbitrages were removed for their age. Raises
+        """By day, exchange, asset, pair and strategy; by month if the arbitrages were removed for their age. Raises
         StoreUnavailableError."""
         groups = []
         for key, (involved, arbitrages, *parts) in (await self._sums.read()).items():

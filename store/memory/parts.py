@@ -154,7 +154,8 @@ class MemoryBalances:
             self._before.setdefault(exchange, dict(balances))
 
     def book(self, row: BalanceRow, settled_at: int | None = None) -> None:
-        """What is unexplained in `row`, to it and to the opening balances; `settled_at`: if a person settled it."""
+        """Book what is unexplained in `row`, to it and to the opening balances; `settled_at`: if a person settled
+        it."""
         self.kept[row.exchange, row.currency] = row.explained(settled_at)
         opening = self._before.get(row.exchange)
         if opening is not None:

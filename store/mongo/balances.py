@@ -65,7 +65,8 @@ class MongoBalances:
         return BalanceRow(exchange, currency, ZERO, ZERO) if document is None else balance_of(document)
 
     def book_in(self, transaction: Transaction, row: BalanceRow, settled_at: int | None = None) -> None:
-        """What is unexplained in `row`, to it and to the opening balances; `settled_at`: if a person settled it."""
+        """Book what is unexplained in `row`, to it and to the opening balances; `settled_at`: if a person settled
+        it."""
         transaction.write(BALANCES, [balance_update(row.explained(settled_at))])
         key = f"{self._session_id}|{row.exchange}"
         document = transaction.find_one(SESSION_BALANCES, {"_id": key, "before": {"$exists": True}})

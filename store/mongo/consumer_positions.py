@@ -25,7 +25,7 @@ class ConsumerPositions:
             await self._rows.update_one({"_id": position.part}, [{"$set": row | {"reported_at": "$$NOW"}}], upsert=True)
 
     async def all(self) -> list[ConsumerPosition]:
-        """By part. Raises StoreUnavailableError; StoreError where a row is of another version of this program."""
+        """By part. Raises StoreUnavailableError; StoreError if a row is of another version of this program."""
         with translated_errors():
             return [_position_of(document) async for document in self._rows.find().sort("_id", ASCENDING)]
 

@@ -7,10 +7,11 @@ from store.server.client import check_reachable
 
 
 async def prepare_database(session: Session, settings: Settings) -> Settings:
-    """Collections, indexes, and `settings` as the first version unless there are any; those in force.
+    """Make collections and indexes, store `settings` as the first version unless there are any, and return those in
+    force.
 
     What `of_next_session` says changes those in force.
-    Raises StoreUnavailableError within 3 s if MongoDB is not reached, StoreError where its address is none.
+    Raises StoreUnavailableError within 3 s if MongoDB is not reached, StoreError if its address is none.
     """
     await check_reachable(session.mongodb)
     async with await open_store(session) as store:

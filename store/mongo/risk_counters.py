@@ -20,7 +20,7 @@ class RiskCounters:
     reservations_open: bool
     open_arbitrages: int
     notional: Mapping[str, Decimal]
-    """`notional_keys` → of the open arbitrages; none where it is 0."""
+    """`notional_keys` → of the open arbitrages; none if it is 0."""
     day_net: Decimal
     """Realised on the server's day, UTC."""
 

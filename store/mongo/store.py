@@ -66,7 +66,7 @@ from store.unit_of_work import Result, TradeSteps, Work
 async def open_store(session: MarketSession) -> "MongoTradeStore":
     """Return the store of `session`, its database prepared; close it, or use it in `async with`.
 
-    Raises StoreUnavailableError if MongoDB is not reached, StoreError where its address is none, or where the
+    Raises StoreUnavailableError if MongoDB is not reached, StoreError if its address is none, or where the
     session has a region and the primary has none.
     """
     if session.region is None:
@@ -119,7 +119,7 @@ class MongoTradeStore(TradeSteps):
         await self.close()
 
     async def prepare(self) -> None:
-        """Collections and indexes, where they are missing."""
+        """Make collections and indexes that are missing."""
         with translated_errors():
             await create_indexes(self._database)
 

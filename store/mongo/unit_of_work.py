@@ -189,7 +189,7 @@ class MongoUnitOfWork:
 
 
 def _first_reads(arbitrage_id: str, by: Actor) -> list[BatchedRead]:
-    """Return the arbitrage, the settings, and all leases where the actor has one: they are few."""
+    """Return the arbitrage, the settings, and all leases if the actor has one: they are few."""
     reads = [BatchedRead(ARBITRAGES, {"_id": arbitrage_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
     return reads if by.exchange is None else [*reads, BatchedRead(LEASES, {}, without="used")]
 

@@ -43,7 +43,7 @@ class MongoAudit:
         return kept
 
     async def record(self, entry: AuditEntry) -> None:
-        """An entry of what was done elsewhere, at its own time; a repeat changes nothing."""
+        """Store an entry of what was done elsewhere, at its own time; a repeat changes nothing."""
         document = audit_document(entry)
         with translated_errors():
             await self._database[AUDIT].update_one({"_id": entry.entry_id}, {"$setOnInsert": document}, upsert=True)

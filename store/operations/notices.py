@@ -161,7 +161,7 @@ class MongoNotices:
         await self._set(destination, fresh, {"sent": count})
 
     async def record_failure(self, destination: str, error: str, next_try_at: int) -> None:
-        """It is to be tried again, not before `next_try_at`."""
+        """Record that it is to be tried again, not before `next_try_at`."""
         with translated_errors():
             now = await server_now(self._database)
         failed: Document = {"last_error": error, "last_error_at": now, "next_try_at": next_try_at}

@@ -29,7 +29,7 @@ class BookCopy:
 
 
 async def member_books(uri: str, database: str) -> dict[str, dict[str, BookCopy]]:
-    """Region of each member of `uri` (its address, where it has none) → collection of BOOKS → its copy.
+    """Region of each member of `uri` (its address, if it has none) → collection of BOOKS → its copy.
 
     Each is asked itself, for what it has and not for what a majority has. Writes meanwhile make copies differ.
     Raises StoreUnavailableError if a member is not reached, StoreError.

@@ -20,7 +20,7 @@ class OpportunityOutcome:
 
     name: OutcomeName
     state: str | None = None
-    """Of the arbitrage, where one was begun."""
+    """Of the arbitrage, if one was begun."""
     reason: str | None = None
     """The first check that rejected; of a taken one, why it ended without closing."""
     net: Decimal | None = None

@@ -15,7 +15,7 @@ from store.server.page_reader import MAX_ROWS, Page, cursor_after, older_than
 SCANNED_KEYS = 10_000
 """Entries of the index that one page looks through at the most; no document is read for them."""
 SCANNED_OUTCOMES = 2_000
-"""... where the outcome has to be looked up of each."""
+"""... if the outcome has to be looked up of each."""
 CHUNK = 1_000
 
 
@@ -141,7 +141,7 @@ class MongoOpportunities:
     def keys_pipeline(
         self, source: _Source, wanted: OpportunityFilter, cursor: str | None, size: int
     ) -> list[Document]:
-        """Answered from the index alone where the source has one of all that is asked for."""
+        """Answered from the index alone if the source has one of all that is asked for."""
         matches: list[Document] = [self._of_session | dict(source.only)]
         if wanted.since is not None:
             matches.append({source.at: {"$gte": wanted.since}})

@@ -30,7 +30,7 @@ from store.server.documents import (
 
 @dataclass(frozen=True, slots=True)
 class ExportedArbitrage:
-    """An arbitrage and the record of its steps (`decision_record`); none where an earlier version wrote it."""
+    """An arbitrage and the record of its steps (`decision_record`); none if an earlier version wrote it."""
 
     arbitrage: Arbitrage
     steps: tuple[str, ...]

@@ -97,7 +97,7 @@ class TradeReader:
         of_session, region = None if session_id == ALL else session_id, None if place is None else place.region
         self.settings = MongoSettings(primary)
         self.settings_nearby = MongoSettings(self._database)
-        """To read what is in force where `watch` then says what changes."""
+        """For reading what is in force before `watch` says what changes."""
         self.balances = MongoBalances(self._database, session_id)
         self.health = MongoHealth(self._database)
         self.difference_book = MongoDifferences(primary, MongoBalances(primary, session_id))
@@ -221,7 +221,7 @@ class TradeReader:
         """First None, once nothing that follows can be missed; then each change, at least once.
 
         Goes on by itself after a lost connection. Raises HistoryLostError if changes in between are gone: watch
-        again, and read what there is. In a session of regions it is of one member; where reads then come from another,
+        again, and read what there is. In a session of regions it is of one member; if reads then come from another,
         since the one in the region is away, they may lack for a moment what was before it.
         """
         pipeline = [_of_collections(ARBITRAGES, SETTINGS)]
@@ -246,7 +246,7 @@ class TradeReader:
                 await changes.next()
 
     def _change_of(self, change: Document) -> StoreChange | None:
-        """None if it is another session's. Without a document where that, or its collection, was deleted."""
+        """None if it is another session's. Without a document if that, or its collection, was deleted."""
         names, document = change.get("ns"), change.get("fullDocument")
         if not isinstance(document, dict):
             return None

@@ -165,7 +165,7 @@ def _token_in(change: Mapping[str, Any]) -> str:
 
 
 def _what(change: Mapping[str, Any]) -> ArbitrageSteps | ExportedFill | RejectionCount | None:
-    """None if nothing of these happened, as where only a leg was sent."""
+    """None if nothing of these happened, as when only a leg was sent."""
     document: Document = change["fullDocument"]
     is_new = change["operationType"] == "insert"
     changed = {} if is_new else change["updateDescription"]["updatedFields"]

@@ -72,7 +72,7 @@ class ChangeStreamProgress:
             self.newest_at = microseconds_of(made)
 
     def lag(self, now: int, server_ahead: int) -> int | None:
-        """Microseconds from the time up to which everything was read to `now` (our clock); up to half a second where
+        """Microseconds from the time up to which everything was read to `now` (our clock); up to half a second if
         there is nothing to read. None before the first answer."""
         newest = None if self.newest_at is None else self.newest_at - server_ahead
         seen = [moment for moment in (newest, self.caught_up_at) if moment is not None]

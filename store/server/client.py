@@ -67,7 +67,7 @@ def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[List
 
 
 def database_of(client: Client, name: str, durable: WriteConcern = DURABLE) -> Database:
-    """Writes are acknowledged once journaled by a majority, and reads see no other."""
+    """Return a database whose writes are acknowledged once journaled by a majority, and whose reads see no other."""
     return client.get_database(name, write_concern=durable, read_concern=COMMITTED)
 
 
@@ -95,7 +95,7 @@ async def one_moment(database: Database) -> AsyncIterator[Moment]:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Translate the driver's errors into StoreError, or StoreUnavailableError where a retry may help; LoginRefusedError
+    """Translate the driver's errors into StoreError, or StoreUnavailableError if a retry may help; LoginRefusedError
     if nothing helps but another login."""
     try:
         yield
@@ -137,7 +137,7 @@ def first_sentence(error: PyMongoError) -> str:
 
 
 async def check_reachable(uri: str) -> None:
-    """Return once a primary answers. Raises StoreUnavailableError within 3 s, StoreError where `uri` is no address."""
+    """Return once a primary answers. Raises StoreUnavailableError within 3 s, StoreError if `uri` is no address."""
     client = connect(uri, REACH_MS)
     try:
         with translated_errors():
@@ -153,7 +153,7 @@ async def check_reachable(uri: str) -> None:
 
 
 def _advice(uri: str, reason: str) -> str:
-    """As the end of a sentence, where the reason has to do with TLS."""
+    """As the end of a sentence, if the reason has to do with TLS."""
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return "; its certificate must be valid today, for this host, and signed by the authority in mongodb_ca."
     if "connection closed" in reason and "tls=true" not in uri:

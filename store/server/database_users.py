@@ -51,7 +51,7 @@ async def ensure_users_at(uri: str, users: Iterable[DatabaseUser]) -> None:
 
 
 async def set_users(client: AsyncIOMotorClient[Document], users: Collection[DatabaseUser]) -> None:
-    """These users and no others; if none are named, those that are there stay. Raises the driver's errors."""
+    """Have these users and no others; if none are named, those that are there stay. Raises the driver's errors."""
     await ensure_users(client, users)
     if users:
         await drop_all_but(client, [user.login.user for user in users])

@@ -133,10 +133,10 @@ class EmbeddedMongod:
         )
 
     async def wait_ready(self, seconds: float) -> None:
-        """Return once it is primary and has its users, with the replica set made first where it is new; idempotent.
-        A member of a set also returns where it follows another one that is primary.
+        """Return once it is primary and has its users, with the replica set made first if it is new; idempotent.
+        A member of a set also returns if it follows another one that is primary.
 
-        Raises StoreUnavailableError after `seconds`, StoreError where the data is of other regions.
+        Raises StoreUnavailableError after `seconds`, StoreError if the data is of other regions.
         """
         if self.replica_set is None:
             await prepare(self.address, self.key, self.users, seconds)

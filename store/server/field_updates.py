@@ -6,7 +6,7 @@ from store.server.client import Document
 
 
 def field_update(before: Mapping[str, object], after: Mapping[str, object]) -> Document:
-    """`$set` and `$unset` by path ("legs.0.state"); {} where both are equal.
+    """`$set` and `$unset` by path ("legs.0.state"); {} if both are equal.
 
     A list that only grew or changed inside is changed by its elements; one that lost any is set whole.
     """

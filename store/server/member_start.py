@@ -34,7 +34,7 @@ async def prepare_member(
     which MongoDB asks all of them: the first start needs each one, later ones a majority. Where the addresses have
     changed, the first member brings the new ones to the others. `options`: of its address, as "tls=true".
 
-    Raises StoreUnavailableError after `seconds`, StoreError where the data is of other regions.
+    Raises StoreUnavailableError after `seconds`, StoreError if the data is of other regions.
     """
     deadline = steady_now() + int(seconds * MICROSECONDS)
     reason = "there is no primary yet"

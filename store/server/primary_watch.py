@@ -47,12 +47,12 @@ class PrimaryWatch(TopologyListener):
         """Nothing is known yet."""
 
     def closed(self, event: TopologyClosedEvent) -> None:
-        """The client's last event."""
+        """Forget what was known: it is the client's last event."""
         self.describe = None
         self._record(None)
 
     def description_changed(self, event: TopologyDescriptionChangedEvent) -> None:
-        """What it says may be old by now, so that it is only a reason to look: else a short-lived one is missed."""
+        """Look again: what the event says may be old by now, and a short-lived primary would be missed."""
         self._look()
 
     def _look(self) -> None:

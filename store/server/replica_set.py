@@ -30,7 +30,7 @@ class ReplicaSet:
 
     members: tuple[Member, ...]
     election_ms: int = ELECTION_MS
-    """How long the others wait for a silent primary before they elect one. 2,000 does where each member has a machine
+    """How long the others wait for a silent primary before they elect one. 2,000 does if each member has a machine
     of its own. Members that share a busy machine are silent for longer without being lost, and would take the role
     from each other."""
     catch_up_ms: int = 500

@@ -62,7 +62,7 @@ class Transaction:
 
 
 async def in_transaction(database: Database, step: Callable[[Transaction], Result]) -> Result:
-    """Return what `step` returns, once its transaction is committed as the database's writes are; it runs again where
+    """Return what `step` returns, once its transaction is committed as the database's writes are; it runs again if
     another one came between.
 
     Raises StoreUnavailableError if it never succeeds, also if it is unknown whether the last commit came through;

@@ -175,7 +175,8 @@ def free_ports(count: int) -> tuple[int, ...]:
 
 
 def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
-    """Authentication and access rights: users have only their listed rights, the owner and the node itself have all."""
+    """Return authentication and access rights: users have only their listed rights, the owner and the node itself
+    have all."""
     asked = f'username="{CONTROLLER}" password="{controller_password}" user_{CONTROLLER}="{controller_password}"'
     plain = f"org.apache.kafka.common.security.plain.PlainLoginModule required {asked};"
     return {

@@ -34,7 +34,7 @@ def property_file(settings: Mapping[str, str]) -> str:
 
 
 def _quoted(argument: str) -> str:
-    """One argument of an argument file, where backslashes and quotes are special."""
+    """One argument of an argument file, in which backslashes and quotes are special."""
     escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

@@ -46,7 +46,7 @@ _MODULES = "org.apache.kafka.common.security"
 @dataclass(frozen=True, slots=True)
 class TopicUser:
     """A user that writes to `writes`, reads those and `reads`, and has no other topic; but it creates, reads and writes
-    those whose names begin with `prefix`, where it has one."""
+    those whose names begin with `prefix`, if it has one."""
 
     login: Login
     reads: tuple[str, ...]
