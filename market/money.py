@@ -46,7 +46,7 @@ def decimal_of(value: str | float | Decimal) -> Decimal:
 
 
 def _text(number: float | Decimal) -> str:
-    """Return a Decimal's own form has an exponent if its plain digits would be many."""
+    """Return the number's own form: a Decimal's has an exponent if its plain digits would be many."""
     if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
         raise ValueError(f"{_shown(str(number))} is not a number")
     if isinstance(number, int) and abs(number) >= _MAX_INTEGER:

@@ -79,7 +79,7 @@ def sentence_of(faults: Sequence[Mapping[str, Any]], whole: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a limit behind a validator of ours comes as Python writes it: `Decimal('0.1')`."""
+    """Return a limit as people write it: behind a validator of ours it comes as `Decimal('0.1')`."""
     text = str(value).removeprefix("Decimal('").removesuffix("')")
     if text == value or not isinstance(value, int | float | Decimal | str):
         return text

@@ -99,7 +99,7 @@ def _why_unanswered(address: str, seconds: float, reason: str, faults: Iterable[
 
 
 def _is_refusal(fault: KafkaError) -> bool:
-    """Return the library has the same code for a broker that closed the connection before it had looked at the
+    """Tell apart what the library has one code for: a broker that closed the connection before it had looked at the
     login."""
     return fault.code() == KafkaError._AUTHENTICATION and "handshake failed: Local:" not in fault.str()
 

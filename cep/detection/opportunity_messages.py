@@ -91,7 +91,7 @@ def _opportunity(layout: Layout) -> Column:
 
 
 def _opportunity_id(buy: Column, sell: Column) -> Column:
-    """Return the same quotes give the same id, so that a re-emission after a crash changes nothing downstream."""
+    """Return one id for the same quotes, so that a re-emission after a crash changes nothing downstream."""
     quotes = (buy["quote"]["quote_id"], sell["quote"]["quote_id"], buy["fx"]["quote_id"], sell["fx"]["quote_id"])
     return F.substring(F.sha2(F.concat_ws("|", *quotes), 256), 1, 32)
 

@@ -163,7 +163,7 @@ async def _fault(bench: WireBench, document: OrderDocument) -> str | None:
 
 
 def _read_back_fault(bench: WireBench, document: OrderDocument) -> str | None:
-    """Return an order without an answer is known again by our id in the exchange's list."""
+    """Check that an order without an answer is known again by our id in the exchange's list."""
     if document.shown_as is None:
         return None
     read = bench.client.parse_order({document.shown_as: OUR_ID}, bench.client.market(bench.market.symbol))

@@ -184,7 +184,7 @@ class GenericOrderApi:
         return found
 
     async def _all_since(self, method: str, market: Market, since_ms: int) -> Rows:
-        """Return a full page may be the oldest or the newest one, so it is read on in both directions until nothing is
+        """Read on from a full page, which may be the oldest or the newest one, in both directions until nothing is
         new."""
         asked = self._quirks.earlier_fills if method == "fetch_my_trades" else EarlierPage()
         # where an offset passes over rows of every symbol, all of them are read and counted

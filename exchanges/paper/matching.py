@@ -41,7 +41,7 @@ def taken_by(found: Iterable[Execution]) -> tuple[Taken, ...]:
 
 
 def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: Decimal, fill_id: str, now: int) -> Fill:
-    """Return the fee is rounded up to 8 digits, a rebate (a fee below 0) down; cost is exact."""
+    """Round the fee up to 8 digits, a rebate (a fee below 0) down; cost is exact."""
     cost = execution.price * execution.amount
     return Fill(
         fill_id=fill_id,

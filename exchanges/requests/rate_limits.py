@@ -189,7 +189,7 @@ def _on_bitflyer(asked: CountedRequest) -> Weights:
 
 
 def _is_small(size: object) -> bool:
-    """Return an unreadable size counts as small."""
+    """Return the size; an unreadable one counts as small."""
     try:
         return decimal_of(str(size)) <= _SMALL_ORDER
     except ValueError:

@@ -65,7 +65,7 @@ class TableKeeper:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader, dict[int, KeptPlace]]]:
-        """Return the reader goes on where MongoDB says, by partition."""
+        """Return where the reader goes on, by partition, as MongoDB says."""
         async with open_app_tables(self._session, self._source.name) as tables:
             async with TopicReader(self._session.kafka, (APPS,), self._first) as whole:
                 ends = await whole.end_offsets()

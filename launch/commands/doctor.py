@@ -105,8 +105,8 @@ def examined(home: Path) -> Iterator[CheckResult]:
 
 
 def checked_configuration(home: Path, config: Configuration, environment: Mapping[str, str]) -> str:
-    """Return the command this configuration is for. Raises CannotStartError as that command would, before its first
-    request."""
+    """Return the command that this configuration is for. Raises CannotStartError as that command would, before its
+    first request."""
     if all(one.mode == "simulated" for one in config.exchange.values()):
         check_paper(config)
         return "`arbitrage paper`"

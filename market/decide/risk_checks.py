@@ -94,7 +94,7 @@ def _has_a_closed_market(context: DecisionContext) -> bool:
 
 
 def _is_below_threshold(context: DecisionContext) -> bool:
-    """Return a trade on one exchange alone has no spread to compare."""
+    """Tell if the net spread is too small; a trade on one exchange alone has no spread."""
     buy, sell = _exchanges_of(context)
     return buy != sell and context.opportunity.net_bps < context.settings.min_net_bps
 
@@ -109,8 +109,8 @@ def _is_stale(context: DecisionContext) -> bool:
 
 
 def _is_ahead(context: DecisionContext) -> bool:
-    """Return a quote from the future has no age: the clock beside its exchange is ahead of this one, or this one is
-    behind. On its way here it only grows older, so the clocks differ by more than that."""
+    """Tell if a quote comes from the future: the clock beside its exchange is ahead of this one, or this one is behind.
+    On its way here it only grows older, so the clocks differ by more than that."""
     opportunity = context.opportunity
     if context.now is None:
         return False

@@ -156,7 +156,7 @@ def order_of(arbitrage: Arbitrage) -> AverageOrder:
 
 
 def with_order(trade: AverageTrade, order: AverageOrder) -> AverageTrade:
-    """Return what is settled stays as it is."""
+    """Set the order, but leave one that is settled as it is."""
     return trade if trade.order is None or trade.order.is_settled else replace(trade, order=order)
 
 

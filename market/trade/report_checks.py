@@ -219,7 +219,7 @@ def _fee(one: _Checked) -> str | None:
 
 
 def _fee_fault(fill: Fill, one: _Checked) -> str | None:
-    """Return a taker's fee is never negative: no schedule of a session's settings has such a rate. A backtest's may."""
+    """Refuse a negative fee of a taker: no schedule of a session's settings has such a rate. A backtest's may."""
     if fill.fee < 0 <= one.taker_fee:
         return f"its fee is {text_of(fill.fee)} {fill.fee_currency}"
     highest = max(HIGHEST_FEE, FEE_MARGIN * one.taker_fee)
@@ -330,7 +330,7 @@ class ReportRules:
 
 
 def _unacknowledged(leg: Leg) -> Leg:
-    """Return the acknowledgement may have been the lie."""
+    """Ask again, since the acknowledgement may have been the lie."""
     return replace(leg, exchange_order_id=None)
 
 
@@ -343,7 +343,7 @@ def _contradiction(what: str, stated: str | None, ours: str) -> str | None:
 
 
 def _listed(one: _Checked) -> Decimal:
-    """Return an exchange may list a fill twice, which is one fill."""
+    """Keep one of each fill: an exchange may list it twice."""
     return total({fill.fill_id: fill.amount for fill in one.report.fills}.values())
 
 

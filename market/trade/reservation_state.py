@@ -179,7 +179,7 @@ class ReservationState:
         return replace(self, in_flight={**self.in_flight, inflight_key(leg): None})
 
     def ended(self) -> "ReservationState":
-        """Return the counters and the pair are free for the next arbitrage."""
+        """Free the counters and the pair for the next arbitrage."""
         pair = self.pair
         if self.arbitrage is not None and pair.arbitrage_id == self.arbitrage.arbitrage_id:
             pair = replace(pair, arbitrage_id=None)

@@ -123,7 +123,7 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
 
 
 def _position_taken(arbitrage: Arbitrage, outcome: LegOutcome, now: int) -> Arbitrage:
-    """Return a moving average trade ends with its one leg; what it bought is meant to stay."""
+    """End a moving average trade with its one leg; what it bought is meant to stay."""
     is_filled = outcome.bought != 0 or outcome.sold != 0
     times = arbitrage.times | {"ended": now}
     if is_filled:

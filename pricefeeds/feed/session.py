@@ -57,7 +57,7 @@ class FeedSession:
         self._recorder.record(self._symbol, "started", now, str(last_sequence))
 
     def open(self, conversation: Conversation, now: int) -> list[WireRequest]:
-        """Return a new connection was opened. Returns the first requests; raises as `frame` does."""
+        """Begin on a new connection and return the first requests; raises as `frame` does."""
         self._recorder.record(self._symbol, "opened", now)
         self.feed.begin(now)
         self.recent_books = RecentBooks(self._limits.keep)
@@ -67,7 +67,7 @@ class FeedSession:
         return self._guarded(lambda now: conversation.open(self.feed.exchange_now(now)), now)
 
     def frame(self, data: str | bytes, now: int) -> list[WireRequest]:
-        """Return a message was received. Returns the next requests. Raises FrameRejectedError, FeedDroppedError,
+        """Take a received message and return the next requests. Raises FrameRejectedError, FeedDroppedError,
         FeedRejectedError, after the quote was withdrawn and the fault counted."""
         self._recorder.record(self._symbol, "frame", now, data)
         self.connection_alive(now)
@@ -75,7 +75,7 @@ class FeedSession:
         return [] if conversation is None else self._guarded(lambda now: conversation.take_frame(data, now), now)
 
     def snapshot(self, body: bytes, now: int) -> list[WireRequest]:
-        """Return the answer to a FetchSnapshot was received. Raises as `frame` does."""
+        """Take the answer to a FetchSnapshot. Raises as `frame` does."""
         self._recorder.record(self._symbol, "snapshot", now, body)
         conversation = self._conversation
         return [] if conversation is None else self._guarded(lambda now: conversation.take_snapshot(body, now), now)

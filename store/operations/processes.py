@@ -48,7 +48,7 @@ class MongoProcesses:
         self._of_session = self._of_region | ({} if session_id is None else {"session_id": session_id})
 
     async def beat(self, pid: int) -> int:
-        """Return the supervisor is alive; the server's time. Raises StoreUnavailableError."""
+        """Record that the supervisor is alive, and return the server's time. Raises StoreUnavailableError."""
         is_same: Document = {"$eq": ["$session_id", self._session_id]}
         reports: Document = {
             **self._of_region,

@@ -233,7 +233,7 @@ def rejection_document(rejection: Rejection) -> Document:
 
 
 def rejection_of(document: Mapping[str, object]) -> Rejection:
-    """Return the tradable profit is a number of the server's, which compares it."""
+    """Return the rejection; its tradable profit is stored as a number of the server's, which compares it."""
     tradable = document.get("tradable")
     number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)
     return _value(_REJECTION, {**document, "tradable": number})

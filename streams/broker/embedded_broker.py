@@ -86,7 +86,7 @@ class EmbeddedBroker:
         return aside
 
     def _set_aside(self) -> Path | None:
-        """Return a log with another owner's password could not be opened."""
+        """Move away a log made with another owner's password, which could not be opened; return where it is."""
         there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
         if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
             return None

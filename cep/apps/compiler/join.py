@@ -120,7 +120,7 @@ def _check_keeps(read: JoinInput, left: SidePlan, right: SidePlan) -> None:
 
 
 def _stored_side(side: StreamInput, read: JoinInput, stored: Stored) -> tuple[SidePlan, RowScope]:
-    """Return a table or an aggregation is met, and starts nothing itself."""
+    """Compile a side that is met, as a table or an aggregation is, and starts nothing itself."""
     if side.handlers or side.is_unidirectional:
         problem = "a table or an aggregation in a join takes no filter, window or `unidirectional`"
         raise AppUnsupportedError(side.at, problem)

@@ -40,7 +40,7 @@ def stream_function(call: FunctionCall, scope: RowScope, environment: Environmen
 
 
 def _adding(given: Callable[[Row, int], Row], added: Added) -> MakeStage:
-    """Return a row without one of the values is dropped; what comes of a chunk stays together."""
+    """Drop a row without one of the values; what comes of a chunk stays together."""
 
     def make(_: PartContext, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:

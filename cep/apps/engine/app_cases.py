@@ -197,7 +197,7 @@ class _Watched:
 
 
 def _value(value: Any, kind: ValueType) -> Any:
-    """Return a decimal is a text in JSON, whose numbers are doubles."""
+    """Return a decimal as a text, since JSON's numbers are doubles."""
     return decimal_of(value) if kind == "decimal" and value is not None else value
 
 

@@ -105,7 +105,7 @@ def _defined(app: App) -> Iterator[tuple[Place, str]]:
 
 
 def _of_all_keys(query: Query) -> Iterator[tuple[Place, str]]:
-    """Return a query in no partition may look at one row, and keep nothing of it."""
+    """Find what a query in no partition keeps or compares over its rows, which no host of partitions can."""
     what = None
     if not isinstance(query.input, StreamInput):
         what = "a join" if isinstance(query.input, JoinInput) else "a pattern"

@@ -201,7 +201,7 @@ class FreshRecords:
         self._first, self._unrepeated = first, UnrepeatedRows()
 
     def of(self, batch: Sequence[Record]) -> list[Record]:
-        """Return the records of a partition go through it once, in their order."""
+        """Return the new records of a partition, each once, in their order."""
         return [record for record in batch if self._is_new(record) and record.offset >= self._first]
 
     def _is_new(self, record: Record) -> bool:
