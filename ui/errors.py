@@ -6,4 +6,4 @@ class UiError(Exception):
 
 
 class PortTakenError(UiError):
-    """Something else listens there; another port or stopping it helps, trying again does not."""
+    """Something else listens there; use another port or stop it. Trying again does not help."""

@@ -37,7 +37,7 @@ KEY = "X-API-Key: an operator's\r\n"
 FEW = StreamCap("events", 3, 5)
 
 
-def is_operators(headers: RawHeaders) -> bool:
+def is_from_operator(headers: RawHeaders) -> bool:
     return (b"x-api-key", b"an operator's") in headers
 
 
@@ -52,7 +52,7 @@ def small_app() -> FastAPI:
     app.state.gate = asyncio.Event()
     app.add_middleware(BoundedBodies, seconds=0.4)
     others = {"sockets": StreamCap("sockets", 3, 5), "pages": StreamCap("pages", 3, 5)}
-    app.add_middleware(BoundedStreams, events=FEW, **others, is_operators=is_operators)
+    app.add_middleware(BoundedStreams, events=FEW, **others, is_from_operator=is_from_operator)
 
     @app.get("/api/health")
     async def health() -> str:
@@ -80,7 +80,7 @@ async def serving(caps: ConnectionCaps = CAPS) -> AsyncIterator[tuple[str, WebSe
         config = uvicorn_config(small_app())
         config.timeout_keep_alive = 1
         config.http = partial(  # type: ignore[assignment]  # called like the class
-            BoundedHttp, caps=caps, waiting=SilentConnections(), is_operators=is_operators
+            BoundedHttp, caps=caps, waiting=SilentConnections(), is_from_operator=is_from_operator
         )
         server = WebServer(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))

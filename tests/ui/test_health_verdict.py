@@ -168,7 +168,7 @@ def regions_seen(
         ),
         (
             regions_seen(lags={"eu": -1.9, "jp": -0.4}),
-            ["clock of eu: It is at least 1.9 s ahead of this region's: while that is so, no pair of both is traded."],
+            ["clock of eu: It is at least 1.9 s ahead of this region's: meanwhile no pair of both regions is traded."],
         ),
     ],
 )

@@ -15,7 +15,7 @@ from ui.services.trade_downloads import (
     DownloadTable,
     csv_parts,
     file_name,
-    guarded,
+    formula_safe,
     parquet_parts,
 )
 
@@ -56,8 +56,8 @@ async def test_of_nothing_there_is_a_file_too() -> None:
 
 @given(st.text())
 def test_guarded_text_is_no_formula_and_reads_the_same(text: str) -> None:
-    assert not guarded(text).startswith(FORMULA_MARKS)
-    assert guarded(text).removeprefix("'") == text or guarded(text) == text
+    assert not formula_safe(text).startswith(FORMULA_MARKS)
+    assert formula_safe(text).removeprefix("'") == text or formula_safe(text) == text
 
 
 @pytest.mark.parametrize("session_id", ["session-1", 'a"b/../c', "ü", ""])

@@ -55,7 +55,7 @@ async def audit(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[AuditRow]:
-    """Every attempted change, newest first, rejected ones included. `since` is inclusive, `until` exclusive."""
+    """Return every attempted change, newest first, rejected ones included. `since` is inclusive, `until` exclusive."""
     return page_row(
         await dashboard_of(request.app).reader.audit.page(wanted, cursor, limit), lambda one: row_from(AuditRow, one)
     )

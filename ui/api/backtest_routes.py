@@ -26,7 +26,7 @@ from ui.services.dashboard import dashboard_of
 router = APIRouter(tags=["backtests"])
 
 REPORT_HEADERS = {
-    # what a tick set calls itself stands in it: nothing in it may run, load, send or be framed
+    # the report shows the tick set's own name: nothing in it may run, load, send or be framed
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'unsafe-inline'; sandbox; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'"
@@ -57,13 +57,13 @@ POST_BODY: dict[str, Any] = {
 
 @router.get("/tick-sets")
 async def tick_sets(request: Request) -> list[TickSetRow]:
-    """Tick sets that a backtest can run on, by name. New ones appear within some seconds."""
+    """Return the tick sets that a backtest can run on, by name. A new one appears within some seconds."""
     return [row_from(TickSetRow, one) for one in await dashboard_of(request.app).reader.backtests.tick_sets()]
 
 
 @router.get("/backtests")
 async def backtests(request: Request) -> list[BacktestRow]:
-    """All stored backtests, newest first."""
+    """Return all stored backtests, newest first."""
     return [backtest_row(job) for job in await dashboard_of(request.app).reader.backtests.jobs()]
 
 
@@ -89,7 +89,7 @@ async def ask(request: Request, caller: Operator) -> JSONResponse:
 
 @router.get("/backtests/{backtest_id}", responses={404: PROBLEM_RESPONSE})
 async def backtest(request: Request, backtest_id: str) -> BacktestRow:
-    """Progress and results."""
+    """Return the progress and results of a backtest."""
     job = await dashboard_of(request.app).reader.backtests.job(backtest_id)
     if job is None:
         raise _unknown(backtest_id)
@@ -98,7 +98,7 @@ async def backtest(request: Request, backtest_id: str) -> BacktestRow:
 
 @router.get("/backtests/{backtest_id}/equity", responses={404: PROBLEM_RESPONSE})
 async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
-    """Net profit over the time of the ticks, thinned as `/pnl/equity`; empty until the backtest is done."""
+    """Return net profit over the time of the ticks, thinned as in `/pnl/equity`; empty until the backtest is done."""
     job = await dashboard_of(request.app).reader.backtests.job(backtest_id)
     if job is None:
         raise _unknown(backtest_id)
@@ -109,7 +109,7 @@ async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
 async def trades(
     request: Request, backtest_id: str, cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[BacktestTradeRow]:
-    """Trades, newest first; empty until the backtest is done, and for one that an earlier version ran."""
+    """Return the trades, newest first; empty until the backtest is done, and for one that an earlier version ran."""
     backtests = dashboard_of(request.app).reader.backtests
     if await backtests.job(backtest_id) is None:
         raise _unknown(backtest_id)
@@ -123,7 +123,7 @@ async def trades(
     responses={404: PROBLEM_RESPONSE, 200: {"description": "The file.", "content": {"text/csv": {}}}},
 )
 async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
-    """All trades, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
+    """Return all trades, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
     backtests = dashboard_of(request.app).reader.backtests
     if await backtests.job(backtest_id) is None:
         raise _unknown(backtest_id)
@@ -141,8 +141,7 @@ async def report(request: Request, backtest_id: str) -> HTMLResponse:
 
 @router.delete("/backtests/{backtest_id}", responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
 async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
-    """Return a queued or running backtest is cancelled (202, with its state); a finished one is removed with its report
-    (204)."""
+    """Cancel a queued or running backtest (202, with its state); remove a finished one with its report (204)."""
     dashboard = dashboard_of(request.app)
     try:
         job = await cancel_or_remove(dashboard, backtest_id, caller, "rest")

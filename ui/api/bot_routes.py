@@ -103,21 +103,22 @@ def _shown(example: object, *rejections: int) -> dict[int | str, dict[str, Any]]
 
 @router.get("/bots", responses=_shown({"items": [BOT]}, 503))
 async def bots(request: Request, _: Viewer) -> BotRows:
-    """Every bot of the session, by name: one trades for its exchange, the others are on standby."""
+    """Return every bot of the session, by name: one trades for its exchange, the others are on standby."""
     return BotRows(items=await bots_now(dashboard_of(request.app)))
 
 
 @router.get("/bots/{name}", responses=_shown(BOT, 404, 503))
 async def bot(request: Request, name: str, _: Viewer) -> BotRow:
-    """One bot, by the name of its process, `bot-EXCHANGE` or `bot-EXCHANGE-2`, or by an exchange that has only one."""
+    """Return one bot, by the name of its process, `bot-EXCHANGE` or `bot-EXCHANGE-2`, or by an exchange that has only
+    one."""
     return await _answered(bot_now(dashboard_of(request.app), name))
 
 
 @router.post("/bots/{name}/stop", responses=_shown(STOPPING, 401, 403, 404, 409, 503))
 async def stop_bot(request: Request, name: str, caller: Operator) -> BotRow:
     """Stop a bot; `state` follows in a moment. The bot drains: it opens nothing new and follows its orders in flight
-    to their end. It stays stopped, also over a restart of the session, until it is started. Idempotent. 409: there
-    is no heartbeat from the supervisor, or the session is ending."""
+    until they are final. It stays stopped until it is started, even if the session restarts. Idempotent. 409: the
+    supervisor sends no heartbeat, or the session is ending."""
     return await _ordered(request, name, "stopped", caller)
 
 
@@ -129,13 +130,13 @@ async def start_bot(request: Request, name: str, caller: Operator) -> BotRow:
 
 @router.get("/processes", responses=_shown({"items": [FEED]}, 503))
 async def processes(request: Request, _: Viewer) -> ProcessRows:
-    """Every process of the session as its supervisor reported it; `unknown` without a heartbeat for 5 s."""
+    """Return every process of the session as its supervisor reported it; `unknown` without a heartbeat for 5 s."""
     return ProcessRows(items=await processes_now(dashboard_of(request.app)))
 
 
 @router.post("/processes/{name}/stop", responses=_shown(FEED, 401, 403, 404, 409, 503))
 async def stop_process(request: Request, name: str, caller: Operator) -> ProcessRow:
-    """Stop a bot, or a price feed, whose quotes are withdrawn at once; 409 for any other process."""
+    """Stop a bot or a price feed; a feed's quotes are withdrawn at once. 409 for any other process."""
     return process_row(await _answered(order_process(dashboard_of(request.app), name, "stopped", caller)))
 
 
@@ -147,11 +148,11 @@ async def start_process(request: Request, name: str, caller: Operator) -> Proces
 
 async def _ordered(request: Request, name: str, wanted: Wanted, caller: Operator) -> BotRow:
     dashboard = dashboard_of(request.app)
-    # another kind of process is no bot, whatever it is named
+    # a process of another kind is no bot, whatever its name
     name = (await _answered(bot_now(dashboard, name)))["name"]
     ordered = await _answered(order_process(dashboard, name, wanted, caller))
     row = await _answered(bot_now(dashboard, name))
-    # the member of the store that it was read from may not have the order yet
+    # the store's member that answered the read may not have the order yet
     order = ordered.order
     row["wanted"], row["wanted_by"], row["wanted_at"] = order.wanted, order.by, order.at or None
     return row

@@ -21,9 +21,9 @@ router = APIRouter(tags=["trades"])
 class DifferenceRow(TypedDict):
     """`handled`: healed by taking the exchange's value, or only reported. `found_at`: first time, microseconds.
 
-    `is_open`: it keeps its exchange reduce-only. `settled`: by whom and how it was settled, `explained` where later
+    `is_open`: it keeps its exchange reduce-only. `settled`: by whom and how it was settled, `explained` if later
     comparisons no longer found it; `booked`: what that added to our balance of the currency `subject`. `cause`: orders
-    of ours that were in doubt there, and may be behind it; `advice`: what to do, empty where nobody has to do anything.
+    of ours that were in doubt there and may be the cause; `advice`: what to do, empty if there is nothing to do.
     """
 
     difference_id: str
@@ -44,7 +44,7 @@ class DifferenceRow(TypedDict):
 
 
 class WantedSettlement(BaseModel):
-    """`acknowledged`: known, as a trade by hand; `deposit`, `withdrawal`: of a balance alone."""
+    """`acknowledged`: known, such as a trade by hand; `deposit`, `withdrawal`: for a balance only."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,7 +59,8 @@ async def differences(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[DifferenceRow]:
-    """Differences that reconciliation found, of all sessions, newest first; kinds: docs/reconciliation.md."""
+    """Return the differences that reconciliation found, of all sessions, newest first; kinds:
+    docs/reconciliation.md."""
     reader = dashboard_of(request.app).reader
     return page_row(await reader.differences(tuple(kind or ()), cursor, limit, open_only=is_open), _row)
 
@@ -68,8 +69,8 @@ async def differences(
     "/differences/{difference_id}/settle", responses=dict.fromkeys((401, 403, 404, 409, 503), PROBLEM_RESPONSE)
 )
 async def settle(request: Request, difference_id: str, wanted: WantedSettlement, caller: Operator) -> DifferenceRow:
-    """Acknowledge a difference, or adopt it as a deposit or withdrawal: what the exchange has more or less is booked
-    to our balance, and the exchange trades again once none is open. Idempotent. 409: it cannot be settled so."""
+    """Acknowledge a difference, or adopt it as a deposit or withdrawal: the surplus or shortfall at the exchange is
+    booked to our balance, and the exchange trades again once none is open. Idempotent. 409: it cannot be settled so."""
     try:
         return _row(await settle_difference(dashboard_of(request.app), difference_id, wanted.settled, caller))
     except NoSuchDifferenceError as error:

@@ -19,41 +19,41 @@ Row = TypeVar("Row")
 
 
 def _of(media_type: str) -> dict[int | str, dict[str, Any]]:
-    """Response type in the OpenAPI document."""
+    """Return the response type for the OpenAPI document."""
     schema = {"type": "string"} if media_type == CSV else {"type": "string", "format": "binary"}
     return {200: {"description": "The file.", "content": {media_type: {"schema": schema}}}}
 
 
 @router.get("/trades.csv", response_class=StreamingResponse, responses=_of(CSV))
 async def trades_csv(request: Request, wanted: Wanted) -> StreamingResponse:
-    """All fills, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
+    """Return all fills, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
     dashboard = dashboard_of(request.app)
     return await csv_download(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session.session_id)
 
 
 @router.get("/trades.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
 async def trades_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
-    """All fills, oldest first; prices, amounts and fees as strings with all their digits."""
+    """Return all fills, oldest first; prices, amounts and fees as strings with all their digits."""
     dashboard = dashboard_of(request.app)
     return await _parquet(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session)
 
 
 @router.get("/arbitrages.csv", response_class=StreamingResponse, responses=_of(CSV))
 async def arbitrages_csv(request: Request, wanted: Wanted) -> StreamingResponse:
-    """All arbitrages, oldest first, each with its P&L attribution; their sums equal `/pnl`."""
+    """Return all arbitrages, oldest first, each with its P&L attribution; their sums equal `/pnl`."""
     dashboard = dashboard_of(request.app)
     return await csv_download(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session.session_id)
 
 
 @router.get("/arbitrages.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
 async def arbitrages_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
-    """All arbitrages, oldest first; the P&L attribution as decimal128(38, 8)."""
+    """Return all arbitrages, oldest first; the P&L attribution as decimal128(38, 8)."""
     dashboard = dashboard_of(request.app)
     return await _parquet(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session)
 
 
 async def csv_download(table: DownloadTable[Row], lists: AsyncGenerator[list[Row]], name: str) -> StreamingResponse:
-    """`name`: of the session or backtest."""
+    """Return the rows as a CSV file; `name` is that of the session or backtest."""
     begun = await _begun(lists)
     return _sent(csv_parts(table, begun), f"{CSV}; charset=utf-8", file_name(table.name, name, "csv"))
 

@@ -27,7 +27,7 @@ class AliveRow(TypedDict):
 
 @router.get("/health")
 async def health(request: Request) -> AliveRow:
-    """Always 200 while the process answers."""
+    """Return 200 while the process answers."""
     dashboard = dashboard_of(request.app)
     return AliveRow(
         status="ok",
@@ -41,10 +41,10 @@ async def health(request: Request) -> AliveRow:
 
 @router.get("/ready", responses={503: PROBLEM_RESPONSE})
 async def ready(request: Request) -> JSONResponse:
-    """200 while Kafka and MongoDB answer and detection works, otherwise 503: within three seconds of an outage,
-    within ten of a Kafka that hangs. `missing` names what is down. `detection` is `starting`, `working`, `silent`,
-    or `unknown` where the start of the session is not known, which does not fail readiness. Answers at once from
-    known state."""
+    """Return 200 while Kafka and MongoDB answer and detection works, otherwise 503: within three seconds of an outage,
+    within ten if Kafka hangs. `missing` names what is down. `detection` is `starting`, `working`, `silent`, or, if the
+    start of the session is not known, `unknown`, which does not fail readiness. The answer comes at once, from known
+    state."""
     live_state = dashboard_of(request.app).hub.live_state
     sources = row_from(SourcesRow, live_state.sources)
     missing = [name for name, is_live in sources.items() if not is_live]
@@ -57,5 +57,6 @@ async def ready(request: Request) -> JSONResponse:
 
 @router.get("/health/parts", responses=REJECTED)
 async def parts(request: Request, _: Viewer) -> HealthReportRow:
-    """Feeds, Kafka, Spark, change streams, latencies and processes, with findings; at most a second old."""
+    """Return the state of feeds, Kafka, Spark, change streams, latencies and processes, with findings; at most a second
+    old."""
     return await dashboard_of(request.app).health.report()

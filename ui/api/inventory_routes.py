@@ -17,10 +17,10 @@ router = APIRouter(tags=["inventory"])
 async def inventory(
     request: Request,
     target: Annotated[
-        Target, Query(description="Target share of each exchange: that of the opening balances, or equal.")
+        Target, Query(description="Target share of each exchange: its share of the opening balances, or equal shares.")
     ] = "opening",
 ) -> InventoryRow:
-    """Balances, holds, exposure since the opening, drift, and a rebalancing plan that is never executed."""
+    """Return balances, holds, exposure since the opening, drift, and a rebalancing plan that is never executed."""
     dashboard = dashboard_of(request.app)
     reader, session = dashboard.reader, dashboard.session
     opening, _ = await reader.balances.of_session()

@@ -20,6 +20,6 @@ class KeyRow(TypedDict):
 
 @router.get("/keys")
 async def keys(request: Request, _: ReadingOperator) -> list[KeyRow]:
-    """Return the owner's key first, then by creation."""
+    """Return the keys: the owner's first, then by creation."""
     known = known_keys(access_of(request).home)
     return [row_from(KeyRow, key) for key in known]

@@ -44,7 +44,7 @@ Shown = Annotated[
 
 @router.websocket("/ws/live")
 async def live(websocket: WebSocket, since: Since = None, base: Shown = None) -> None:
-    """Send until the client disconnects; what the client sends says which asset it shows now."""
+    """Send until the client disconnects; the client may say which asset it shows now."""
     broadcaster, admission = _broadcaster(websocket), await admit(websocket)
     if admission is None:
         return
@@ -72,7 +72,7 @@ async def live(websocket: WebSocket, since: Since = None, base: Shown = None) ->
 async def stream(
     request: Request, caller: Viewer, since: Since = None, base: Shown = None, last_event_id: LastEventId = None
 ) -> StreamingResponse:
-    """Return the messages of `/ws/live` as server-sent events, until the key is revoked: `event` is the message's type,
+    """Send the messages of `/ws/live` as server-sent events until the key is revoked: `event` is the message's type,
     `id` its sequence. An unknown Last-Event-ID is ignored."""
     heard = _sequence(last_event_id) if last_event_id else since
     events = _events(access_of(request), caller, _broadcaster(request), heard, base)
@@ -85,7 +85,7 @@ async def _events(
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
     checked_at = steady_now()
     async with broadcaster.client(since, base=base) as client:
-        # there is one each second at the least
+        # at least one message comes each second
         async for message in broadcaster.messages(client):
             if steady_now() - checked_at > access.recheck_seconds * MICROSECONDS:
                 checked_at = steady_now()
@@ -101,7 +101,7 @@ async def _send(websocket: WebSocket, broadcaster: Broadcaster, client: LiveClie
 
 
 async def _follow_choices(websocket: WebSocket, client: LiveClient) -> None:
-    """Until it is gone. Each choice costs a snapshot, so what is sent faster waits."""
+    """Read the client's choices of an asset until it disconnects. Each choice costs a snapshot, so faster ones wait."""
     while (message := await websocket.receive())["type"] != "websocket.disconnect":
         base = _base_in(message.get("text"))
         if base is not None:
@@ -110,7 +110,7 @@ async def _follow_choices(websocket: WebSocket, client: LiveClient) -> None:
 
 
 def _base_in(text: object) -> str | None:
-    """None if it says anything else, which is ignored."""
+    """Return the asset that a client's message names; None for any other message, which is ignored."""
     if not isinstance(text, str) or len(text) > LONGEST_CHOICE:
         return None
     with suppress(orjson.JSONDecodeError):

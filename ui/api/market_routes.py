@@ -32,8 +32,8 @@ async def quotes(request: Request, exchange: Exchange = None, base: Base = None)
 
 @router.get("/matrix")
 async def matrix(request: Request, exchange: Exchange = None, base: Base = None) -> list[MatrixRow]:
-    """Every asset with its prices on each exchange and the pair that would bring most now; `exchange`: those assets
-    that are quoted there."""
+    """Return every asset with its prices on each exchange and the pair that would bring most now; `exchange`: only
+    assets that are quoted there."""
     lines = dashboard_of(request.app).hub.live_state.lines()
     return [
         matrix_row(line)
@@ -44,7 +44,7 @@ async def matrix(request: Request, exchange: Exchange = None, base: Base = None)
 
 @router.get("/spreads", responses=shown(example=SPREADS))
 async def spreads(request: Request, exchange: Exchange = None, base: Base = None) -> list[SpreadRow]:
-    """Spread matrix of the latest quotes, net of fees and FX, with the statistics of the last windows."""
+    """Return the spread matrix of the latest quotes, net of fees and FX, with the statistics of the last windows."""
     return [
         row
         for row in spread_rows(snapshot_of(request))

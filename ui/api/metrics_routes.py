@@ -22,7 +22,7 @@ router = APIRouter(tags=["health"])
 async def metrics(
     request: Request, _: Viewer, accept: Annotated[str, Header(include_in_schema=False)] = ""
 ) -> Response:
-    """Prometheus' text format, or OpenMetrics on request. Names: docs/metrics.md."""
+    """Return the metrics in Prometheus' text format, or OpenMetrics on request. Names: docs/metrics.md."""
     dashboard = dashboard_of(request.app)
     kept: Metrics = request.app.state.metrics
     report = await dashboard.health.report()

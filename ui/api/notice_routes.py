@@ -10,6 +10,6 @@ router = APIRouter(tags=["notices"])
 
 @router.get("/notices")
 async def notices(request: Request) -> NoticesRow:
-    """Every destination ever configured, by its configured name, and the notices that were dropped. No addresses, no
-    keys."""
+    """Return every destination ever configured, by its configured name, and the notices that were dropped. Addresses
+    and keys are not shown."""
     return await notices_now(dashboard_of(request.app))

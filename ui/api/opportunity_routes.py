@@ -50,7 +50,7 @@ class WantedAny(BaseModel):
 
 
 class Wanted(WantedAny):
-    """Of `/opportunities`."""
+    """The filters of `/opportunities`."""
 
     outcome: OutcomeName | None = None
 
@@ -61,7 +61,7 @@ class Wanted(WantedAny):
 
 
 class WantedEpisodes(WantedAny):
-    """Of `/episodes`."""
+    """The filters of `/episodes`."""
 
     outcome: EpisodeOutcome | None = None
 
@@ -75,11 +75,10 @@ class WantedEpisodes(WantedAny):
 async def episodes(
     request: Request, wanted: Annotated[WantedEpisodes, Query()], cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[EpisodeRow]:
-    """Episodes of opportunities of this session, newest first, for seven days: each run of sightings of one pair of
-    markets once, with how often it was seen and what became of it. `from` ≤ its first sighting < `to`; `reason` and
-    `min_net_bps` of its best one. `/api/opportunities` has its single ones: `buy_exchange`, `sell_exchange`, and `from`
-    its `start` `to` after its `end`.
-    """
+    """Return the episodes of opportunities of this session, newest first, for seven days: each run of sightings of one
+    pair of markets once, with how often it was seen and what became of it. `from` ≤ its first sighting < `to`; `reason`
+    and `min_net_bps` are those of its best opportunity. To list its single opportunities, ask `/api/opportunities` with
+    its `buy_exchange` and `sell_exchange`, `from` its `start`, and `to` after its `end`."""
     page = await episode_page(dashboard_of(request.app), wanted.episodes, cursor, limit)
     return PageRow(items=list(page.items), next_cursor=page.next_cursor)
 
@@ -88,12 +87,12 @@ async def episodes(
 async def opportunities(
     request: Request, wanted: Annotated[Wanted, Query()], cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[StoredOpportunityRow]:
-    """Newest first, of this session, for seven days: those that were taken, and of those rejected the first of each
-    pair, reason and second; the others are counted (`/api/opportunities/statistics`), and so are all below the
-    threshold. `from` ≤ event time < `to`.
+    """Return this session's opportunities of seven days, newest first: all that were taken, and of the rejected ones
+    the first of each pair, reason and second. The others are only counted (`/api/opportunities/statistics`), as are all
+    below the threshold. `from` ≤ event time < `to`.
 
-    A page may hold fewer than `limit`, even none, while `next_cursor` says that there is more to look through: what one
-    request costs is bounded, however rare that is which is sought.
+    A page may hold fewer than `limit`, even none, while `next_cursor` says that there is more to look through: the cost
+    of one request is bounded, however rare the matches are.
     """
     page = await opportunity_page(dashboard_of(request.app), wanted.opportunities, cursor, limit)
     return PageRow(items=list(page.items), next_cursor=page.next_cursor)
@@ -123,13 +122,13 @@ async def newest(
 async def statistics(
     request: Request, span: Span = "10m", base: Base = None, exchange: Exchange = None
 ) -> StatisticsRow:
-    """Counts of seen, taken and rejected opportunities, rejection reasons, spreads and durations."""
+    """Return counts of seen, taken and rejected opportunities, rejection reasons, spreads and durations."""
     return await opportunity_statistics(dashboard_of(request.app), span, base, exchange)
 
 
 @router.get("/opportunities/{opportunity_id}", tags=TAGS, responses=shown(example=KEPT) | {404: PROBLEM_RESPONSE})
 async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_length=200)]) -> StoredOpportunityRow:
-    """One opportunity with its outcome: a stored one, or one of the last 500 of the stream."""
+    """Return one opportunity with its outcome: a stored one, or one of the last 500 of the stream."""
     found = await opportunity_by_id(dashboard_of(request.app), opportunity_id)
     if found is None:
         raise ProblemError(404, f"There is no opportunity {opportunity_id}, or it was not stored.")
@@ -144,5 +143,6 @@ async def preview(
     ],
     hours: Annotated[float, Query(gt=0, le=24, allow_inf_nan=False)] = 1.0,
 ) -> PreviewRow:
-    """Preview of a threshold on the last hours, from stored opportunities. `limits`: what the preview leaves out."""
+    """Return what another threshold would have changed in the last hours, from stored opportunities. `limits`: what the
+    preview leaves out."""
     return await threshold_preview(dashboard_of(request.app), min_net_bps, hours)

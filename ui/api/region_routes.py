@@ -47,9 +47,9 @@ async def regions(request: Request, _: Viewer) -> RegionsRow:
     "/links", responses=shown(after_cut_jp={"items": LINKS}) | dict.fromkeys((401, 404, 409), PROBLEM_RESPONSE)
 )
 async def change(request: Request, wanted: LinkCommand, caller: Operator) -> LinkRows:
-    """Cut, slow, lose on or heal links, set a region's clock off; the answer has all links after it. 409: they cannot
-    be changed here, or not now; 422: a mistake in the command, with its column; 503: the carrier does not answer, and
-    may have done it."""
+    """Cut, slow, heal or drop packets on links, or set a region's clock off; the answer has all links after it. 409:
+    they cannot be changed here, or not now; 422: a mistake in the command, with its column; 503: the carrier does not
+    answer and may or may not have done it."""
     dashboard = dashboard_of(request.app)
     if dashboard.hub.regions is None:
         raise ProblemError(404, NO_REGIONS)

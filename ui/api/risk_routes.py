@@ -19,7 +19,7 @@ router = APIRouter(tags=["risk"])
 
 
 class WantedState(BaseModel):
-    """`running`; `reduce_only`: reduce-only, single legs are still unwound; `halted`: no orders are sent."""
+    """`running`; `reduce_only`: nothing new is opened, single legs are still unwound; `halted`: no orders are sent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,8 +33,8 @@ async def put_trading_state(
     caller: Operator,
     x_changed_by: ChangedBy = None,
 ) -> TradingStateRow:
-    """Return the kill switch. Takes no version: it applies whatever else is changed at the same time. Repeating the
-    state in force makes no new version of the settings."""
+    """Set the kill switch. Takes no version: it applies whatever else is changed at the same time. Repeating the state
+    in force makes no new version of the settings."""
     dashboard = dashboard_of(request.app)
     try:
         saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by or "")
@@ -45,7 +45,7 @@ async def put_trading_state(
 
 @router.get("/risk", responses={404: PROBLEM_RESPONSE})
 async def risk(request: Request) -> RiskRow:
-    """Every risk check in order, with the use of its limit now, and the health of each exchange."""
+    """Return every risk check in order, with the use of its limit now, and the health of each exchange."""
     dashboard = dashboard_of(request.app)
     reader, session = dashboard.reader, dashboard.session
     current = await reader.settings_nearby.current()
@@ -59,7 +59,7 @@ async def risk(request: Request) -> RiskRow:
 
 @router.get("/rejections/summary")
 async def rejection_summary(request: Request, base: Base = None, exchange: Exchange = None) -> MissedProfitRow:
-    """Rejection reasons with their missed profit, largest first."""
+    """Return the rejection reasons with their missed profit, largest first."""
     dashboard = dashboard_of(request.app)
     sums = await rejection_sums(dashboard, base, exchange)
     return missed_profit_row(dashboard.session.settlement_currency, sums.counts, sums.missed_profit)

@@ -1,6 +1,6 @@
 """GET and PATCH /api/settings: optimistic concurrency by version; changes need a key.
 
-And the session's assets: one is taken off it, and back, by a version of the settings.
+Also the session's assets: a new version of the settings takes one off the session, or back.
 """
 
 from collections.abc import Coroutine
@@ -61,7 +61,7 @@ PATCH_BODY: dict[str, Any] = {
 @router.get("/settings", responses={404: PROBLEM_RESPONSE})
 async def settings(request: Request) -> JSONResponse:
     """Return the settings in force; the ETag is their version. A region that does not reach the store's primary answers
-    with what its own member has."""
+    from its own member."""
     current = await known_settings(dashboard_of(request.app))
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
@@ -70,7 +70,7 @@ async def settings(request: Request) -> JSONResponse:
 
 @router.get("/settings/versions")
 async def versions(request: Request, cursor: Cursor = None, limit: Limit = 50) -> PageRow[VersionRow]:
-    """Every version, newest first: who changed what, when."""
+    """Return every version, newest first: who changed what, when."""
     return page_row(await dashboard_of(request.app).reader.settings_history(cursor, limit), version_row)
 
 
@@ -96,7 +96,8 @@ async def patch_settings(
 
 
 def _asked(body: bytes, if_match: str | None) -> tuple[dict[str, object], int, int]:
-    """Change, the version they were made from, the status where that is an old one. Raises ProblemError."""
+    """Return the change, the version that it was made from, and the status if that version is old. Raises
+    ProblemError."""
     changes = json_object(body, "the settings to change")
     body_version = _version_in(changes)
     match_version = _version_of_etag(if_match)
@@ -125,7 +126,7 @@ def _answer(current: Settings) -> JSONResponse:
 
 
 def _version_in(changes: dict[str, object]) -> int | None:
-    """Taken out of the changes. Raises ProblemError if it is no version."""
+    """Take the version out of the changes. Raises ProblemError if it is no version."""
     version = changes.pop("version", None)
     if version is None:
         return None
@@ -138,7 +139,8 @@ _WRONG_VERSION = {"field": "version", "why": "must be a whole number"}
 
 
 def _version_of_etag(if_match: str | None) -> int | None:
-    """None if there is no If-Match, or `*`, which names no version; -1, which never matches, for a foreign tag."""
+    """Return the version in If-Match; None without the header or for `*`, which names no version; -1, which never
+    matches, for a foreign tag."""
     if if_match is None or if_match.strip() == "*":
         return None
     tag = if_match.strip().strip('"')
@@ -146,8 +148,8 @@ def _version_of_etag(if_match: str | None) -> int | None:
 
 
 class AssetRow(TypedDict):
-    """`markets`: exchange → symbol. Nothing new is opened in an asset that is not `enabled`, and there are no prices of
-    one that `is_standby`."""
+    """`markets`: exchange → symbol. Nothing new is opened in an asset that is not `enabled`; one that `is_standby` has
+    no prices."""
 
     base: str
     enabled: bool
@@ -179,7 +181,7 @@ async def disable_asset(request: Request, base: str, caller: Operator) -> AssetR
 
 
 async def _switched(request: Request, base: str, caller: Operator, is_on: bool) -> AssetRow:
-    """Raise ProblemError."""
+    """Switch an asset of the session on or off. Raises ProblemError."""
     dashboard = dashboard_of(request.app)
     known = dashboard.session.bases
     if base not in known:

@@ -47,12 +47,12 @@ class CallerRow(TypedDict):
 
 @router.post("/sign-in")
 async def sign_in(request: Request, response: Response, given: SignIn) -> CallerRow:
-    """Return a cookie for this browser, valid for twelve hours, until POST /api/sign-out, or until the key is
-    revoked."""
+    """Return a cookie for this browser, valid for twelve hours, or until POST /api/sign-out or the revocation of the
+    key."""
     access, address = access_of(request), address_of(request)
     key = known_key(access.home, given.key.strip())
     if key is None:
-        wait = access.guessed_wrong(address)
+        wait = access.count_wrong_key(address)
         if wait:
             raise too_many(wait)
         await record_rejection(request, UNKNOWN_KEY)
@@ -69,7 +69,7 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
 
 
 def _is_behind_tls(request: Request) -> bool:
-    """As the browser sees it: a proxy before us speaks plain HTTP to us."""
+    """Return whether the browser reached us over TLS: a proxy before us speaks plain HTTP to us."""
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 

@@ -22,8 +22,8 @@ class AverageOrderRow(TypedDict):
 
 
 class AverageTradeRow(TypedDict):
-    """A signal, with the columns of the original demo and the mean that was crossed; `order` is null for signals
-    only."""
+    """A signal, with the columns of the original demo and the mean that was crossed; `order` is null if only signals
+    are on."""
 
     trade_id: str
     exchange: str
@@ -40,7 +40,7 @@ class AverageTradeRow(TypedDict):
 
 @router.get("/ma/trades")
 async def average_trades(request: Request, cursor: Cursor = None, limit: Limit = 50) -> PageRow[AverageTradeRow]:
-    """Crossings of the moving average, newest first."""
+    """Return crossings of the moving average, newest first."""
     return page_row(await dashboard_of(request.app).reader.average_trades(cursor, limit), average_trade_row)
 
 

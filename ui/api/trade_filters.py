@@ -9,7 +9,7 @@ from store.queries.trade_history import TradeFilter
 from ui.api.market_routes import Base, Exchange
 
 LATEST = 2**53 - 1
-"""Of the microseconds that a JSON number holds: the year 2255."""
+"""The latest microsecond that a JSON number holds exactly: in the year 2255."""
 
 State = Annotated[list[ArbitrageState] | None, Query(description="States of the arbitrage; default: all.")]
 StrategyName = Annotated[Strategy | None, Query(description="`ma`: orders of the moving average.")]

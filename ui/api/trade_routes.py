@@ -43,13 +43,13 @@ router.include_router(downloads)
 async def arbitrages(
     request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[ArbitrageRow]:
-    """Newest reservation first."""
+    """Return the arbitrages, newest reservation first."""
     return page_row(await dashboard_of(request.app).reader.history.arbitrages(wanted, cursor, limit), arbitrage_row)
 
 
 @router.get("/arbitrages/{arbitrage_id}", responses={404: PROBLEM_RESPONSE})
 async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
-    """One arbitrage, with the time of every step and every decision; its id is the opportunity's."""
+    """Return one arbitrage, with the time of every step and every decision; its id is the opportunity's."""
     found = await dashboard_of(request.app).reader.arbitrage(arbitrage_id)
     if found is None:
         raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
@@ -58,13 +58,14 @@ async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
 
 @router.get("/trades", responses=TRADES_EXAMPLE)
 async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> PageRow[TradeRow]:
-    """Fill as the exchanges booked them, newest first; those of one arbitrage may come with others between them."""
+    """Return the fills as the exchanges booked them, newest first; those of one arbitrage may have others between
+    them."""
     return page_row(await dashboard_of(request.app).reader.history.fills(wanted, cursor, limit), trade_row)
 
 
 @router.get("/rejections")
 async def rejections(request: Request, base: Base = None, exchange: Exchange = None) -> list[ReasonRow]:
-    """Number of rejected opportunities by the first failed check, most frequent first."""
+    """Return the number of rejected opportunities by the first failed check, most frequent first."""
     sums = await rejection_sums(dashboard_of(request.app), base, exchange)
     return reason_rows(sums.counts, sums.episodes, sums.missed_profit)
 
@@ -87,7 +88,7 @@ async def recent_rejections(
 
 @router.get("/balances")
 async def balances(request: Request, base: Base = None, exchange: Exchange = None) -> list[BalanceRowView]:
-    """Free and held balances per exchange and currency; `base`: of that asset alone."""
+    """Return free and held balances per exchange and currency; `base`: of that asset only."""
     rows = await dashboard_of(request.app).reader.balances.rows()
     return [balance_row(row) for row in rows if is_of_market(base, exchange, row.currency, row.exchange)]
 
@@ -100,8 +101,8 @@ async def pnl(
         Query(description="One line per exchange, asset, pair of exchanges, UTC day of the end, or strategy."),
     ] = None,
 ) -> PnlRow | list[PnlLineRow]:
-    """Realised P&L of the session and its attribution, which sums to `net`; the lines sum to the total to the last
-    digit."""
+    """Return the session's realised P&L and its attribution, which sums to `net`; the lines sum to the total to the
+    last digit."""
     dashboard = dashboard_of(request.app)
     currency = dashboard.session.settlement_currency
     if by is not None:
@@ -112,7 +113,7 @@ async def pnl(
 
 @router.get("/pnl/equity", responses=EQUITY_EXAMPLE)
 async def equity(request: Request) -> EquityRow:
-    """Net profit summed in the order in which arbitrages ended, with its drawdowns; `net` is that of `/pnl`."""
+    """Return net profit summed in the order in which arbitrages ended, with its drawdowns; `net` is that of `/pnl`."""
     dashboard = dashboard_of(request.app)
     currency = dashboard.session.settlement_currency
     return equity_row(await dashboard.reader.history.equity(currency), currency)
@@ -120,13 +121,14 @@ async def equity(request: Request) -> EquityRow:
 
 @router.get("/pnl/moving-average")
 async def moving_average(request: Request) -> list[AverageSumRow]:
-    """Amounts bought and sold by the moving average's orders, by market; their costs are in `/pnl?by=strategy`."""
+    """Return amounts bought and sold by the moving average's orders, by market; their costs are in
+    `/pnl?by=strategy`."""
     return average_sum_rows(await dashboard_of(request.app).reader.history.average_sums())
 
 
 @router.get("/feeds")
 async def feeds(request: Request, base: Base = None, exchange: Exchange = None) -> list[FeedRow]:
-    """State of each price feed of this session."""
+    """Return the state of each price feed of this session."""
     dashboard = dashboard_of(request.app)
     session, states = dashboard.session, await dashboard.reader.feed_states()
     seen = feeds_of(session, dashboard.hub.settings, states, session.clock().now())

@@ -41,16 +41,16 @@ class Access:
         key = known_key(self.home, given)
         return None if key is None else caller_of(key, "key", address)
 
-    def guessed_wrong(self, address: str) -> float:
-        """Count a wrong key. 0, or the seconds for which this address gets no further try."""
+    def count_wrong_key(self, address: str) -> float:
+        """Count a wrong key. Return 0, or the seconds for which this address may not try again."""
         return self.guesses.take(counted_address(address))
 
     def anybody(self, address: str = "") -> Caller | None:
-        """Return the anonymous viewer where reading is open; else None."""
+        """Return the anonymous viewer if reading is open; else None."""
         return Caller(ANYBODY, "viewer", "open", address) if self.is_reading_open else None
 
     def still_holds(self, caller: Caller) -> bool:
-        """Whether a long connection may go on: key, role, sign-in and token are still valid."""
+        """Return whether a long connection may go on: key, role, sign-in and token are still valid."""
         if caller.until is not None and wall_now() >= caller.until:
             return False
         if caller.means == "open":

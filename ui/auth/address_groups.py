@@ -8,8 +8,8 @@ LOOPBACK = "loopback"
 
 @lru_cache(4_096)
 def counted_address(host: str) -> str:
-    """One name for all of loopback, and one for each /64 network of IPv6. An IPv4 address that is mapped into IPv6
-    counts as IPv4."""
+    """Return the name under which an address counts: one for all of loopback, and one for each /64 network of IPv6. An
+    IPv4 address that is mapped into IPv6 counts as IPv4."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The API keys of a data folder. The owner's key has a file of its own; of all others only hashes are stored.
+"""The API keys of a data folder. The owner's key has its own file; of all others only hashes are stored.
 
 A key is 256 random bits, so its plain SHA-256 is enough: a slow, salted hash protects passwords, which can be guessed.
 Both files are read at each use, so that a change takes effect at once.
@@ -24,7 +24,7 @@ def ensure_api_key(home: Path) -> Path:
 
 
 def keys_folder(home: Path) -> Path:
-    """Return the folder of all keys: that of the owner's key, which may be a link to another data folder."""
+    """Return the folder of all keys: that of the owner's key, whose file may be a link into another data folder."""
     return (home / KEY_FILE).resolve().parent
 
 
@@ -50,12 +50,12 @@ def caller_of(key: StoredKey, means: Means, address: str = "") -> Caller:
 
 
 def known_keys(home: Path) -> tuple[StoredKey, ...]:
-    """Return the owner's first, then by creation."""
+    """Return all keys: the owner's first, then by creation."""
     return (owner_key(home), *read_keys(keys_folder(home)))
 
 
 def owner_key(home: Path) -> StoredKey:
-    """Return an operator's key. A removed file is created again, with a new key."""
+    """Return the owner's key, an operator's. A removed file is created again, with a new key."""
     path = ensure_api_key(home)
     text = path.read_text().strip()
     # an emptied file must not make the empty string a key
@@ -68,7 +68,7 @@ def digest_of(key: str) -> str:
 
 
 def new_key() -> str:
-    """256 random bits, as 43 letters, digits, `-` and `_`."""
+    """Return 256 random bits, as 43 letters, digits, `-` and `_`."""
     return secrets.token_urlsafe(32)
 
 
@@ -82,7 +82,7 @@ def ensure_secret(target: Path) -> Path:
 
 
 def _create(target: Path) -> None:
-    """Writes a draft and links it into place, so that nobody reads half a key."""
+    """Write a draft and link it into place, so that nobody reads half a key."""
     draft = target.with_name(f"{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
     try:

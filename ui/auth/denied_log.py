@@ -12,7 +12,7 @@ log = logging.getLogger("ui")
 
 
 class DeniedLog:
-    """Logs the first at once, and the next after `QUIET_SECONDS` with the number of those in between."""
+    """Logs the first rejection at once, and the next after `QUIET_SECONDS`, with the number in between."""
 
     def __init__(self, what: str, now: Callable[[], int] = steady_now) -> None:
         self._what = what

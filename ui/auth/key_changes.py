@@ -29,7 +29,7 @@ async def audit_key_changes(home: Path, audit: MongoAudit) -> None:
 
 
 def entry_of(change: KeyChange) -> AuditEntry:
-    """Whoever may write into the data folder is its owner."""
+    """Return the audit entry of a change. Whoever may write into the data folder is its owner."""
     role = {"role": change.role}
     return AuditEntry(
         entry_id=change.change_id,

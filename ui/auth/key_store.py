@@ -1,7 +1,7 @@
 """The stored keys: name, role, time of creation and hash, in one file of the data folder.
 
-A file and not MongoDB: the embedded database only runs during a session, but keys are added and revoked at any time,
-outlive every session, and work while MongoDB is down.
+It is a file and not MongoDB, because the embedded database only runs during a session, but keys are added and revoked
+at any time, outlive every session, and work while MongoDB is down.
 """
 
 import logging
@@ -65,7 +65,7 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The file."""
+    """The contents of the file."""
 
     keys: tuple[StoredKey, ...] = ()
     changes: tuple[KeyChange, ...] = ()
@@ -75,7 +75,7 @@ _FILE = TypeAdapter(_Kept)
 
 
 def read_keys(folder: Path) -> tuple[StoredKey, ...]:
-    """By creation. With a damaged file only the owner's key is valid, and the log says so."""
+    """Return the keys by creation. If the file is damaged, only the owner's key is valid, and the log says so."""
     try:
         return _read(folder).keys
     except KeysDamagedError as error:
@@ -117,12 +117,12 @@ def revoke_key(folder: Path, name: str) -> StoredKey:
 
 
 def read_keys_strictly(folder: Path) -> tuple[StoredKey, ...]:
-    """As `read_keys`, for commands. Raises KeysDamagedError."""
+    """Return the keys as `read_keys` does, for commands. Raises KeysDamagedError."""
     return _read(folder).keys
 
 
 def read_changes(folder: Path) -> tuple[KeyChange, ...]:
-    """Return the newest, oldest first. Raises KeysDamagedError."""
+    """Return the newest changes, oldest first. Raises KeysDamagedError."""
     return _read(folder).changes
 
 

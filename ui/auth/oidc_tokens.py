@@ -1,7 +1,7 @@
 """Tokens of an OpenID Connect issuer: their bearer and role.
 
 PyJWT checks signatures and claims. The issuer's keys are fetched when first needed and when a token names an unknown
-key, at most once in half a minute: strangers' tokens must not cause endless requests.
+key, at most once in half a minute, so that strangers' tokens do not cause endless requests.
 """
 
 import logging
@@ -42,7 +42,7 @@ class _Discovery(BaseModel):
 
 
 class Tokens:
-    """Of one issuer."""
+    """The tokens of one issuer."""
 
     def __init__(self, terms: OidcTerms) -> None:
         self._terms = terms
@@ -86,7 +86,8 @@ class Tokens:
         return self._keys[name]
 
     async def _fetch(self) -> None:
-        """Old keys stay valid while the issuer is down. Raises IssuerUnavailableError if there are none."""
+        """Fetch the issuer's keys. Old keys stay valid while the issuer is down. Raises IssuerUnavailableError if there
+        are none."""
         if not self._is_old(self._asked_at, FETCH_AGAIN_SECONDS):
             return
         self._asked_at = steady_now()
@@ -127,7 +128,7 @@ def role_of(terms: OidcTerms, claims: Mapping[str, object]) -> Role | None:
 
 
 def looks_like_token(given: str) -> bool:
-    """Whether it has three parts with dots between them; our keys have no dots."""
+    """Return whether it has three parts with dots between them; our keys have no dots."""
     return given.count(".") == 2
 
 

@@ -28,7 +28,7 @@ def replace_file(path: Path, content: Callable[[], bytes]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name must be on the disk too: a revoked key must not come back after a power failure."""
+    """Flush the new name to the disk too: a revoked key must not come back after a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -19,7 +19,7 @@ class _Bucket:
 
 class Rates:
     """One bucket for each name, full at first. Beyond `MAX_BUCKETS` the longest unused is dropped; it is full by then,
-    unless ten thousand others came meanwhile."""
+    unless ten thousand other callers came meanwhile."""
 
     def __init__(self, terms: RateTerms, now: Callable[[], int] = steady_now) -> None:
         self._terms = terms
@@ -27,7 +27,7 @@ class Rates:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, name: str) -> float:
-        """0 if a token was taken, else the seconds until there is one."""
+        """Take a token. Return 0, or the seconds until there is one if none is left."""
         bucket = self._filled(name)
         if bucket.tokens >= 1:
             bucket.tokens -= 1

@@ -26,7 +26,7 @@ _PARTS = 4
 
 
 class SignIns:
-    """Of one data folder; several processes may share it."""
+    """The sign-ins of one data folder; several processes may share it."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -38,17 +38,17 @@ class SignIns:
         return f"{said}:{self._signature(said, key)}"
 
     def end(self, cookie: str | None) -> None:
-        """Sign out, also for after a restart. Raises OSError if that cannot be stored."""
+        """Sign out, for good: a restart does not undo it. Raises OSError if that cannot be stored."""
         caller = self.caller(cookie)
         if caller is not None and caller.until is not None:
             _record_end(keys_folder(self._home), caller.sign_in, caller.until)
 
     def has_ended(self, sign_in: str) -> bool:
-        """Whether it was signed out."""
+        """Return whether it was signed out."""
         return sign_in in _ends(keys_folder(self._home) / SIGN_OUTS_FILE)
 
     def caller(self, cookie: str | None, address: str = "") -> Caller | None:
-        """Who signed in; None if the cookie is invalid or expired, or its key revoked."""
+        """Return who signed in; None if the cookie is invalid or expired, or its key revoked."""
         parts = (cookie or "").split(":")
         if len(parts) != _PARTS:
             return None
@@ -70,7 +70,7 @@ class SignIns:
 
 
 def _ends(path: Path) -> dict[str, int]:
-    """Sign-in → its expiry. A line that a kill cut off is skipped."""
+    """Return sign-in → its expiry. A line that a kill cut off is skipped."""
     try:
         lines = [line.split() for line in path.read_text(errors="replace").splitlines()]
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def _ends(path: Path) -> dict[str, int]:
 
 
 def _record_end(folder: Path, sign_in: str, ends_at: int) -> None:
-    """Drop those that have expired."""
+    """Record the end of a sign-in, and drop those that have expired."""
     path, now = folder / SIGN_OUTS_FILE, wall_now()
 
     def content() -> bytes:

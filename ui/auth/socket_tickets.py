@@ -1,5 +1,5 @@
-"""Tickets: for the WebSocket, if a browser cannot send a key, and for a page's script, which only sees the cookies
-that its connection began with.
+"""Tickets: for the WebSocket, because a browser cannot send a key there, and for a page's script, which only sees the
+cookies that its connection began with.
 
 A ticket is valid once, for 30 s and for one purpose; it only identifies its caller. Tickets are kept in this process:
 after a restart the page requests another.

@@ -57,7 +57,7 @@ EQUITY = {
 
 
 def shown(**examples: object) -> dict[int | str, dict[str, Any]]:
-    """For `responses` of a route."""
+    """Return the examples in the form of a route's `responses`."""
     named = {name: {"value": value} for name, value in examples.items()}
     return {200: {"content": {"application/json": {"examples": named}}}}
 

@@ -17,7 +17,7 @@ from ui.rows.field_problems import FieldProblem
 MAX_BYTES = 1_048_576
 MAX_SECONDS = 10.0
 TOO_LARGE = f"A body may have {MAX_BYTES} bytes at most."
-# else the connection would stay open and be read for as long as its client sends
+# otherwise the connection would stay open and be read for as long as its client sends
 LAST = {"Connection": "close"}
 _escaped_surrogate = re.compile(rb"\\u[dD][89a-fA-F]").search
 
@@ -75,7 +75,7 @@ def _rejection(body: bytes) -> Response | None:
 
 
 def _half_character(body: bytes) -> str | None:
-    """Return the field that holds one; None if there is none, and for a body that is not JSON."""
+    """Return the field that holds half of a character; None if there is none, and for a body that is not JSON."""
     if body.isascii() and not _escaped_surrogate(body):
         return None
     try:
@@ -86,7 +86,7 @@ def _half_character(body: bytes) -> str | None:
 
 
 def _texts(document: object) -> Iterator[tuple[str, str]]:
-    """All texts with their field, names of fields included. Not recursive, since a document may be deep."""
+    """Yield all texts with their field, names of fields included. Not recursive, since a document may be deep."""
     waiting: list[tuple[str, object]] = [("body", document)]
     while waiting:
         place, value = waiting.pop()

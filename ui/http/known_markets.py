@@ -1,4 +1,5 @@
-"""Rejects assets and exchanges that the session does not have: an empty list would say that nothing had happened."""
+"""Rejects assets and exchanges that the session does not have: an empty list would suggest that nothing had
+happened."""
 
 from fastapi import Request
 
@@ -19,7 +20,7 @@ LONGEST = 40
 
 
 async def known_markets(request: Request) -> None:
-    """Raise ProblemError: 422 with one sentence for each."""
+    """Raise ProblemError 422, with one sentence for each, if the session lacks an asset or exchange of the query."""
     session = dashboard_of(request.app).session
     wrong = [
         FieldProblem(field=f"query.{name}", why=sentence)

@@ -12,7 +12,8 @@ from ui.rows.field_problems import FieldProblem
 
 
 async def known_parameters(request: Request) -> None:
-    """Raise ProblemError: 422 with each parameter that the route does not declare, and those that it does."""
+    """Raise ProblemError 422 if the route does not declare a parameter of the query; it names those and the known
+    ones."""
     route = request.scope.get("route")
     if not request.query_params or not isinstance(route, APIRoute):
         return
@@ -26,7 +27,7 @@ async def known_parameters(request: Request) -> None:
 
 
 def _names(dependant: Dependant) -> Iterator[str]:
-    """Names as in a URL, including those of dependencies and of parameter models."""
+    """Yield the names as in a URL, including those of dependencies and of parameter models."""
     for parameter in dependant.query_params:
         kind = parameter.field_info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):

@@ -13,12 +13,12 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/assets/labels.js")
 async def labels() -> Response:
-    """Revalidated each time, as all scripts are."""
+    """Return the script; browsers revalidate it each time, as all scripts."""
     return Response(labels_script(), media_type="text/javascript", headers={"Cache-Control": REVALIDATED})
 
 
 def labels_script() -> str:
-    """`DIGITS`: decimals of currencies that do not have two."""
+    """Return the script's text. `DIGITS`: decimals of currencies that do not have two."""
     digits = {currency: max(0, -int(step.as_tuple().exponent)) for currency, step in MONEY_STEPS.items()}
     tables = {"EXCHANGES": EXCHANGES, "STATES": STATES, "REASONS": REASONS, "SIGNS": SIGNS, "DIGITS": digits}
     return "".join(f"export const {name} = {orjson.dumps(dict(rows)).decode()};\n" for name, rows in tables.items())

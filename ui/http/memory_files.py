@@ -15,13 +15,14 @@ from starlette.staticfiles import NotModifiedResponse, StaticFiles
 REVALIDATED = "no-cache"
 """The browser asks each time: a new version must not run on old scripts."""
 HASHED = "public, immutable, max-age=31536000"
-"""For files whose names change with what is in them."""
+"""For files whose names change with their contents."""
 TEXT = ("text/", "application/javascript", "application/json")
 
 
 class MemoryFiles(StaticFiles):
-    """A page loads a hundred of them at once. Starlette reads each again, in pieces of 64 KiB by way of a thread, which
-    takes several times as long as to send it from memory. A file that has changed on disk is read again."""
+    """Static files from memory. A page loads a hundred at once; Starlette reads each again, in pieces of 64 KiB through
+    a thread, which takes several times as long as sending it from memory. A file that has changed on disk is read
+    again."""
 
     def __init__(self, directory: Path, cache_control: str) -> None:
         super().__init__(directory=directory)

@@ -14,7 +14,7 @@ PREFIX = "/api/"
 
 
 class HeadAsGet:
-    """Below /api. The server omits the body."""
+    """Treats HEAD as GET below /api. The server omits the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,7 +26,7 @@ class HeadAsGet:
 
 
 def reject(request: Request, routes: Sequence[BaseRoute]) -> NoReturn:
-    """Raise HTTPException: 405 where another method would find something in `routes`, else 404."""
+    """Raise HTTPException: 405 if another method would find something in `routes`, else 404."""
     allowed = [method for method in METHODS if _is_found(routes, {**request.scope, "method": method})]
     if not allowed:
         raise HTTPException(404)

@@ -10,7 +10,8 @@ from ui.auth.sign_ins import COOKIE
 
 
 def operator_of(access: Access, headers: Headers) -> Caller | None:
-    """By key or cookie; not by an issuer's token, since checking it may need the issuer."""
+    """Return the operator who sent the request, by key or cookie; an issuer's token does not count here, since checking
+    it may need the issuer."""
     key = key_in(headers)
     caller = access.by_key(key) if key else access.sign_ins.caller(cookie_of(headers))
     return caller if caller is not None and caller.may_change else None

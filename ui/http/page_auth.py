@@ -1,7 +1,7 @@
-"""Pages and documentation only for signed-in users, if reading needs a key.
+"""Admits only signed-in users to pages and documentation, if reading needs a key.
 
-Streamlit authenticates nobody, so its page, files and socket are behind this middleware. REST and the live socket
-check for themselves.
+Streamlit authenticates nobody, so its page, files and socket are behind this middleware. REST and the live socket check
+for themselves.
 """
 
 from urllib.parse import quote
@@ -26,7 +26,7 @@ FOLDERS = ("/api/", "/assets/", "/vendor/")
 
 
 class SignedInOnly:
-    """Lets every request pass where reading is open."""
+    """Lets every request pass if reading is open."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -50,7 +50,8 @@ class SignedInOnly:
 
 
 def _is_outside(scope: Scope) -> bool:
-    """Of sockets only the live one: any other path may be Streamlit's."""
+    """Return whether this middleware does not apply. Of the sockets only the live one is exempt: any other path may be
+    Streamlit's."""
     if scope["type"] == "websocket":
         return bool(scope["path"] == LIVE_SOCKET)
     return scope["type"] != "http" or scope["path"] in PLACES or scope["path"].startswith(FOLDERS)
@@ -69,7 +70,7 @@ def _while_signed_in(access: Access, headers: Headers, receive: Receive) -> Rece
 
 
 def _caller(access: Access, headers: Headers) -> Caller | None:
-    """By X-API-Key or the sign-in cookie."""
+    """Return the caller by X-API-Key or the sign-in cookie."""
     key = headers.get("x-api-key")
     return access.by_key(key) if key else access.sign_ins.caller(cookie_of(headers))
 

@@ -9,8 +9,8 @@ _imported = re.compile(r'(?:from|import) "\./([\w.]+)"').findall
 
 
 def module_chain(scripts: Iterable[str], folder: Path = ASSETS) -> tuple[str, ...]:
-    """Return the modules of `folder` that these and their imports import, themselves first; what is no file of it
-    imports nothing."""
+    """Return the modules of `folder` that these scripts and their imports import, the scripts first. A name that is no
+    file of the folder imports nothing."""
     chain = list(scripts)
     for name in chain:
         text = (folder / name).read_text() if (folder / name).exists() else ""

@@ -10,7 +10,7 @@ router = APIRouter(prefix="/problems", tags=["problems"])
 
 
 class ProblemTypeRow(TypedDict):
-    """`type` is what a problem's own `type` says."""
+    """A kind of problem; a problem's own `type` is this `type`."""
 
     type: str
     status: int
@@ -20,13 +20,13 @@ class ProblemTypeRow(TypedDict):
 
 @router.get("")
 async def problem_types() -> list[ProblemTypeRow]:
-    """Every kind of problem that this service answers with."""
+    """Return every kind of problem that this service answers with."""
     return [row_from(ProblemTypeRow, one, type=type_address(one)) for one in PROBLEM_TYPES]
 
 
 @router.get("/{name}", responses={404: PROBLEM_RESPONSE})
 async def problem_type(name: str) -> ProblemTypeRow:
-    """Return what it means and what to do."""
+    """Return what a kind of problem means and what to do."""
     found = next((one for one in PROBLEM_TYPES if one.name == name), None)
     if found is None:
         raise ProblemError(404, f"There is no kind of problem {name}.")

@@ -51,12 +51,12 @@ _BY_STATUS = {one.status: one for one in PROBLEM_TYPES}
 
 
 def type_address(kind: ProblemType) -> str:
-    """Path of its page on this service."""
+    """Return the path of the kind's page on this service."""
     return f"/api/problems/{kind.name}"
 
 
 class Problem(BaseModel):
-    """Problem details; `errors` and `current_version` where they apply. `type` can be read at its own address."""
+    """Problem details; `errors` and `current_version` if they apply. `type` can be read at its own address."""
 
     type: str = "about:blank"
     title: str
@@ -90,12 +90,12 @@ def problem_response(
 
 
 def invalid_response(wrong: list[FieldProblem]) -> JSONResponse:
-    """`detail` has the reasons for people, `errors` has them by field for programs."""
+    """Return a 422: `detail` has the reasons for people, `errors` has them by field for programs."""
     return problem_response(422, f"The request is not valid. {words_of(wrong)}.", {"errors": wrong})
 
 
 def json_object(body: bytes, content: str) -> dict[str, Any]:
-    """Return a body that must be an object with `content`. Raises ProblemError 422."""
+    """Return the body, which must be an object with `content`. Raises ProblemError 422."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

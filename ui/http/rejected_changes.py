@@ -1,4 +1,4 @@
-"""Records changes that were rejected before they were tried in the audit log, up to a rate."""
+"""Records changes that were rejected before they were tried in the audit log, up to a limited rate."""
 
 from fastapi import Request
 
@@ -16,7 +16,8 @@ def address_of(request: Request) -> str:
 
 
 async def record_rejection(request: Request, reason: str, caller: Caller | None = None) -> None:
-    """Ignores requests that only read. Without `caller`, the route's caller so far, else the anonymous one."""
+    """Record the rejected change; requests that only read are ignored. Without `caller`, the route's caller so far,
+    else the anonymous one."""
     if request.method in READING_METHODS or request.url.path in UNCHANGING_PATHS:
         return
     dashboard = dashboard_of(request.app)

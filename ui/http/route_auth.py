@@ -1,7 +1,7 @@
-"""Who may use a route: `Viewer` reads, `Operator` changes, `ReadingOperator` reads what operators alone may see.
+"""Who may use a route: `Viewer` reads, `Operator` changes, `ReadingOperator` reads what only operators may see.
 
-Each route takes one of them; the value is the caller. Known by the header X-API-Key, by `Authorization: Bearer` (a
-key, or a token of the configured OIDC issuer), or by the cookie of a signed-in page.
+Each route takes one of them; the value is the caller. Callers are known by the header X-API-Key, by `Authorization:
+Bearer` (a key, or a token of the configured OIDC issuer), or by the cookie of a signed-in page.
 """
 
 from math import ceil
@@ -40,7 +40,8 @@ SignInCookie = Annotated[
 
 
 async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
-    """Raise ProblemError: 401 if reading needs a key and there is none, or one was given that is wrong; 429."""
+    """Return the caller. Raises ProblemError: 401 if reading needs a key and there is none, or a wrong one was given;
+    429."""
     access = access_of(request)
     caller = await _known(request, key, bearer, cookie) or access.anybody(address_of(request))
     if caller is None:
@@ -54,7 +55,7 @@ Viewer = Annotated[Caller, Depends(viewer)]
 
 
 async def reading_operator(caller: Viewer) -> Caller:
-    """Raise ProblemError: 401 without a key, 403 for a viewer."""
+    """Return the caller. Raises ProblemError: 401 without a key, 403 for a viewer."""
     if caller.means == "open":
         raise ProblemError(401, "Operators only: send an operator's key.", headers=CHALLENGE)
     if not caller.may_change:
@@ -66,7 +67,7 @@ ReadingOperator = Annotated[Caller, Depends(reading_operator)]
 
 
 async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
-    """Raise ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
+    """Return the caller. Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
     caller = await _known(request, key, bearer, cookie)
     if caller is None:
         detail = f"Changes need the header X-API-Key; the owner's key is in {KEY_FILE} in the data folder."
@@ -88,7 +89,8 @@ Operator = Annotated[Caller, Depends(operator)]
 
 
 async def caller_by_key(access: Access, given: str, address: str) -> Caller:
-    """By a key or a token. Raises ProblemError 401, or 429 where too many wrong ones came from the address.
+    """Return the caller by a key or a token. Raises ProblemError 401, or 429 if too many wrong ones came from the
+    address.
 
     A valid one passes even then: nobody guesses 256 bits, and a program with an old key must not lock out its
     neighbours.
@@ -114,7 +116,7 @@ async def _bearer(tokens: Tokens, access: Access, token: str, address: str) -> C
 
 
 def _wrong(access: Access, address: str, detail: str) -> ProblemError:
-    wait = access.guessed_wrong(address)
+    wait = access.count_wrong_key(address)
     return too_many(wait) if wait else ProblemError(401, detail, headers=CHALLENGE)
 
 
@@ -123,19 +125,19 @@ def access_of(request: Request) -> Access:
 
 
 def rate_name(caller: Caller) -> str:
-    """Name of the caller's bucket: its key's, else its address's."""
+    """Return the name of the caller's bucket: its key's, else its address's."""
     return f"address {counted_address(caller.address)}" if caller.means == "open" else f"key {caller.name}"
 
 
 def too_many(wait: float) -> ProblemError:
-    """`wait` in seconds."""
+    """Return a 429; `wait` in seconds."""
     return ProblemError(
         429, f"Too many requests; try again in {ceil(wait)} s.", headers={"Retry-After": str(ceil(wait))}
     )
 
 
 def spend(rates: Rates, name: str) -> None:
-    """Raise ProblemError 429 where the rate is used up."""
+    """Raise ProblemError 429 if the rate is used up."""
     wait = rates.take(name)
     if wait:
         raise too_many(wait)
@@ -144,11 +146,11 @@ def spend(rates: Rates, name: str) -> None:
 async def _known(
     request: Request, key: str | None, bearer: HTTPAuthorizationCredentials | None, cookie: str | None
 ) -> Caller | None:
-    """None without credentials. Wrong ones are rejected: a mistyped key does not count as none."""
+    """Return the caller; None without credentials. Wrong ones are rejected: a mistyped key does not count as none."""
     access, address = access_of(request), address_of(request)
     given = key or (bearer.credentials if bearer is not None else None)
     if given is None:
-        # an expired cookie counts as none: where reading is open, the page must keep working
+        # an expired cookie counts as none: if reading is open, the page must keep working
         return access.sign_ins.caller(cookie, address)
     try:
         return await caller_by_key(access, given, address)

@@ -23,5 +23,5 @@ class PageRow(BaseModel, Generic[Row]):
 
 
 def page_row(page: Page[Item], row: Callable[[Item], Row]) -> PageRow[Row]:
-    """`page` with each item as its `row`."""
+    """Return `page` with each item as its `row`."""
     return PageRow(items=[row(item) for item in page.items], next_cursor=page.next_cursor)

@@ -47,12 +47,12 @@ class SameHostOnly:
 
 
 def names_of(web_host: str) -> frozenset[str] | None:
-    """Host names that a server bound to `web_host` accepts; None for all."""
+    """Return the host names that a server bound to `web_host` accepts; None for all."""
     return LOOPBACK_NAMES | {web_host} if is_loopback(web_host) else None
 
 
 def _place_of(origin: str) -> str | None:
-    """Name and port."""
+    """Return name and port."""
     try:
         return urlsplit(origin).netloc
     except ValueError:

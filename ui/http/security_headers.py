@@ -15,10 +15,10 @@ _is_host = re.compile(r"[A-Za-z0-9.\-]+(:[0-9]+)?|\[[0-9A-Fa-f:.]+\](:[0-9]+)?",
 
 
 def page_policy(html: str) -> str:
-    """Return the policy of a page with the inline scripts of `html`: allowed by hash, so that none can be added.
+    """Return the policy of a page with the inline scripts of `html`, allowed by hash, so that none can be added.
 
-    Streamlit mounts the scripts of components as blobs, writes inline styles, and uses WebAssembly; it never
-    evaluates text.
+    Streamlit mounts the scripts of components as blobs, writes inline styles, and uses WebAssembly; it never evaluates
+    text.
     """
     hashes = [b64encode(sha256(script.encode()).digest()).decode() for script in _inline_scripts(html)]
     scripts = " ".join(("'self'", "blob:", "'wasm-unsafe-eval'", *(f"'sha256-{one}'" for one in dict.fromkeys(hashes))))
@@ -30,7 +30,7 @@ def page_policy(html: str) -> str:
 
 
 class SafeHeaders:
-    """Sets the headers on every response, Streamlit's included; a route's own policy stays."""
+    """Sets the headers on every response, Streamlit's included; a policy that a route sets stays."""
 
     def __init__(self, app: ASGIApp, policy: str) -> None:
         self._app = app
@@ -56,7 +56,7 @@ class SafeHeaders:
 
 
 def _with_sockets(policy: str, host: str) -> str:
-    """Return some browsers do not count our own WebSockets as 'self'."""
+    """Return the policy with our own WebSockets, which some browsers do not count as 'self'."""
     if not _is_host(host):
         return policy
     return policy.replace("connect-src 'self';", f"connect-src 'self' ws://{host} wss://{host};")

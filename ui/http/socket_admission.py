@@ -16,7 +16,7 @@ from ui.http.route_auth import CHALLENGE, caller_by_key, rate_name, too_many
 from ui.services.dashboard import dashboard_of
 
 PROTOCOL = "arbitrage.live"
-"""Chosen where it is offered; a browser that offers any expects one."""
+"""Chosen if the browser offers it; a browser that offers any expects one."""
 TICKET_PREFIX = "ticket."
 
 
@@ -45,7 +45,7 @@ async def admit(websocket: WebSocket) -> Admission | None:
 
 
 async def until_rejected(websocket: WebSocket, caller: Caller) -> None:
-    """Closes the connection and returns once the key of `caller` is revoked or its sign-in has ended."""
+    """Close the connection and return once the key of `caller` is revoked or its sign-in has ended."""
     access = dashboard_of(websocket.app).access
     while access.still_holds(caller):
         await SystemClock().sleep(access.recheck_seconds)
@@ -53,14 +53,14 @@ async def until_rejected(websocket: WebSocket, caller: Caller) -> None:
 
 
 async def _caller(websocket: WebSocket, access: Access) -> Caller:
-    """Raise ProblemError 401, 429."""
+    """Return the caller. Raises ProblemError 401, 429."""
     address = websocket.client.host if websocket.client else ""
     offered: list[str] = websocket.scope.get("subprotocols") or []
     ticket = next((word.removeprefix(TICKET_PREFIX) for word in offered if word.startswith(TICKET_PREFIX)), None)
     if ticket is not None:
         caller = access.tickets.redeem(ticket)
         if caller is None or not access.still_holds(caller):
-            wait = access.guessed_wrong(address)
+            wait = access.count_wrong_key(address)
             raise too_many(wait) if wait else ProblemError(401, "The ticket is unknown, used or expired.")
         return caller
     given = key_in(websocket.headers)

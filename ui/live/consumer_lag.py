@@ -11,7 +11,7 @@ from streams.query_progress import progress_of
 from streams.records import Position, Record
 
 WAITING_PROBES = 300
-"""Of one partition: ten minutes of them."""
+"""Probes of one partition that are kept: ten minutes of them."""
 
 
 @dataclass(slots=True)
@@ -27,8 +27,8 @@ class DetectionLag:
     waiting: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=WAITING_PROBES))
     """Waiting probes: offset and time of writing."""
 
-    def waited(self, now: int) -> int:
-        """Age of the oldest waiting probe; 0 if none is."""
+    def oldest_wait(self, now: int) -> int:
+        """Return the age of the oldest waiting probe; 0 if none is waiting."""
         return max(0, now - self.waiting[0][1]) if self.waiting else 0
 
 
@@ -74,7 +74,7 @@ class StreamLag:
                 detection.probe_delay = max(0, record.time - written_at)
 
     def record_health(self, record: Record) -> None:
-        """Raise WireError."""
+        """Record a health row. Raises WireError."""
         progress = progress_of(record.value)
         if progress is not None and progress.session_id == self._session_id:
             self.queries[progress.query] = progress

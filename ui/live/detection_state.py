@@ -8,7 +8,7 @@ from session.session import Session
 from ui.live.consumer_lag import StreamLag
 
 DetectionState = Literal["unknown", "starting", "working", "silent"]
-"""`unknown` if nobody said when the session began."""
+"""`unknown` if it is not known when the session began."""
 
 SILENT_MICROSECONDS = 20 * MICROSECONDS
 """The driver reports and writes a probe row every other second."""
@@ -18,13 +18,14 @@ BY_PROCESS: dict[ProcessState | None, DetectionState] = {
     "starting": "starting",
     **dict.fromkeys(("restarting", "failed", "stopping", "stopped"), "silent"),
 }
-"""The supervisor sees its exit at once. A process that is ready may still be silent."""
+"""The supervisor sees the end of the process at once; but a process that is ready may still be silent."""
 
 
 def detection_state(session: Session, lag: StreamLag, now: int, process: ProcessState | None = None) -> DetectionState:
-    """By what the real-time query's driver reported and by its output; `now` by the wall clock, microseconds.
+    """Return the state by what the real-time query's driver reported and by its output; `now` by the wall clock,
+    microseconds.
 
-    Its `process` (None if nobody tells of it) counts first.
+    The state of its `process` (None if nobody reports it) comes first.
     """
     if not session.started_at:
         return "unknown"
@@ -38,5 +39,5 @@ def detection_state(session: Session, lag: StreamLag, now: int, process: Process
     outputs = [one.came_out_at for one in lag.detection.values() if one.came_out_at is not None]
     if not any(came_out_at >= query.started_at for came_out_at in outputs):
         return "starting"
-    is_stuck = any(one.waited(now) > SILENT_MICROSECONDS for one in lag.detection.values())
+    is_stuck = any(one.oldest_wait(now) > SILENT_MICROSECONDS for one in lag.detection.values())
     return "silent" if is_stuck else "working"

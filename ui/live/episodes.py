@@ -8,12 +8,12 @@ from market.prices.episodes import Episode, EpisodeRun
 from market.prices.opportunities import Opportunity
 
 KEPT_EPISODES = 20
-"""Of each asset: more than can go on at once between five exchanges."""
+"""Episodes kept of each asset: more than can go on at once between five exchanges."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveEpisode:
-    """`best`: of its opportunities the one that promises most."""
+    """`best`: of its opportunities the most profitable one."""
 
     episode: Episode
     newest: Opportunity
@@ -34,7 +34,7 @@ class LiveEpisodes:
         self._newest: dict[str, deque[_Shown]] = {}
 
     def record(self, run: EpisodeRun, opportunity: Opportunity) -> None:
-        """`run`: the one that the opportunity belongs to."""
+        """Record an opportunity of `run`."""
         of_base = self._newest.setdefault(opportunity.base, deque(maxlen=KEPT_EPISODES))
         known = next((one for one in of_base if one.run is run), None)
         if known is None:
@@ -45,7 +45,7 @@ class LiveEpisodes:
             known.best = opportunity
 
     def newest(self, base: str | None = None) -> tuple[LiveEpisode, ...]:
-        """Those that began last, first; of all assets, or of one."""
+        """Return the episodes of all assets, or of one; those that began last come first."""
         known = [one for name, of in self._newest.items() if base in (None, name) for one in of]
         newest = nlargest(KEPT_EPISODES, known, key=lambda one: one.run.start)
         return tuple(LiveEpisode(one.run.episode(), one.newest, one.best) for one in newest)

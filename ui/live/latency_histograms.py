@@ -17,9 +17,9 @@ TIMES_OF: dict[Stage, tuple[str, str]] = {
     "reserved_to_sent": ("reserved", "sent"),
     "sent_to_filled": ("sent", "filled"),
 }
-"""Between which of an arbitrage's `times`."""
+"""The two of an arbitrage's `times` that a stage lies between."""
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper ends of the buckets, seconds; one more holds what took longer."""
+"""Upper ends of the buckets, seconds; one more bucket holds what took longer."""
 REMEMBERED_ARBITRAGES = 20_000
 
 
@@ -31,7 +31,7 @@ class LatencyHistogram:
         self.seconds = 0.0
 
     def observe(self, microseconds: int) -> None:
-        """Negative durations, where two machines' clocks differ, count as 0."""
+        """Count a duration. Negative ones, as when two machines' clocks differ, count as 0."""
         seconds = max(0, microseconds) / MICROSECONDS
         self.counts[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
@@ -41,7 +41,8 @@ class LatencyHistogram:
         return sum(self.counts)
 
     def quantile(self, share: float) -> float | None:
-        """Seconds, estimated as evenly spread within a bucket. None without counts; at most the last bound."""
+        """Return the quantile in seconds, estimated as if durations were spread evenly within a bucket. None without
+        counts; at most the last bound."""
         wanted, before = share * self.count, 0
         for place, count in enumerate(self.counts):
             if count and before + count >= wanted:
@@ -54,7 +55,7 @@ class LatencyHistogram:
 
 
 class TradeLatencies:
-    """Of arbitrages that have ended, each counted once. The moving average's orders have no such stages."""
+    """Latencies of arbitrages that have ended, each counted once. The moving average's orders have no such stages."""
 
     def __init__(self) -> None:
         self.stages: dict[Stage, LatencyHistogram] = {stage: LatencyHistogram() for stage in STAGES}
@@ -63,7 +64,8 @@ class TradeLatencies:
         self._counted: OrderedDict[str, None] = OrderedDict()
 
     def record(self, arbitrage: Arbitrage, offsets: Mapping[tuple[str, str], int | None]) -> None:
-        """`offsets`: (exchange, symbol) → how far its clock is ahead of ours, microseconds."""
+        """Count the stages of an arbitrage. `offsets`: (exchange, symbol) → how far its clock is ahead of ours,
+        microseconds."""
         if arbitrage.state not in FINAL_STATES or arbitrage.strategy != "arbitrage":
             return
         if arbitrage.arbitrage_id in self._counted:

@@ -15,7 +15,7 @@ from store.aggregates.episode_sums import BINS_PER_BPS
 
 SLOT_MICROSECONDS = 30 * MICROSECONDS
 KEPT_SLOTS = 121
-"""An hour and the slot that has begun."""
+"""An hour, and the slot that has begun."""
 KEPT_RUNS = 5_000
 
 
@@ -27,10 +27,10 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """`bins`: half basis point (rounded down) → how many, by pair. `runs`: those that have ended, oldest first."""
+    """`bins`: half basis point (rounded down) → number, by pair. `runs`: those that have ended, oldest first."""
 
     since: int
-    """What is counted begins there, microseconds of event time."""
+    """Counting begins there, microseconds of event time."""
     bins: dict[MarketPair, Counter[int]]
     runs: tuple[EpisodeRun, ...]
     alive: int
@@ -51,7 +51,7 @@ class OpportunityCensus:
         self._ended: deque[EpisodeRun] = deque(maxlen=KEPT_RUNS)
 
     def record(self, opportunity: Opportunity) -> EpisodeRun:
-        """Return the run that it belongs to."""
+        """Count an opportunity. Return the run that it belongs to."""
         pair, at = pair_of(opportunity), opportunity.event_time
         self._began = at if self._began is None else min(self._began, at)
         number = floor(opportunity.net_bps * BINS_PER_BPS)
@@ -66,7 +66,8 @@ class OpportunityCensus:
         return run
 
     def counted(self, now: int, since: int | None) -> Census:
-        """From `since` on, rounded down to a half minute; None: all since it began. Microseconds of event time."""
+        """Return the counts from `since` on, rounded down to a half minute; None: all since counting began.
+        Microseconds of event time."""
         began = now if self._began is None else self._began
         start = began if since is None else max(began, since - since % SLOT_MICROSECONDS)
         bins: dict[MarketPair, Counter[int]] = {}
@@ -86,7 +87,7 @@ class OpportunityCensus:
         yield from (run for run in self._newest.values() if run.until < now)
 
     def _slot(self, at: int) -> _Slot:
-        """Return the slot of that time; the newest where bases arrive a little out of step."""
+        """Return the slot of that time; the newest slot if bases arrive a little out of step."""
         start = at - at % SLOT_MICROSECONDS
         if not self._slots or start > self._slots[-1].start:
             self._slots.append(_Slot(start))

@@ -10,7 +10,7 @@ KEPT_POINTS = 720
 
 
 class PricePoint(NamedTuple):
-    """Newest mid within one sample, and the mean of the last ten mids at that moment. Doubles: for drawing only."""
+    """The newest mid within one sample, and the mean of the last ten mids at that moment. Doubles: for drawing only."""
 
     time: int
     mid: float
@@ -18,7 +18,7 @@ class PricePoint(NamedTuple):
 
 
 class PriceSeries:
-    """One point per 250 ms of market time in which a quote came; the newest point grows until its 250 ms are over."""
+    """One point per 250 ms of market time in which a quote came; the newest point changes until its 250 ms are over."""
 
     __slots__ = ("_mids", "_points")
 
@@ -27,7 +27,7 @@ class PriceSeries:
         self._points: deque[PricePoint] = deque(maxlen=KEPT_POINTS)
 
     def add(self, received_time: int, mid: float) -> PricePoint:
-        """Return the point that the quote belongs to; the average counts every quote, drawn or not."""
+        """Add a quote and return the point that it belongs to; the average counts every quote, drawn or not."""
         self._mids.append(mid)
         start = received_time - received_time % SAMPLE_MICROSECONDS
         if self._points:

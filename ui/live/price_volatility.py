@@ -1,4 +1,4 @@
-"""How much an asset's price moves now, as the volatility of a year."""
+"""How much an asset's price moves now, as annual volatility."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,15 +13,15 @@ from ui.live.snapshot import MarketKey
 
 STEP_SECONDS = 5
 LEAST_RETURNS = 12
-"""A minute of them."""
+"""One minute of returns."""
 YEAR_SECONDS = 365.25 * 86_400
 
 Series = Mapping[MarketKey, Sequence[PricePoint]]
 
 
 def annual_volatility(series: Series, markets: Iterable[Market]) -> dict[str, float]:
-    """By base asset, as a fraction of one, of what the charts hold of `markets`; without those that were not watched
-    for a minute.
+    """Return the annual volatility by base asset, as a fraction of one, from what the charts hold of `markets`. Assets
+    that were not watched for a minute are missing.
 
     Each return is the median over the asset's markets: a dislocation of one of them is no move of the price.
     """
@@ -34,7 +34,7 @@ def annual_volatility(series: Series, markets: Iterable[Market]) -> dict[str, fl
 
 
 def _returns(markets: Sequence[Sequence[PricePoint]]) -> list[float]:
-    """Medians of log returns over STEP_SECONDS while all of the markets are known."""
+    """Return the medians of log returns over STEP_SECONDS, for the time in which all of the markets are known."""
     times = [[point.time for point in points] for points in markets]
     first, last = max(of[0] for of in times), max(of[-1] for of in times)
     grid = range(first, last + 1, STEP_SECONDS * MICROSECONDS)

@@ -1,4 +1,4 @@
-"""Where this page's region stands: the leader, the members of the store, how old prices of other regions are. Pure."""
+"""This page's region: the leader, the members of the store, how old the prices of other regions are. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ WITH_DATA = ("primary", "secondary")
 
 @dataclass(frozen=True, slots=True)
 class RegionMember:
-    """The store's member in one region; in `role` since when we saw it so, microseconds UTC.
+    """The store's member in one region; `since` is when we first saw it in `role`, microseconds UTC.
 
-    `last_write`: of the newest write that it has, as it last said.
+    `last_write`: the time of its newest write, as it last reported.
     """
 
     address: str
@@ -27,21 +27,21 @@ class RegionStanding:
     """`apply_row` takes rows of `ticks`, `observe` what the driver knows of the store's members."""
 
     def __init__(self, region: str, others: Iterable[str]) -> None:
-        """`others`: the regions that prices come from beside the own one."""
+        """`others`: the regions whose prices come here, besides the own one."""
         self.region = region
         self._others = frozenset(others) - {region}
         self.members: dict[str, RegionMember] = {}
-        """By region; one that was never heard of is missing."""
+        """By region; a region that was never heard of is missing."""
         self.leader: str | None = None
-        """The region of the newest primary that was reached; None: there was none yet."""
+        """The region of the newest primary that was reached; None: none was reached yet."""
         self.leader_since: int | None = None
-        """When we saw it first."""
+        """When we first saw it."""
         self.primary_lost_since: int | None = None
-        """None: the primary is reached."""
+        """Since when no primary is reached; None: it is reached."""
         self._regions: dict[str, str] = {}
         """Address → region: a member that does not answer has no tag."""
         self._newest: dict[str, int] = {}
-        """Other region → when its newest row was received there. The log also has rows of earlier sessions, of other
+        """Other region → when its newest row was received there. The log also has rows of earlier sessions, with other
         regions."""
 
     def apply_row(self, row: Mapping[str, Any]) -> None:
@@ -50,16 +50,16 @@ class RegionStanding:
             self._newest[source] = max(received, self._newest.get(source, received))
 
     def mirror_lags(self, now: int) -> dict[str, float]:
-        """Other region → age of its newest row here, seconds; one without rows is missing. `now` by the clock of the
-        market.
+        """Return other region → age of its newest row here, seconds; a region without rows is missing. `now` by the
+        market's clock.
 
-        Feeds write at least once a second, so an age that grows means a mirror, or a region, that stands still. A clock
-        there that is ahead makes it smaller, below zero at the most.
+        Feeds write at least once a second, so a growing age means that a mirror, or a region, stands still. If the
+        clock there is ahead, the age is smaller, possibly below zero.
         """
         return {source: (now - received) / MICROSECONDS for source, received in self._newest.items()}
 
     def observe(self, members: Iterable[MemberState], now: int) -> None:
-        """`now` by the wall clock, microseconds UTC."""
+        """Take in the members' states. `now` by the wall clock, microseconds UTC."""
         primary: str | None = None
         for member in members:
             region = member.region or self._regions.get(member.address)
@@ -77,8 +77,8 @@ class RegionStanding:
             self.leader, self.leader_since = primary, now
 
     def behind(self, region: str) -> float | None:
-        """Seconds by which the newest write of its member is older than the primary's, to the second; None if either
-        is not reached."""
+        """Return by how many seconds the newest write of the region's member is older than the primary's, to the
+        second; None if either is not reached."""
         own, leading = self.members.get(region), self.members.get(self.leader or "")
         if own is None or leading is None or self.primary_lost_since is not None or own.role not in WITH_DATA:
             return None
@@ -87,8 +87,8 @@ class RegionStanding:
         return max(0.0, (leading.last_write - own.last_write) / MICROSECONDS)
 
     def store_age(self, now: int) -> float | None:
-        """Seconds since the newest write that the member beside us has; None if it never said, or is up to date
-        with a primary that is reached. `now` by the wall clock."""
+        """Return the seconds since the newest write that our own member has; None if it never reported one, or is up to
+        date with a primary that is reached. `now` by the wall clock."""
         own = self.members.get(self.region)
         if self.primary_lost_since is None or own is None or own.last_write is None:
             return None

@@ -43,7 +43,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
-    """Newest first where it is a sequence in time. `now` in microseconds of market time.
+    """Sequences in time are newest first. `now` in microseconds of market time.
 
     `tops`, `series`, `spreads`, `windows` and `asset_episodes` are those of `base`, with FX tops; None: of every asset.
     """
@@ -67,7 +67,7 @@ class LiveSnapshot:
 
     @property
     def max_quote_age(self) -> int:
-        """Microseconds; the shipped default until the settings are known."""
+        """The maximum age in microseconds; the shipped default until the settings are known."""
         return (self.settings.max_quote_age_ms if self.settings else 2_000) * 1_000
 
 

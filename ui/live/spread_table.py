@@ -64,7 +64,7 @@ class SpreadTable:
     def cells(
         self, tops: Mapping[tuple[str, str], TopOfBook], fees: Mapping[str, Decimal], now: int, max_quote_age: int
     ) -> tuple[SpreadCell, ...]:
-        """All ordered pairs of different exchanges with the same base that have quotes and rates.
+        """Return the cells of all ordered pairs of different exchanges with the same base that have quotes and rates.
 
         `tops` by (exchange, symbol), FX included; `now` and `max_quote_age` in microseconds.
         """
@@ -74,7 +74,7 @@ class SpreadTable:
     def lines(
         self, tops: Mapping[tuple[str, str], TopOfBook], fees: Mapping[str, Decimal], now: int, max_quote_age: int
     ) -> tuple[AssetLine, ...]:
-        """Every asset, in the order of the session's markets, quoted or not; arguments as of `cells`."""
+        """Return every asset, in the order of the session's markets, quoted or not; arguments as of `cells`."""
         return tuple(_line(base, legs, fees) for base, legs in self._legs(tops, now, max_quote_age))
 
     def _legs(
@@ -138,7 +138,7 @@ def _line(base: str, legs: list[_Leg], fees: Mapping[str, Decimal]) -> AssetLine
 
 
 def _cells(legs: list[_Leg], fees: Mapping[str, Decimal]) -> Iterator[SpreadCell]:
-    """Of one base."""
+    """Yield the cells of one base."""
     return (_cell(buy, sell, fees) for buy in legs for sell in legs if buy.top.exchange != sell.top.exchange)
 
 

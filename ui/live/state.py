@@ -23,7 +23,7 @@ from ui.live.top_of_book import LatestRow, TopOfBook
 KEPT_OPPORTUNITIES = 500
 KEPT_ARBITRAGES = 200
 REMEMBERED_IDS = 20_000
-"""A re-emission after a crash lies well within."""
+"""A row that is emitted again after a crash comes well within this time."""
 
 
 class LiveState:
@@ -54,7 +54,7 @@ class LiveState:
         self.detection: DetectionState = "unknown"
 
     def apply_tick(self, row: Mapping[str, Any]) -> None:
-        """A row of `ticks`; kinds that are not shown are ignored. Raises WireError."""
+        """Apply a row of `ticks`; kinds that are not shown are ignored. Raises WireError."""
         try:
             kind = row["kind"]
             if kind in ("quote", "fx"):
@@ -65,7 +65,8 @@ class LiveState:
             raise WireError(f"not a row of ticks: {error!r}") from error
 
     def apply_opportunity(self, opportunity: Opportunity) -> bool:
-        """Return False if it is of an earlier session, or its id is known already: the first with an id wins."""
+        """Record an opportunity. Return False if it is of an earlier session, or its id is known: the first with an id
+        wins."""
         if opportunity.opportunity_id in self._opportunity_ids or self._is_of_before(opportunity):
             return False
         self._opportunity_ids[opportunity.opportunity_id] = None
@@ -77,7 +78,8 @@ class LiveState:
         return True
 
     def _is_of_before(self, opportunity: Opportunity) -> bool:
-        """Return the topic keeps those of earlier sessions. Events of a replay have the times of its recording."""
+        """Return whether it is of an earlier session, which the topic keeps. Events of a replay have the times of its
+        recording."""
         is_replay = self._session.replay is not None
         times = (opportunity.detected_time,) if is_replay else (opportunity.detected_time, opportunity.event_time)
         return min(times) < self._session.started_at
@@ -91,7 +93,7 @@ class LiveState:
             of_base[key] = window
 
     def apply_arbitrage(self, arbitrage: Arbitrage) -> bool:
-        """Whether it is a change: older states and repeats are ignored."""
+        """Record an arbitrage. Return whether it has changed: older states and repeats are ignored."""
         known = self._arbitrages.get(arbitrage.arbitrage_id)
         if known is not None and (known == arbitrage or _progress(arbitrage) < _progress(known)):
             return False
@@ -101,7 +103,7 @@ class LiveState:
         return True
 
     def arbitrages(self) -> tuple[Arbitrage, ...]:
-        """Newest first."""
+        """Return the arbitrages, newest first."""
         return tuple(reversed(self._arbitrages.values()))
 
     def opportunities(self) -> tuple[Opportunity, ...]:
@@ -115,14 +117,15 @@ class LiveState:
         return {key: point for key, point in newest.items() if point is not None}
 
     def lines(self) -> tuple[AssetLine, ...]:
-        """Every asset with its prices and its best pair now; none before the fees are known."""
+        """Return every asset with its prices and its best pair now; none before the fees are known."""
         if self.settings is None:
             return ()
         age = self.settings.max_quote_age_ms * 1_000
         return self._table.lines(self._tops(None), self.settings.taker_fees, self._clock.now(), age)
 
     def snapshot(self, base: str | None = None) -> LiveSnapshot:
-        """With the markets of `base` alone; None: of every asset, which costs more with each of them."""
+        """Return the snapshot with the markets of `base` only; None: of every asset, which costs more with each of
+        them."""
         tops = self._tops(base)
         plain = self._without_charts(tops)
         return replace(
@@ -158,7 +161,7 @@ class LiveState:
         )
 
     def _tops(self, base: str | None) -> dict[MarketKey, TopOfBook]:
-        """Of `base`, with FX; None: all. A row that is not a valid quote is dropped."""
+        """Return the tops of `base`, with FX; None: all. A row that is not a valid quote is dropped."""
         wanted = self._latest.keys() if base is None else self._keys.get(base, set()) | self._keys.get(None, set())
         tops: dict[MarketKey, TopOfBook] = {}
         for key in sorted(wanted & self._latest.keys()):
@@ -169,7 +172,7 @@ class LiveState:
         return tops
 
     def _spreads(self, tops: dict[MarketKey, TopOfBook], settings: Settings | None, now: int) -> tuple[SpreadCell, ...]:
-        """None before the fees are known: a spread without fees would be too high."""
+        """Return the spreads; none before the fees are known, since a spread without fees would be too high."""
         if settings is None:
             return ()
         return self._table.cells(tops, settings.taker_fees, now, settings.max_quote_age_ms * 1_000)
@@ -198,6 +201,6 @@ class LiveState:
 
 
 def _progress(arbitrage: Arbitrage) -> tuple[int, bool, int, int]:
-    """Grows with each step of an arbitrage. A late fill reopens it, which its history shows."""
+    """Return a number that grows with each step of an arbitrage. A late fill reopens it, which its history shows."""
     done = sum(leg.is_final for leg in arbitrage.legs)
     return len(arbitrage.history), arbitrage.state in FINAL_STATES, len(arbitrage.legs), done

@@ -15,7 +15,7 @@ Number = TypeVar("Number", float, Decimal)
 
 @dataclass(frozen=True, slots=True)
 class TopOfBook:
-    """Times in microseconds; `verified_time` is when the feed last said that it still holds."""
+    """Times in microseconds; `verified_time` is when the feed last confirmed the quote."""
 
     exchange: str
     region: str
@@ -40,7 +40,7 @@ class TopOfBook:
         return (self.bid + self.ask) / 2
 
     def status(self, now: int, max_quote_age: int) -> TopStatus:
-        """`now` and `max_quote_age` in microseconds of market time."""
+        """Return the status; `now` and `max_quote_age` in microseconds of market time."""
         if self.is_withdrawn:
             return "withdrawn"
         return "fresh" if now - self.verified_time <= max_quote_age else "stale"
@@ -64,7 +64,7 @@ class LatestRow:
             raise WireError(f"not a quote: {error!r}") from error
 
     def top(self) -> TopOfBook:
-        """Raise WireError."""
+        """Return the parsed quote. Raises WireError."""
         row = self.row
         try:
             return TopOfBook(
@@ -87,7 +87,8 @@ class LatestRow:
 
 
 def _positive(price: Number) -> Number:
-    """Feeds reject other prices; a division by one that came through would end the hub."""
+    """Return `price`. Raises ValueError if it is not finite and above 0: feeds reject such prices, and dividing by one
+    that came through would end the hub."""
     if not isfinite(price) or price <= 0:
         raise ValueError(f"{price} is no price")
     return price

@@ -1,4 +1,5 @@
-"""Axes of charts with round ends and room for their widest label: two charts one below the other share their left."""
+"""Axes of charts with round ends and room for their widest label: two charts one below the other share their left
+edge."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,9 +10,9 @@ from session.number_format import number
 
 STEPS = (1, 2, 5, 10)
 MIN_STEP = 0.01
-"""Sums of money are not read finer."""
+"""Finer steps are of no use for sums of money."""
 LABEL_PIXELS = 7
-"""Of one digit at 11 pixels, and a little more."""
+"""Width of one digit at 11 pixels, and a little more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,20 @@ class ChartAxis:
 
     @property
     def label_width(self) -> int:
-        """Pixels."""
+        """Return the width of the widest label in pixels."""
         shown = decimal_of(self.step)
         return LABEL_PIXELS * max(len(number(end, shown)) for end in (self.lowest, self.highest))
 
     def options(self) -> dict[str, float]:
-        """Of an axis of ECharts, which then rounds its labels to the step."""
+        """Return the options of an axis of ECharts, which then rounds its labels to the step."""
         return {"min": self.lowest, "max": self.highest, "interval": self.step}
 
 
 def axis_over(lowest: float, highest: float, parts: int) -> ChartAxis:
-    """Around these two, which may be equal, in about so many parts of 1, 2 or 5 times a power of ten.
+    """Return an axis around these two values, which may be equal, in about `parts` parts of 1, 2 or 5 times a power of
+    ten.
 
-    Raises ValueError for what is no finite number.
+    Raises ValueError for a value that is not finite.
     """
     if not isfinite(lowest) or not isfinite(highest):
         raise ValueError(f"no axis goes from {lowest} to {highest}")

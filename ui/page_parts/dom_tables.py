@@ -1,6 +1,7 @@
-"""Tables and figures as plain HTML: screen readers and tests read them, and they cost a page nothing.
+"""Tables and figures as plain HTML: screen readers and tests can read them, and they cost a page nothing.
 
-Streamlit gives its theme's variables to components alone; its colour scheme holds everywhere, so `light-dark()` does.
+Streamlit gives its theme's variables to components only. But its colour scheme holds everywhere, so `light-dark()`
+works.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,15 +43,15 @@ dl.figures.figures { display: grid; grid-template-columns: repeat(auto-fit, minm
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`tone`: good, bad, quiet, differs or nothing; `exact`: all digits, where the text has fewer; `link`: a path
-    of ours."""
+    """`tone`: good, bad, quiet, differs or nothing; `exact`: all digits, if the text has fewer; `link`: a path of
+    ours."""
 
     text: str
     tone: str = ""
     exact: str = ""
     link: str = ""
     narrow: str = ""
-    """What stands there instead where the page is narrow."""
+    """The text that is shown instead on a narrow page."""
 
 
 Line = list[Cell | str]
@@ -64,7 +65,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number that a page begins with; `beside`: small words below it."""
+    """One number at the top of a page; `beside`: small words below it."""
 
     name: str
     value: Cell
@@ -86,7 +87,8 @@ def text_of_cell(cell: Cell | str) -> str:
 def table(
     caption: str, heads: Sequence[Head], rows: Iterable[Sequence[Cell | str]], empty: str, *, has_sum: bool = False
 ) -> str:
-    """HTML. The first cell of a row names it; `empty` is said if there are no rows; `has_sum`: the last row is."""
+    """Return HTML. The first cell of a row names it; without rows the table says `empty`; `has_sum`: the last row is a
+    sum."""
     lines = ["".join(_cells(heads, row)) for row in rows]
     if not lines:
         return f'{CSS}<div class="rows"><p>{escape(empty)}</p></div>'
@@ -101,7 +103,7 @@ def table(
 
 
 def figures(shown: Iterable[Figure]) -> str:
-    """HTML: as many beside each other as there is room for."""
+    """Return HTML: the figures side by side, as many as there is room for."""
     boxes = "".join(
         f'<div><dt>{escape(one.name)}</dt><dd class="{one.value.tone}"{_title(one.value)}>{escape(one.value.text)}'
         f"<small>{escape(one.beside)}</small></dd></div>"

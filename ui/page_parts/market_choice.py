@@ -1,4 +1,5 @@
-"""The asset and the exchange that a page's lists are about: chosen on it, and kept in its address to be shared."""
+"""The asset and the exchange that a page's lists are about: chosen on the page, and kept in its address, to be
+shared."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,19 +12,21 @@ from ui.services.dashboard import Dashboard
 from ui.services.session_markets import unknown_asset, unknown_exchange
 
 KEYS = {"base": "market.base", "exchange": "market.exchange"}
-"""Parameter of the address, the one of REST → key of its field, the same on every page: a choice goes with the user."""
+"""Parameter of the address, as in REST → key of its field, the same on every page, so that a choice follows the
+user."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarketChoice:
-    """None: any."""
+    """The chosen asset and exchange; None: any."""
 
     base: str | None
     exchange: str | None
 
 
 def choose_market(dashboard: Dashboard) -> MarketChoice:
-    """Two fields where the script is; typing into one searches it. Tells what the address names and is not there."""
+    """Draw two fields at the script's current place; typing into one searches it. Names in the address that do not
+    exist are reported on the page."""
     session = dashboard.session
     _tell_unknown(session)
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):

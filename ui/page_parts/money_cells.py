@@ -41,8 +41,8 @@ class Steps:
         return Cell(exact if lot is None else amount(known, lot), exact=f"{exact} {base}")
 
     def sum(self, currency: str, value: Decimal | str) -> Cell:
-        """Of any currency: what was paid, received, or taken as a fee; with its code, as sums of several stand
-        below each other."""
+        """Return the cell of an amount in any currency that was paid, received, or taken as a fee. It shows the code,
+        since a column holds sums of several currencies."""
         known, exact = decimal_of(value), f"{text_of(decimal_of(value))} {currency}"
         lot = self.lots.get(currency)
         return Cell(f"{number(known, money_step(currency) if lot is None else lot)} {currency}", exact=exact)
@@ -52,7 +52,7 @@ class Steps:
 
 
 def money_cell(value: Decimal, currency: str, *, is_toned: bool = True) -> Cell:
-    """Return what was won or lost."""
+    """Return a profit or loss as a cell."""
     return Cell(money(value, currency), tone(value, currency) if is_toned else "", f"{text_of(value)} {currency}")
 
 

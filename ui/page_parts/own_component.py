@@ -36,7 +36,7 @@ STEERING_CSS = ("assets/theme.css", "assets/steering.css")
 
 COMPONENTS = {
     "page_header": Files("assets/header.html", ("assets/theme.css", "assets/header.css"), "header.js"),
-    # the page's frame is Streamlit; what moves comes over our own WebSocket, and goes on between script runs
+    # Streamlit draws the page's frame; live data comes over our own WebSocket, also between script runs
     "live_panel": Files(
         "assets/panel.html", ("vendor/uplot/uPlot.min.css", "assets/theme.css", "assets/panel.css"), "panel.js"
     ),
@@ -46,11 +46,11 @@ COMPONENTS = {
     "settings_form": Files(STEERING_HTML, STEERING_CSS, "settings_form.js"),
     "signing_in": Files(STEERING_HTML, STEERING_CSS, "signing_in.js"),
 }
-"""What those that steer change, they ask of REST, which asks who may."""
+"""Those that steer make changes through REST, which checks the user's rights."""
 
 
 def own_component(name: str) -> ComponentRenderer:
-    """Return what mounts the one of COMPONENTS."""
+    """Return the function that mounts a component of COMPONENTS."""
     files = COMPONENTS[name]
     return streamlit.components.v2.component(
         name,

@@ -33,14 +33,14 @@ def perform(
     change: Callable[[Caller], Coroutine[Any, Any, Result]],
     said: Callable[[Result], str],
 ) -> ActionOutcome[Result]:
-    """Make the change. What the service rejects is raised for the caller."""
+    """Make the change. A rejection by the service is raised for the caller."""
     caller = operator_of(dashboard)
     if caller is None:
         return ActionOutcome(False, _rejected_attempt(dashboard, attempt))
     try:
         result = dashboard.answer(change(caller))
     except VersionConflictError:
-        # an answer like others, though the store gives it
+        # a rejection like any other, though the store raises it
         raise
     except (StoreError, TimeoutError):
         return ActionOutcome(False, UNKNOWN)
@@ -48,7 +48,7 @@ def perform(
 
 
 def _rejected_attempt(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
-    """Return the reason, after recording the attempt in the audit log."""
+    """Record the attempt in the audit log, then return the reason."""
     why, who = why_not_operator(dashboard), signed_in(dashboard) or Caller(ANYBODY, "viewer", "open", PAGE_ADDRESS)
     with suppress(TimeoutError):
         dashboard.answer(audit_rejection(dashboard, who, *attempt, why))
@@ -56,12 +56,12 @@ def _rejected_attempt(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
 
 
 def store_outcome(place: str, outcome: ActionOutcome[Any]) -> None:
-    """For the next rendering of `place`."""
+    """Keep the outcome for the next rendering of `place`."""
     streamlit.session_state[f"outcome.{place}"] = outcome
 
 
 def render_outcome(place: str) -> bool:
-    """Render it once; whether there was one."""
+    """Render the outcome once. Return whether there was one."""
     outcome: ActionOutcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
     if outcome is not None:
         (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)

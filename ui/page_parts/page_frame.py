@@ -53,9 +53,9 @@ UNKNOWN_MODE = "unknown"
 """Without a server the mode is unknown, and is not assumed to be paper."""
 
 
-def dress() -> None:
-    """Title, icon and style of every page."""
-    # collapsed: else Streamlit makes room for a sidebar first and takes it back when it learns of the links at the top
+def style_page() -> None:
+    """Set title, icon and style of every page."""
+    # collapsed: otherwise Streamlit shows a sidebar until it learns that the links are at the top
     streamlit.set_page_config(
         page_title=tab_title(_session_now()), page_icon=ICON, layout="wide", initial_sidebar_state="collapsed"
     )
@@ -63,14 +63,15 @@ def dress() -> None:
 
 
 def tab_title(session: Session | None) -> str:
-    """With the region, if there is one: each has pages of its own, and a browser may show them side by side."""
+    """Return the tab's title, with the region if there is one: each region has its own pages, and a browser may show
+    them side by side."""
     mode = "Not connected" if session is None else MODE_TITLES[session.mode]
     region = "" if session is None or session.region is None else f"{session.region} · "
     return f"{region}{mode} · cross-exchange arbitrage"
 
 
 def mode_now() -> str:
-    """Of the running session, or UNKNOWN_MODE."""
+    """Return the mode of the running session, or UNKNOWN_MODE."""
     session = _session_now()
     return UNKNOWN_MODE if session is None else session.mode
 
@@ -83,8 +84,8 @@ def _session_now() -> Session | None:
 
 
 def dashboard_or_reason() -> Dashboard | None:
-    """Return the dashboard of this process; None if there is none or who looks may not read, and the page then says
-    why."""
+    """Return the dashboard of this process. If there is none, or the user may not read, the page says why; returns
+    None."""
     try:
         dashboard = running()
     except UiError as reason:

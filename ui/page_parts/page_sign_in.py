@@ -1,7 +1,8 @@
-"""Who looks at the pages: the browser that signed in, by its cookie, for all its tabs and over a reload.
+"""Who is using the pages: the browser that signed in, by its cookie, for all its tabs and across reloads.
 
-A script sees the cookies with which its tab connected, and none that came later. So the tab brings a ticket after it
-has signed in, good once, and the script keeps whom it was issued to. Nobody counts whose sign-in or key is over.
+A script sees the cookies with which its tab connected, and none that came later. So after signing in the tab brings a
+ticket, valid once, and the script keeps the caller that the ticket was issued to. A caller whose sign-in or key is no
+longer valid does not count.
 """
 
 from functools import partial
@@ -21,7 +22,7 @@ PAGE_ADDRESS = "page"
 
 
 def signed_in(dashboard: Dashboard) -> Caller | None:
-    """Who this tab is: by the browser's sign-in, else anybody where reading is open.
+    """Return who this tab is: by the browser's sign-in, else the anonymous viewer if reading is open.
 
     None if reading needs a key and there is none.
     """
@@ -40,7 +41,7 @@ def operator_of(dashboard: Dashboard) -> Caller | None:
 
 
 def why_not_operator(dashboard: Dashboard) -> str:
-    """Why this tab may not make changes, in one sentence."""
+    """Return why this tab may not make changes, in one sentence."""
     caller = signed_in(dashboard)
     if caller is None or caller.means == "open":
         return NOT_SIGNED_IN
@@ -48,14 +49,15 @@ def why_not_operator(dashboard: Dashboard) -> str:
 
 
 def require_operator(dashboard: Dashboard) -> Caller | None:
-    """For a page that is about to offer a change: who it is, else None after showing where to type a key."""
+    """Return the operator, for a page that is about to offer a change; else None, with a field for a key on the
+    page."""
     caller = operator_of(dashboard)
     render_signing_in(dashboard)
     return caller
 
 
 def render_signing_in(dashboard: Dashboard) -> None:
-    """One line: who is signed in, or the field for a key. The browser itself hands the key over, to REST."""
+    """Draw one line: who is signed in, or the field for a key. The browser itself sends the key, to REST."""
     caller = signed_in(dashboard)
     own_component("signing_in")(
         key=KEY,
@@ -65,12 +67,12 @@ def render_signing_in(dashboard: Dashboard) -> None:
 
 
 def take_ticket(dashboard: Dashboard) -> None:
-    """Run before the script does. An empty ticket: the browser signed out."""
+    """Store the caller before the script runs. An empty ticket: the browser signed out."""
     store_caller(dashboard, str(streamlit.session_state[KEY]["ticket"] or ""))
 
 
 def store_caller(dashboard: Dashboard, ticket: str) -> None:
-    """What the ticket says of who this tab is; nobody if it does not count."""
+    """Store who this tab is by its ticket; nobody if the ticket is not valid."""
 
     async def redeemed() -> Caller | None:
         # tickets belong to the server's loop
@@ -79,7 +81,7 @@ def store_caller(dashboard: Dashboard, ticket: str) -> None:
     try:
         caller = dashboard.answer(redeemed())
     except TimeoutError:
-        # the browser sees that it is not known yet, and brings another
+        # the browser sees that this tab has no caller yet, and brings another ticket
         return
     if caller is None or caller.means == "open":
         streamlit.session_state.pop(SIGNED_IN, None)

@@ -9,11 +9,11 @@ from market.time_units import MICROSECONDS
 from ui.page_parts.dom_tables import Cell
 
 IS_LOCAL = "times_are_local"
-"""In the session's state: whether the user chose local times."""
+"""Key in the session's state: whether the user chose local times."""
 
 
 def shown_zone() -> tzinfo:
-    """Return the zone that the user chose; UTC where the browser's is unknown."""
+    """Return the zone that the user chose; UTC if the browser's zone is unknown."""
     name = streamlit.context.timezone
     if not streamlit.session_state.get(IS_LOCAL) or not name:
         return UTC
@@ -24,16 +24,16 @@ def shown_zone() -> tzinfo:
 
 
 def zone_word(zone: tzinfo) -> str:
-    """As the header calls it. A zone with summer time has no name of its own without a date."""
+    """Return the zone's name as the header shows it. A zone with summer time has no name of its own without a date."""
     return "UTC" if zone is UTC else "local"
 
 
 def moment_cell(microseconds: int, zone: tzinfo) -> Cell:
-    """On a narrow page the time of the day alone, with the date in its title."""
+    """Return a time as a cell. On a narrow page it is only the time of day, with the date in its title."""
     text = moment(microseconds, zone)
     return Cell(text, exact=text, narrow=f"{datetime.fromtimestamp(microseconds / MICROSECONDS, zone):%H:%M:%S}")
 
 
 def moment(microseconds: int, zone: tzinfo) -> str:
-    """Date, time and zone, to the second."""
+    """Return date, time and zone, to the second."""
     return f"{datetime.fromtimestamp(microseconds / MICROSECONDS, zone):%Y-%m-%d %H:%M:%S %Z}"

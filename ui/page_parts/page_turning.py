@@ -7,28 +7,29 @@ import streamlit
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Where a tab is in one list."""
+    """A tab's position in one list."""
 
     name: str
-    """Of the list; begins the keys of its buttons."""
+    """The list's name; the keys of its buttons begin with it."""
     cursors: list[str]
-    """Of the pages gone through, the newest page's left out. The tab's own list: what changes it, stays."""
+    """The cursors of the pages gone through, without the newest page's. It is the tab's own list, so changes to it
+    last."""
 
     @property
     def cursor(self) -> str | None:
-        """Of the page to be shown; None is the newest."""
+        """The cursor of the page to show; None is the newest."""
         return self.cursors[-1] if self.cursors else None
 
     @property
     def number(self) -> int:
-        """From 1, the newest."""
+        """The page's number; the newest is 1."""
         return len(self.cursors) + 1
 
     def restart(self) -> None:
         self.cursors.clear()
 
     def render_buttons(self, next_cursor: str | None) -> None:
-        """Into the container that is open; `next_cursor` None: there is nothing older."""
+        """Draw the buttons into the open container; `next_cursor` None: there is nothing older."""
         newest, last = not self.cursors, next_cursor is None
         streamlit.button("Newest", on_click=self.restart, disabled=newest, key=f"{self.name}.newest")
         streamlit.button("Newer", on_click=self._back, disabled=newest, key=f"{self.name}.newer")
@@ -45,7 +46,7 @@ class Paging:
 
 
 def paging(name: str, shown_for: str) -> Paging:
-    """Of the list `name`; filters other than `shown_for` begin with the newest page."""
+    """Return the paging of the list `name`; with filters other than `shown_for` it begins at the newest page."""
     state = streamlit.session_state
     if state.get(f"{name}.shown_for") != shown_for:
         state[f"{name}.shown_for"], state[f"{name}.cursors"] = shown_for, []

@@ -21,7 +21,7 @@ PLAIN = ("tick_set", "fee_bps", "latency_ms", "seed", "failed_percent")
 
 
 def render_backtests() -> None:
-    """The whole page; a reason if it cannot be drawn."""
+    """Draw the whole page, or a reason if it cannot be drawn."""
     streamlit.header("Backtests", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:
@@ -56,14 +56,14 @@ def _render_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:
             LABELS["fee_tiers"],
             key=f"{PREFIX}fee_tiers",
             placeholder="none",
-            help="exchange=volume:bps,volume:bps, the volume of 30 days, exchanges apart by spaces: "
+            help="exchange=volume:bps,volume:bps, the volume of 30 days, exchanges separated by spaces: "
             "kraken=0:26,50000:24",
         )
         streamlit.form_submit_button("Start backtest", type="primary", on_click=_start, args=(dashboard,))
 
 
 def _start(dashboard: Dashboard) -> None:
-    """Run before the script does, so it sees the form as it was sent."""
+    """Start a backtest. As a callback it runs before the script, so it sees the form as it was sent."""
     state = streamlit.session_state
     entered: dict[str, object] = {name: str(state.get(f"{PREFIX}{name}") or "").strip() for name in PLAIN}
     typed = {name: str(state.get(f"{PREFIX}{name}", "")).strip() for name in THRESHOLDS}

@@ -13,7 +13,7 @@ from ui.panels.settings_history import render_history
 
 
 def render_bots() -> None:
-    """The kill switch is always first."""
+    """Draw the page; the kill switch is always first."""
     streamlit.header("Bots & thresholds", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:

@@ -10,7 +10,7 @@ KEY = "page_header"
 
 
 def render_header() -> None:
-    """Drawn above every page; what moves in it comes over the tab's one WebSocket."""
+    """Draw the head above a page; its live parts come over the tab's one WebSocket."""
     mount = own_component("page_header")
     with streamlit.container(key="page_head"):
         mount(
@@ -21,5 +21,5 @@ def render_header() -> None:
 
 
 def _take_zone() -> None:
-    """The browser stores the choice and sends it; Python renders every time accordingly."""
+    """Store the zone that the browser remembers and sends; Python then renders every time in it."""
     streamlit.session_state[IS_LOCAL] = streamlit.session_state[KEY]["zone"] == "local"

@@ -30,13 +30,13 @@ STAGE = "health.stage"
 NO_ANSWER = "The health report took too long. Try again in a moment."
 REAL_TIME_REPORTS = (
     "Spark reports a real-time query at the end of a batch, every five minutes; rows per second and state are of "
-    "that batch. That it works in between is shown by the probe row that is written into the log every two seconds "
+    "that batch. That it works in between is shown by the probe row that is written to the log every two seconds "
     "and by the rows per second of `ticks` and `opportunities` under Kafka lag."
 )
 
 
 def render_health() -> None:
-    """The whole page; a reason if it cannot be drawn."""
+    """Draw the whole page, or a reason if it cannot be drawn."""
     streamlit.header("Health", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:
@@ -49,7 +49,7 @@ def render_health() -> None:
 
 
 def _report(dashboard: Dashboard) -> HealthReportRow | None:
-    """None, and the page says so, where it takes too long."""
+    """Return the report. If it takes too long, the page says so and this returns None."""
     try:
         return dashboard.answer(dashboard.health.report())
     except (StoreError, TimeoutError):

@@ -12,7 +12,7 @@ SPANS: dict[Span, str] = {"10m": "Last 10 min", "hour": "Last hour", "session": 
 
 
 def render_opportunities() -> None:
-    """The whole page; a reason if it cannot be drawn."""
+    """Draw the whole page, or a reason if it cannot be drawn."""
     streamlit.header("Opportunities", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:

@@ -1,11 +1,11 @@
-"""The HTML file that Streamlit's script starts from, with our title, icon and style, and where the server is.
+"""The HTML file that Streamlit's script starts from, with our title, icon and style, and the address of the server.
 
-Below a page's path Streamlit's script would look for its server in two places, and the first is none: two requests that
-fail on each visit, which the browser writes down as errors. A style that came with the first run of the script would
-push about what stands there by then.
+Below a page's path Streamlit's script would look for its server in two places, and the first does not exist: two
+requests that fail on each visit, which the browser reports as errors. A style that came only with the first run of the
+script would shift what is already drawn.
 
-The scripts of our own parts are named here as well: the browser loads them beside Streamlit's own. Else it would ask
-for them once Streamlit has drawn the part, and then for the imports of each, one level after the other.
+The scripts of our own parts are named here as well: the browser loads them beside Streamlit's own. Otherwise it would
+ask for them once Streamlit has drawn the part, and then for the imports of each, one level after the other.
 """
 
 from pathlib import Path
@@ -24,9 +24,9 @@ PATHS = {
     "/backtests": ("header.js",),
     "/health": ("header.js",),
 }
-"""Of the pages that `ui/script/app.py` names: the scripts of our parts on each (`own_component`)."""
+"""Page of `ui/script/app.py` → the scripts of our parts on it (`own_component`)."""
 PLOT = '<script defer src="/vendor/uplot/uPlot.iife.min.js"></script>'
-"""For the charts of Live; `charts.js` loads it where a visit began on another page."""
+"""For the charts of Live; `charts.js` loads it if a visit began on another page."""
 STREAMLIT = Path(streamlit.__file__).parent / "static/index.html"
 SERVER = '<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };</script>'
 OURS = {
@@ -36,8 +36,8 @@ OURS = {
 
 
 def page_shell(path: str = "/") -> str:
-    """HTML of the page at `path`, one of PATHS. What Streamlit writes otherwise than in the release we know stays as it
-    is: it works without us, too."""
+    """Return the HTML of the page at `path`, one of PATHS. Parts that an unknown release of Streamlit writes
+    differently stay as they are: the page works without our changes, too."""
     html = STREAMLIT.read_text()
     for theirs, ours in OURS.items():
         html = html.replace(theirs, ours)

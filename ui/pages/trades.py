@@ -9,7 +9,7 @@ from ui.panels.trades_list import render_list
 
 
 def render_trades() -> None:
-    """The whole page; a reason if it cannot be drawn."""
+    """Draw the whole page, or a reason if it cannot be drawn."""
     streamlit.header("Trades & P&L", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:

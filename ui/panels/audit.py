@@ -18,7 +18,7 @@ LONGEST = 120
 
 
 def render_audit(dashboard: Dashboard) -> None:
-    """The table for a signed-in operator, else one line that says who may read it."""
+    """Draw the table for a signed-in operator, else one line that says who may read it."""
     if operator_of(dashboard) is None:
         streamlit.caption("The audit log is shown to signed-in operators.")
         return

@@ -25,22 +25,22 @@ WHO = "dashboard"
 
 
 def known_tick_sets(dashboard: Dashboard) -> list[TickSetSummary]:
-    """Raise StoreError, TimeoutError."""
+    """Return the tick sets. Raises StoreError, TimeoutError."""
     return dashboard.answer(dashboard.reader.backtests.tick_sets())
 
 
 def known_jobs(dashboard: Dashboard) -> list[BacktestJob]:
-    """Newest first. Raises StoreError, TimeoutError."""
+    """Return the backtests, newest first. Raises StoreError, TimeoutError."""
     return dashboard.answer(dashboard.reader.backtests.jobs())
 
 
 def known_job(dashboard: Dashboard, job_id: str) -> BacktestJob | None:
-    """With its equity. Raises StoreError, TimeoutError."""
+    """Return a backtest with its equity. Raises StoreError, TimeoutError."""
     return dashboard.answer(dashboard.reader.backtests.job(job_id))
 
 
 def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> ActionOutcome[BacktestJob]:
-    """`entered`: fields of a request; empty ones are taken from the tick set."""
+    """Queue a backtest. `entered`: fields of a request; empty ones are taken from the tick set."""
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
         return perform(
@@ -75,13 +75,14 @@ def _end_words(job: BacktestJob | None) -> str:
 
 
 def fee_tiers_of(text: str) -> dict[str, str]:
-    """From `exchange=volume:bps,volume:bps`, separated by spaces; the service reports what has another form."""
+    """Return the fee tiers in `exchange=volume:bps,volume:bps`, separated by spaces; the service rejects any other
+    form."""
     parts = (word.partition("=") for word in text.split())
     return {exchange: tiers for exchange, _, tiers in parts}
 
 
 def state_words(job: BacktestJob) -> str:
-    """Its state, as text."""
+    """Return the backtest's state, as text."""
     if job.state == "running":
         return "cancelling" if job.is_cancel_asked else f"{job.stage or 'running'} {job.share:.0%}"
     return job.state if job.reason in (None, job.state) else f"{job.state}: {job.reason}"
@@ -100,12 +101,12 @@ def changes_words(job: BacktestJob) -> str:
 
 
 def job_titles(jobs: Sequence[BacktestJob], zone: tzinfo) -> dict[str, str]:
-    """Id → when it was requested, its tick set and its changes."""
+    """Return id → when it was requested, its tick set and its changes."""
     return {job.job_id: f"{moment(job.asked_at, zone)} · {job.request.tick_set} · {changes_words(job)}" for job in jobs}
 
 
 def seconds_of(job: BacktestJob) -> Decimal | None:
-    """Run time; None until it has ended."""
+    """Return the run time in seconds; None until it has ended."""
     if job.started_at is None or job.ended_at is None:
         return None
     return (decimal_of_whole(job.ended_at - job.started_at) / MICROSECONDS).quantize(Decimal("0.1"))

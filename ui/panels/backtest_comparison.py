@@ -41,7 +41,7 @@ FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
 
 
 def render_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
-    """`jobs`: those that are done, newest first."""
+    """Draw the comparison. `jobs`: those that are done, newest first."""
     streamlit.subheader("Compare", anchor=False)
     titles = job_titles(jobs, zone)
     chosen = streamlit.multiselect(
@@ -68,7 +68,7 @@ def render_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: t
 
 
 def comparison_table(jobs: Sequence[BacktestJob]) -> str:
-    """HTML: one column per backtest, lettered as in the chart; differences are marked, in words too."""
+    """Return HTML: one column per backtest, lettered as in the chart; differences are marked, in words too."""
     rows = [*_parameters(jobs), *_figures(jobs)]
     lines: list[Line] = []
     for name, values in rows:
@@ -80,7 +80,8 @@ def comparison_table(jobs: Sequence[BacktestJob]) -> str:
 
 
 def overlay_chart(jobs: Sequence[BacktestJob], zone: tzinfo) -> dict[str, Any]:
-    """By tick time where all ran on the same tick set, else by hours since the first tick of each."""
+    """Return the chart's options: by tick time if all ran on the same tick set, else by hours since the first tick of
+    each."""
     is_of_one_set = len({job.request.tick_set for job in jobs}) == 1
     axis: dict[str, Any] = {"type": "time"} if is_of_one_set else {"type": "value", "name": "hours"}
     return {
@@ -120,7 +121,7 @@ def _currency(jobs: Sequence[BacktestJob]) -> str:
 
 
 def _parameters(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
-    """Only the parameters that differ from a tick set."""
+    """Return only the parameters that differ from a tick set."""
     requests = [job.request for job in jobs]
     rows = [("Tick set", [one.tick_set for one in requests])]
     for name in sorted({name for one in requests for name in one.settings}):

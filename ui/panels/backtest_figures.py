@@ -8,13 +8,13 @@ from ui.page_parts.dom_tables import Cell
 from ui.page_parts.money_cells import money_cell
 
 BARS_WORDS = (
-    "Marked (bars): such fills are at the last price of a bar and no fills of an exchange. Bars cannot tell what was "
+    "Marked (bars): such fills are at the last price of a bar, not fills of an exchange. Bars cannot tell what was "
     "quoted between them, nor what a latency below their spacing costs."
 )
 
 
 def share_words(share: Decimal | None) -> str:
-    """Percent; – if there is none."""
+    """Return the share in percent; – if there is none."""
     return UNKNOWN if share is None else f"{share * 100:z,.4f} %".replace("-", MINUS)
 
 

@@ -28,7 +28,7 @@ End = Callable[[Dashboard, str], None]
 
 
 def render_jobs(dashboard: Dashboard, jobs: Sequence[BacktestJob], end: End) -> None:
-    """Refreshed automatically while a backtest is queued or running. `end`: callback of the buttons Cancel and
+    """Draw the backtests, and refresh them while one is queued or running. `end`: callback of the buttons Cancel and
     Remove."""
     is_busy = any(job.state not in ENDED_STATES for job in jobs)
     if is_busy:
@@ -58,7 +58,7 @@ def _render_busy(dashboard: Dashboard, end: End) -> None:
     shown: set[str] = streamlit.session_state.setdefault("backtests.busy", set())
     now = {job.job_id for job in busy}
     if shown - now:
-        # one has ended: the results below are another's part of the page
+        # one has ended: the results below belong to another part of the page
         streamlit.session_state["backtests.busy"] = now
         streamlit.rerun()
     shown |= now
@@ -84,7 +84,7 @@ def _render_one(job: BacktestJob, end: Callable[[], None]) -> None:
 
 
 def results_table(jobs: Sequence[BacktestJob], zone: tzinfo) -> str:
-    """HTML."""
+    """Return HTML."""
     return table("Finished backtests, newest first", HEADS, [_line(job, zone) for job in jobs], "None yet.")
 
 
@@ -115,7 +115,8 @@ def _line(job: BacktestJob, zone: tzinfo) -> Line:
 
 
 def _set_cell(job: BacktestJob) -> Cell:
-    """Return a recorded session's name is long, and would push the figures out of the window."""
+    """Return the tick set's name, cut: a recorded session's name is long, and would push the figures out of the
+    window."""
     name, is_of_bars = job.request.tick_set, job.figures is not None and job.figures.is_of_bars
     short = name if len(name) <= LONGEST_SET_NAME else f"{name[:10]}…"
     return Cell(f"{short} (bars)" if is_of_bars else short, exact="" if short == name else name)

@@ -27,7 +27,7 @@ HEADS = (
 
 
 def render_trades(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
-    """`jobs`: those that are done, newest first."""
+    """Draw the trades. `jobs`: those that are done, newest first."""
     streamlit.subheader("Trades of a backtest", anchor=False)
     titles = job_titles(jobs, zone)
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -48,7 +48,7 @@ def render_trades(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinf
 
 
 def trades_table(trades: Sequence[BacktestTrade], figures: BacktestFigures, zone: tzinfo) -> str:
-    """HTML."""
+    """Return HTML."""
     none = "Its trades were not stored." if figures.trades else "Nothing was traded."
     mark = ", from bars" if figures.is_of_bars else ""
     lines = [_line(one, figures.currency, zone) for one in trades]

@@ -10,7 +10,7 @@ from store.errors import StoreError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import shown_zone
 from ui.panels.bot_cards import CSS, bot_card, feed_card
-from ui.services.bot import BotRow, bots_now, with_those_to_come
+from ui.services.bot import BotRow, bots_now, with_starting_bots
 from ui.services.dashboard import Dashboard
 from ui.services.process import (
     NoSuchProcessError,
@@ -27,14 +27,14 @@ REFRESH_SECONDS = 2.0
 CARD_WIDTH = 292
 STOP_CONSEQUENCES = {
     "bot": "It drains: it opens nothing new, follows its orders in flight to their end and hands its lease to a "
-    "standby bot, if there is one. It stays stopped, also over a restart of the session, until it is started here.",
-    "feed": "Its quotes are withdrawn at once and are not traded on. It stays stopped, also over a restart of "
-    "the session too, until it is started here.",
+    "standby bot, if there is one. It stays stopped until it is started here, even if the session restarts.",
+    "feed": "Its quotes are withdrawn at once and are not traded on. It stays stopped until it is started "
+    "here, even if the session restarts.",
 }
 
 
 def render_bot_actions(dashboard: Dashboard) -> None:
-    """A fragment with automatic refresh."""
+    """Draw a fragment that refreshes by itself."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
@@ -44,14 +44,14 @@ def _render(dashboard: Dashboard) -> None:
         known = dashboard.answer(bots_now(dashboard)), dashboard.answer(processes_now(dashboard))
         streamlit.session_state[KNOWN] = known
     except (StoreError, TimeoutError):
-        # a busy store, as when a bot starts, must not take the cards away
+        # a store that is busy, as when a bot starts, must not take the cards away
         known = streamlit.session_state.get(KNOWN, ([], []))
         streamlit.warning("MongoDB does not answer: the cards below may be out of date. Try again in a moment.")
         if not known[0]:
             return
     processes = known[1]
     feeds = [one for one in processes if one["kind"] == "feed"]
-    bots = with_those_to_come(known[0], processes, dashboard.session)
+    bots = with_starting_bots(known[0], processes, dashboard.session)
     render_outcome(PLACE)
     if not bots:
         streamlit.info("No bot has been reported yet.")
@@ -90,7 +90,7 @@ def _render_feeds(dashboard: Dashboard, feeds: Sequence[ProcessRow]) -> None:
 
 
 def _render_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_known: bool) -> None:
-    """Disabled if the state is unknown: no supervisor would carry it out."""
+    """Draw the button; disabled if the state is unknown, since no supervisor would carry out the order."""
     if wanted == "stopped":
         streamlit.button(
             f"Start {part_name(name)}",
@@ -114,7 +114,7 @@ def _render_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, i
 
 
 def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
-    """Callback: runs before the script."""
+    """Send the order. A callback: it runs before the script."""
 
     verb = "stops" if wanted == "stopped" else "starts"
     try:

@@ -1,4 +1,4 @@
-"""One bot or feed as a card: its state and the facts that a trader asks for."""
+"""One bot or feed as a card: its state and the facts that a trader looks for."""
 
 from datetime import tzinfo
 from html import escape
@@ -54,7 +54,7 @@ CSS = """
 
 
 def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
-    """HTML; `CSS` is once on the page. `trading`: the trading state of the session."""
+    """Return HTML; the page holds `CSS` once. `trading`: the trading state of the session."""
     facts = [
         ("Since", moment(bot["since"], zone) if bot["since"] else "–"),
         ("Restarts", str(bot["restarts"])),
@@ -76,7 +76,7 @@ def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
 
 
 def feed_card(feed: ProcessRow, zone: tzinfo) -> str:
-    """HTML; `CSS` stands once on the page."""
+    """Return HTML; the page holds `CSS` once."""
     facts = [
         ("Since", moment(feed["since"], zone) if feed["since"] else "–"),
         ("Restarts", str(feed["restarts"])),
@@ -105,7 +105,7 @@ def _activity(bot: BotRow, trading: TradingState) -> str:
 
 
 def _decisions(bot: BotRow) -> str:
-    """Of the opportunities of all exchanges."""
+    """Return the partitions that the bot decides on; they hold opportunities of all exchanges."""
     return ", ".join(f"partition {number}" for number in bot["decides_on"]) or "–"
 
 

@@ -1,4 +1,4 @@
-"""What keeps an exchange reduce-only: the unexplained differences, each to be acknowledged or adopted."""
+"""The differences that keep an exchange reduce-only: unexplained ones, each to be acknowledged or adopted."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -23,7 +23,7 @@ WORDS: dict[PersonsVerdict, str] = {
 
 
 def render_difference_actions(dashboard: Dashboard) -> None:
-    """A fragment with automatic refresh; nothing if nothing is open."""
+    """Draw a fragment that refreshes by itself; nothing if nothing is open."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
@@ -42,7 +42,7 @@ def _render_exchange(dashboard: Dashboard, exchange: str, found: Sequence[Stored
     with streamlit.container(border=True, key=f"differences.{exchange}"):
         streamlit.markdown(
             f"**{exchange_name(exchange)} is reduce-only**: its account differs from our books. Acknowledge what you "
-            "know of, such as a trade by hand, or adopt it as a deposit or a withdrawal; then it trades again."
+            "know of, such as a trade by hand, or adopt it as a deposit or withdrawal; then the exchange trades again."
         )
         if len(found) > 1:
             streamlit.button(
@@ -75,7 +75,7 @@ def _render_difference(dashboard: Dashboard, one: StoredDifference) -> None:
 
 
 def _settle(dashboard: Dashboard, difference_ids: tuple[str, ...], verdict: PersonsVerdict) -> None:
-    """Callback: runs before the script. The first that cannot be settled ends it."""
+    """Settle the differences; the first that cannot be settled ends it. A callback: it runs before the script."""
     for difference_id in difference_ids:
         outcome = _settled(dashboard, difference_id, verdict)
         store_outcome(PLACE, outcome)

@@ -28,7 +28,7 @@ CSS = """
 
 
 def render_log(dashboard: Dashboard) -> None:
-    """A section with automatic refresh."""
+    """Draw a section that refreshes by itself."""
     streamlit.subheader("Log", anchor=False)
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
@@ -58,7 +58,7 @@ def _render(dashboard: Dashboard) -> None:
 
 
 def log_lines(tail: LogTailRow) -> str:
-    """HTML: the newest at the bottom, scrolled into view."""
+    """Return HTML: the newest lines at the bottom, scrolled into view."""
     items = "".join(_line(row) for row in tail["lines"]) or "<li>No lines match.</li>"
     more = "" if tail["is_complete"] else '<li class="quiet">… older lines are in the file itself</li>'
     label = escape(f"Log of {tail['part']}", quote=True)

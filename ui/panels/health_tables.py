@@ -89,7 +89,7 @@ def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
 
 
 def feeds_table(report: HealthReportRow, market: MarketChoice, markets: Sequence[Market]) -> str:
-    """HTML; `markets`: the session's."""
+    """Return HTML; `markets`: the session's."""
     rows: list[Line] = [
         [
             f"{exchange_name(one['exchange'])} {one['symbol']}",
@@ -115,7 +115,7 @@ def feeds_table(report: HealthReportRow, market: MarketChoice, markets: Sequence
 
 
 def kafka_table(report: HealthReportRow) -> str:
-    """One row per consumer of each partition; partitions without a consumer have one, too."""
+    """Return HTML: one row per consumer of each partition; partitions without a consumer have one, too."""
     rows = [row for partition in report["topics"] for row in _partition_rows(partition)]
     heads = (
         *words("Topic / partition"),
@@ -161,7 +161,7 @@ def changes_table(report: HealthReportRow) -> str:
 
 
 def publisher_words(report: HealthReportRow) -> str:
-    """Return the publisher reads MongoDB and no topic: its progress is the version that it wrote."""
+    """Return the progress of the publisher, which is the version that it wrote: it reads MongoDB and no topic."""
     publisher = report["publisher"]
     versions = f"{_version(publisher['version_in_log'])} in the log, {_version(publisher['version'])} in force"
     age = publisher["repeated_age"]
@@ -182,7 +182,7 @@ def stage_name(row: LatencyRow) -> str:
 
 
 def latency_chart(row: LatencyRow) -> dict[str, object]:
-    """Options of ECharts: the distribution of latencies."""
+    """Return options of ECharts: the distribution of latencies."""
     bounds = [bucket["seconds"] for bucket in row["buckets"]]
     names = ["longer" if bound is None else f"≤ {duration(bound)}" for bound in bounds]
     return {

@@ -11,11 +11,12 @@ REJECTED = "#f0954a"
 MARK = "#e2565f"
 CHOSEN = "#4b9bff"
 MIN_SHOWN = 0.8
-"""Where the logarithmic axis begins, so that a single one has a bar."""
+"""The logarithmic axis begins there, so that a single one has a bar."""
 
 
 def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
-    """Seen, rejected and taken opportunities by net bps; logarithmic, as thousands are seen for each one taken."""
+    """Return the chart: seen, rejected and taken opportunities by net bps; logarithmic, as thousands are seen for each
+    one taken."""
     ends = (bars[0]["from_bps"], bars[-1]["to_bps"]) if bars else (0.0, 1.0)
     return {
         "animation": False,
@@ -45,7 +46,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
 
 
 def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
-    """Durations of episodes, each bar from its own time to the next one's."""
+    """Return the chart: durations of episodes, each bar from its own time to the next one's."""
     return {
         "animation": False,
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
@@ -72,7 +73,7 @@ def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
 
 
 def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen: float) -> Chart:
-    """By threshold: taken opportunities that pass, and rejected ones that would pass."""
+    """Return the chart, by threshold: taken opportunities that pass, and rejected ones that would pass."""
     marks = [(chosen, "chosen", CHOSEN)]
     if current is not None and current != chosen:
         marks.append((current, "now", MARK))
@@ -119,7 +120,7 @@ def _steps(name: str, points: list[list[float]], color: str) -> Chart:
 
 
 def _marks(marks: Sequence[tuple[float, str, str]], axis: int, ends: tuple[float, float]) -> Chart:
-    """Upright lines; those outside of the axis are not drawn."""
+    """Return upright lines; those outside of the axis are left out."""
     return {
         "type": "line",
         "xAxisIndex": axis,

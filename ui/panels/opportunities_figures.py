@@ -29,7 +29,7 @@ LIFE_HEADS = (
 
 
 def render_statistics(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
-    """A fragment with automatic refresh."""
+    """Draw a fragment that refreshes by itself."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, span, base, exchange)
 
 

@@ -58,7 +58,7 @@ HEADS = (
 
 
 def render_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
-    """A fragment of its own: paging and filtering do not render the charts again."""
+    """Draw the list as a fragment of its own: paging and filtering do not render the charts again."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, base, exchange)
 
 
@@ -116,7 +116,8 @@ def _render_paging(place_in_list: Paging, page: Page[EpisodeRow]) -> None:
 
 
 def _choose(dashboard: Dashboard, episodes: Sequence[EpisodeRow], zone: tzinfo) -> None:
-    """The single opportunities of one. Newer episodes push it off this page: what is looked at must not vanish."""
+    """Draw the single opportunities of the chosen episode. Newer episodes push it off this page, but it must not vanish
+    while the user looks at it."""
     looked_at: EpisodeRow | None = streamlit.session_state.get(CHOSEN)
     known = {_key(one): one for one in episodes}
     if looked_at is not None and _key(looked_at) not in known:
@@ -136,7 +137,7 @@ def _choose(dashboard: Dashboard, episodes: Sequence[EpisodeRow], zone: tzinfo) 
 
 
 def _render_opportunities(dashboard: Dashboard, episode: EpisodeRow, zone: tzinfo) -> None:
-    """Raise StoreError, TimeoutError."""
+    """Draw the opportunities of an episode. Raises StoreError, TimeoutError."""
     of_pair = OpportunityFilter(
         base=episode["base"],
         buy_exchange=episode["buy_exchange"],

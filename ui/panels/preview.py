@@ -17,7 +17,7 @@ HOURS = {1: "last hour", 6: "last 6 hours", 24: "last 24 hours"}
 
 
 def render_preview() -> None:
-    """A fragment with automatic refresh; a reason if it cannot be rendered."""
+    """Draw a fragment that refreshes by itself, or a reason if it cannot be rendered."""
     dashboard = dashboard_or_reason()
     if dashboard is not None:
         streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)

@@ -19,11 +19,11 @@ ROLES = {
     "unheard": Cell("not heard of yet", "quiet"),
 }
 A_SECOND = 1.0
-"""Members say when they last wrote to the second."""
+"""Members report the time of their last write to the second."""
 
 
 def standing_words(row: StandingRow, zone: tzinfo) -> str:
-    """One line: where this page is, who leads, how old what it shows of others is."""
+    """Return one line: this page's region, the leader, and how old the data of other regions are."""
     parts = [f"Region {row['region']}", _leader_words(row, zone)]
     if row["store_age"] is not None:
         parts.append(f"the store's newest write here is {duration(row['store_age'])} old")
@@ -54,7 +54,7 @@ def regions_table(row: RegionsRow, zone: tzinfo) -> str:
 
 
 def links_table(row: RegionsRow) -> str:
-    """Each direction for itself."""
+    """Return HTML: each direction of a link has its own row."""
     lines: list[Line] = [
         [
             f"{one['source']} → {one['target']}",
@@ -69,7 +69,7 @@ def links_table(row: RegionsRow) -> str:
 
 
 def network_of(region: str, links: Sequence[RegionLinkRow]) -> Cell:
-    """Which of its links are cut, in words."""
+    """Return which of the region's links are cut, in words."""
     own = [link for link in links if region in (link["source"], link["target"])]
     cut = [f"{link['source']} → {link['target']}" for link in own if link["is_cut"]]
     if not own:
@@ -80,7 +80,7 @@ def network_of(region: str, links: Sequence[RegionLinkRow]) -> Cell:
 
 
 def clock_of(ahead_ms: float | None) -> Cell:
-    """As it was set by command."""
+    """Return how far the region's clock was set off by command."""
     if ahead_ms is None:
         return UNKNOWN
     if ahead_ms == 0:
@@ -98,7 +98,7 @@ def is_clock_off(region: str, rows: Sequence[RegionRow]) -> bool:
 
 
 def has_faults(region: str, links: Sequence[RegionLinkRow]) -> bool:
-    """Whether one of its links is cut or loses packets."""
+    """Return whether one of its links is cut or loses packets."""
     own = (link for link in links if region in (link["source"], link["target"]))
     return any(link["is_cut"] or link["loss_percent"] for link in own)
 

@@ -1,4 +1,4 @@
-"""The regions on a page: a line where this page is, their tables, and links that operators cut and heal."""
+"""The regions on a page: a line about this page's region, their tables, and links that operators cut and heal."""
 
 from collections.abc import Sequence
 
@@ -25,19 +25,19 @@ PLACE = "regions"
 REFRESH_SECONDS = 3.0
 NO_ANSWER = "The regions did not answer in time. Try again in a moment."
 CONSEQUENCES = (
-    "All its links are cut, both ways; packets under way are lost. It opens nothing new, follows the orders that it "
-    "sent to their end and books them after healing. If it is the leader, another region leads within seconds."
+    "All its links are cut, both ways; packets under way are lost. It opens nothing new, follows its sent orders until "
+    "they are final, and books them after healing. If it is the leader, another region leads within seconds."
 )
 
 SKEWS = ("+2s", "-2s")
 OF_CLOCKS = (
     "The clock of all its feeds, bots and pages. Its prices are then from the future, or old before they arrive: pairs "
-    "of its exchanges with others are not traded. Leases and the second in which a grant counts go by other clocks."
+    "of its exchanges with others are not traded. Leases, and the second in which a grant is valid, go by other clocks."
 )
 
 
 def render_region_line() -> None:
-    """One line that stays up to date; nothing without regions, without a server, or where who looks may not read."""
+    """Draw one line that stays up to date; nothing without regions, without a server, or if the user may not read."""
     try:
         dashboard = running()
     except UiError:
@@ -47,7 +47,7 @@ def render_region_line() -> None:
 
 
 def render_regions(dashboard: Dashboard) -> None:
-    """A fragment with automatic refresh; nothing without regions."""
+    """Draw a fragment that refreshes by itself; nothing without regions."""
     if dashboard.session.regions:
         streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
@@ -119,7 +119,7 @@ def _button(dashboard: Dashboard, label: str, command: str, *, is_primary: bool 
 
 
 def _change(dashboard: Dashboard, command: str) -> None:
-    """Callback: runs before the script."""
+    """Send the command. A callback: it runs before the script."""
     try:
         outcome: ActionOutcome[list[RegionLinkRow]] = perform(
             dashboard,

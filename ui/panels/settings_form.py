@@ -1,5 +1,5 @@
-"""The settings form runs in the browser: this only passes it the fields and their ranges. What a script renders
-later does not change what was typed."""
+"""The settings form, which runs in the browser: this only passes it the fields and their ranges. Scripts that run later
+do not change what the user has typed."""
 
 import streamlit
 
@@ -11,13 +11,14 @@ from ui.services.settings_fields import COLUMNS, FEE_UNIT, FieldGroup, SettingFi
 
 
 def render_settings(dashboard: Dashboard) -> None:
-    """The values come from the tab's live feed and are saved through REST."""
+    """Draw the form. Its values come from the tab's live feed and are saved through REST."""
     streamlit.subheader("Thresholds and limits", anchor=False)
     own_component("settings_form")(key="settings_form", data=form_document(dashboard.session))
 
 
 def form_document(session: Session) -> dict[str, object]:
-    """JSON: `columns` of groups of fields, `fee` for what each exchange takes, the session's `exchanges`."""
+    """Return JSON: `columns` of groups of fields, `fee` for the taker fee of each exchange, the session's
+    `exchanges`."""
     currency = session.settlement_currency
     return {
         "exchanges": list(session.exchanges),
@@ -31,7 +32,7 @@ def _group(group: FieldGroup, currency: str) -> dict[str, object]:
 
 
 def _field(field: SettingField, currency: str) -> dict[str, object]:
-    """Without a `step` it is a decimal, which goes as a string; what has `choices` has no ends."""
+    """Return a field as JSON. Without a `step` it is a decimal, sent as a string; with `choices` it has no ends."""
     named: dict[str, object] = {"name": field.name, "label": field.label, "step": field.step}
     if field.choices:
         return named | {"choices": list(field.choices)}
@@ -39,7 +40,7 @@ def _field(field: SettingField, currency: str) -> dict[str, object]:
 
 
 def _ends(bounds: Bounds, unit: str) -> dict[str, object]:
-    """As numbers, for a first look: the server's own answer counts."""
+    """Return the ends as numbers, for a first check: the server's own answer decides."""
     return {
         "range": bounds.words(unit),
         "low": None if bounds.low is None else float(bounds.low),

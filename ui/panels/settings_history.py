@@ -20,7 +20,7 @@ REFRESH_SECONDS = 5.0
 
 
 def render_history(dashboard: Dashboard) -> None:
-    """A fragment with automatic refresh."""
+    """Draw a fragment that refreshes by itself."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
@@ -37,7 +37,7 @@ def _render(dashboard: Dashboard) -> None:
 
 
 def history_table(rows: list[VersionRow], zone: tzinfo) -> str:
-    """HTML."""
+    """Return HTML."""
     lines: list[Line] = [
         [str(row["version"]), moment(row["changed_at"], zone), row["who"], changes_text(row)] for row in rows
     ]
@@ -50,12 +50,12 @@ def history_table(rows: list[VersionRow], zone: tzinfo) -> str:
 
 
 def changes_text(row: VersionRow) -> str:
-    """`field before → after`, all of one version."""
+    """Return `field before → after` for every change of one version."""
     return "; ".join(words for change in row["changes"] for words in _words(change)) or "defaults"
 
 
 def _words(change: ChangeRow) -> Iterator[str]:
-    """Of fees a change for each exchange, in bps as everywhere else."""
+    """Yield the change in words; for fees one for each exchange, in bps as everywhere else."""
     before, after = change["before"], change["after"]
     if change["field"] != "taker_fees" or not isinstance(after, dict):
         yield f"{change['field']} {before} → {after}"

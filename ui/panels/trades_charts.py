@@ -24,12 +24,12 @@ MARK_COLORS = {"unwound": "#f0954a", "residual": "#e2565f"}
 MAX_BARS = 15
 MILLISECOND = 1_000
 MIN_FALL = -1.0
-"""Minimum scale of the drawdown, if there was none."""
+"""Minimum scale of the drawdown, used if there was none."""
 MIN_MARGIN = 40
 
 
 def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
-    """Equity with unwound and residual arbitrages marked, and its drawdown."""
+    """Return the chart: equity with unwound and residual arbitrages marked, and its drawdown."""
     line = [[point.at / MILLISECOND, float(point.net)] for point in equity.points]
     tops = accumulate((max(0.0, net) for _, net in line), max)
     falls = [[at, min(0.0, net - top)] for (at, net), top in zip(line, tops, strict=True)]
@@ -37,7 +37,7 @@ def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
     values = [net for _, net in line] or [0.0]
     sums = axis_over(min(values), max(values), parts=4)
     depths = axis_over(min([MIN_FALL, *(fall for _, fall in falls)]), 0.0, parts=2)
-    # the same for both, so that a time stands below itself
+    # the same for both charts, so that equal times stand one below the other
     margin = max(MIN_MARGIN, sums.label_width, depths.label_width) + 8
     return {
         "useUTC": zone is UTC,
@@ -63,7 +63,7 @@ def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
 
 
 def split_chart(profit: ProfitAndLoss) -> Chart:
-    """P&L attribution as a waterfall from theoretical gross to net."""
+    """Return the P&L attribution as a waterfall from theoretical gross to net."""
     parts = [(PART_NAMES[name], getattr(profit, name)) for name in PROFIT_PARTS]
     ends = list(accumulate((part for _, part in parts[:-1]), initial=Decimal(0)))
     spans = [*pairwise(ends), (Decimal(0), profit.net)]
@@ -100,7 +100,7 @@ def split_chart(profit: ProfitAndLoss) -> Chart:
 
 
 def lines_chart(lines: Sequence[ProfitLine], currency: str) -> Chart:
-    """Net of each line, those with the largest first; at most MAX_BARS of them."""
+    """Return the net of each line, those with the largest first; at most MAX_BARS of them."""
     shown = sorted(lines, key=lambda line: -abs(line.profit.net))[:MAX_BARS][::-1]
     return {
         "animation": False,

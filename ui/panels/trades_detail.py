@@ -61,14 +61,14 @@ def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:
 
 
 def _stage_words(row: ArbitrageDetailRow) -> str:
-    """Return the stage of its legs, where that says more than the state, and the reason."""
+    """Return the stage of its legs, if that says more than the state, and the reason."""
     stage = "" if row["stage"] == row["state"] else state_name(row["stage"])
     reason = "" if row["reason"] is None else reason_name(row["reason"])
     return ", ".join(word for word in (stage, reason) if word)
 
 
 def legs_table(row: ArbitrageDetailRow, steps: Steps) -> str:
-    """HTML."""
+    """Return HTML."""
     rows: list[Line] = [
         [
             ROLES.get(leg["role"], leg["role"]),
@@ -89,7 +89,7 @@ def legs_table(row: ArbitrageDetailRow, steps: Steps) -> str:
 
 
 def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
-    """HTML."""
+    """Return HTML."""
     rows: list[Line] = [
         [
             exact_time(fill["filled_at"], zone),
@@ -108,7 +108,7 @@ def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
 
 
 def steps_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
-    """HTML: in logical order; clocks of exchanges may be ahead or behind."""
+    """Return HTML, in logical order; clocks of exchanges may be ahead or behind."""
     detected = next((step["at"] for step in row["timeline"] if step["step"] == "detected"), row["event_time"])
     rows = [
         [*_step_words(step), exact_time(step["at"], zone), _since(step["at"] - detected)] for step in row["timeline"]
@@ -117,7 +117,7 @@ def steps_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
 
 
 def decisions_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
-    """HTML."""
+    """Return HTML."""
     rows = [
         [
             plain(one["what"]),
@@ -132,7 +132,7 @@ def decisions_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
 
 
 def exact_time(microseconds: int, zone: tzinfo) -> str:
-    """To the microsecond, without the date's year: a detail is of one moment."""
+    """Return the time to the microsecond, without the year: a detail is of one moment."""
     time = (datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)).astimezone(zone)
     return f"{time:%m-%d %H:%M:%S.%f %Z}"
 

@@ -44,7 +44,7 @@ class RealisedPnl:
 
 
 def render_figures(dashboard: Dashboard) -> None:
-    """A fragment with automatic refresh."""
+    """Draw a fragment that refreshes by itself."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
@@ -89,7 +89,7 @@ def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
 
 
 def total_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
-    """Return the sum of all groups: to the last digit the session's realised P&L."""
+    """Return the sum of all groups: the session's realised P&L to the last digit."""
     whole = profit_from(currency, {})
     for group in groups:
         whole = added(whole, group.profit)
@@ -97,7 +97,7 @@ def total_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
 
 
 def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) -> str:
-    """HTML: a row a line, and the sum."""
+    """Return HTML: one row per line, and the sum."""
     rows: list[Line] = [[line.name, f"{line.arbitrages:,}", *_parts(line.profit)] for line in lines]
     rows.append(["All", "", *_parts(whole)])
     heads = (*words(BY_NAMES[by]), *numbers("Arbitrages", *PART_HEADS))

@@ -44,11 +44,11 @@ FILL_HEADS = (
     *words("State", "Arbitrage"),
 )
 LOCATION = Head("Location")
-"""The last column in a session of regions: where the bots are that trade."""
+"""The last column in a session with regions: the regions of the bots that trade."""
 
 
 def render_list(dashboard: Dashboard, market: MarketChoice) -> None:
-    """A fragment with automatic refresh: paging and filtering do not render the charts again."""
+    """Draw a fragment that refreshes by itself: paging and filtering do not render the charts again."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, market)
 
 
@@ -108,7 +108,7 @@ def _filters(market: MarketChoice, zone: tzinfo) -> TradeFilter:
 
 
 def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
-    """Return the entered time, in `zone`."""
+    """Return the entered time, in `zone`, as microseconds UTC."""
     return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
 
 
@@ -120,20 +120,20 @@ def _render_page(
     zone: tzinfo,
     place: "streamlit.delta_generator.DeltaGenerator",
 ) -> str | None:
-    """Return the cursor of the page behind it. Raises StoreError, TimeoutError."""
+    """Draw the page and return the cursor of the next. Raises StoreError, TimeoutError."""
     history = dashboard.reader.history
     if kind == "Fills":
         fills: Page[BookedFill] = dashboard.answer(history.fills(wanted, cursor, ROWS))
         lines = fill_lines(fills.items, zone, steps_of(dashboard.session.markets))
         exchanges = [(one.fill.exchange,) for one in fills.items]
-        heads, lines = located(dashboard.session, FILL_HEADS, lines, exchanges)
+        heads, lines = with_locations(dashboard.session, FILL_HEADS, lines, exchanges)
         place.html(table("Fills, newest first", heads, lines, "No matches."))
         _choose(dashboard, list(dict.fromkeys(one.arbitrage_id for one in fills.items)), {}, zone)
         return fills.next_cursor
     page: Page[Arbitrage] = dashboard.answer(history.arbitrages(wanted, cursor, ROWS))
     rows = arbitrage_lines(page.items, zone, steps_of(dashboard.session.markets))
     pairs = [(one.opportunity.buy.exchange, one.opportunity.sell.exchange) for one in page.items]
-    heads, rows = located(dashboard.session, ARBITRAGE_HEADS, rows, pairs)
+    heads, rows = with_locations(dashboard.session, ARBITRAGE_HEADS, rows, pairs)
     place.html(table("Arbitrages, newest first", heads, rows, "No matches."))
     titles = {one.arbitrage_id: _title(one, zone) for one in page.items}
     _choose(dashboard, list(titles), titles, zone)
@@ -142,7 +142,7 @@ def _render_page(
 
 def _choose(dashboard: Dashboard, ids: list[str], titles: dict[str, str], zone: tzinfo) -> None:
     asked = streamlit.query_params.get("arbitrage")
-    # newer ones push what is looked at off this page: it must not vanish
+    # newer ones push the chosen one off this page, but it must not vanish
     looked_at: str | None = streamlit.session_state.get(CHOSEN)
     for kept in (asked, looked_at):
         ids = ids if kept is None or kept in ids else [kept, *ids]
@@ -174,7 +174,7 @@ def _render_paging(place_in_list: Paging, next_cursor: str | None, kind: Kind, w
 
 
 def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
-    """Address of the download with the same filters."""
+    """Return the address of the download with the same filters."""
     parameters = {
         "exchange": wanted.exchange,
         "base": wanted.base,
@@ -210,11 +210,11 @@ def fill_lines(fills: Sequence[BookedFill], zone: tzinfo, steps: Steps) -> list[
     ]
 
 
-def located(
+def with_locations(
     session: Session, heads: tuple[Head, ...], lines: Sequence[Line], exchanges: Iterable[Sequence[str]]
 ) -> tuple[tuple[Head, ...], list[Line]]:
-    """With the column `LOCATION`: the region of the bot of each line's exchanges, buy → sell, one alone where both are
-    the same. Without regions everything stays as it is."""
+    """Return heads and lines with the column `LOCATION`: the regions of the bots of each line's exchanges, buy → sell;
+    only one name if both are the same. Without regions everything stays as it is."""
     if not session.regions:
         return heads, list(lines)
     regions = exchange_regions(session)
@@ -240,7 +240,7 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo, steps: Steps) -> Line:
 
 
 def pair_of(one: Arbitrage) -> str:
-    """Its pair of exchanges, buy → sell."""
+    """Return its pair of exchanges, buy → sell."""
     buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
     return exchange_name(buy) if buy == sell else pair_name(f"{buy} → {sell}")
 

@@ -34,7 +34,7 @@ class FillRow(TypedDict):
 
 
 class LegRow(TypedDict):
-    """One order of an arbitrage; `mean_price` None while nothing filled."""
+    """One order of an arbitrage; `mean_price` is None until something fills."""
 
     role: str
     exchange: str
@@ -76,7 +76,7 @@ class FxRow(TypedDict):
 
 
 class ArbitrageRow(TypedDict):
-    """`stage` says of an open one how far its legs have come. Prices are those seen.
+    """`stage`: how far the legs of an open one have come. Prices are those seen.
 
     `times`: event, detected, reserved, sent, filled, ended – those that happened.
     """
@@ -120,8 +120,8 @@ class RejectionRow(TypedDict):
 
 
 class ReasonRow(TypedDict):
-    """Rejections for this reason: `count` opportunities, and the `episodes` of which the best one was. `missed_profit`
-    in the settlement currency: tradable profit within the limits, once per episode."""
+    """Rejections for this reason: `count` opportunities, and `episodes` whose best opportunity was rejected for it.
+    `missed_profit` in the settlement currency: tradable profit within the limits, once per episode."""
 
     reason: str
     count: int
@@ -140,7 +140,7 @@ class BalanceRowView(TypedDict):
 
 
 class PnlRow(ProfitRow):
-    """Sums over the session, and how many arbitrages stand in which state."""
+    """Sums over the session, and the number of arbitrages in each state."""
 
     arbitrages: dict[str, int]
 
@@ -190,7 +190,7 @@ def fill_row(arbitrage_id: str, role: str, fill: Fill) -> FillRow:
 def reason_rows(
     rejections: Mapping[str, int], episodes: Mapping[str, int], missed_profit: Mapping[str, Decimal]
 ) -> list[ReasonRow]:
-    """All by reason, the most frequent first, those of episodes that merely expired included."""
+    """Return all reasons, the most frequent first, with those of episodes that merely expired."""
     reasons = rejections.keys() | episodes.keys()
     return [
         ReasonRow(
@@ -212,7 +212,7 @@ def profit_row(profit: ProfitAndLoss) -> ProfitRow:
 
 
 def pnl_row(profit: ProfitAndLoss, arbitrages: Mapping[str, int]) -> PnlRow:
-    """`arbitrages`: state → how many."""
+    """Return the row; `arbitrages`: state → number."""
     return row_from(PnlRow, profit, arbitrages=arbitrages)
 
 

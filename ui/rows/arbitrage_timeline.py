@@ -12,9 +12,9 @@ LEG_STEPS = ("reserved", "granted", "sent")
 
 
 class StepRow(TypedDict):
-    """`clock` says whose time `at` is: the exchange's own, ours (feeders, CEP), or the store's server's.
+    """`clock` says whose time `at` is: the exchange's own, ours (feeders, CEP), or that of the store's server.
 
-    `role` and `exchange` None if the step is the whole arbitrage's. Exchanges' clocks may be ahead or behind.
+    `role` and `exchange` are None for a step of the whole arbitrage. Exchanges' clocks may be ahead or behind.
     """
 
     step: str
@@ -25,7 +25,7 @@ class StepRow(TypedDict):
 
 
 class TransitionRow(TypedDict):
-    """One decision, by the server's clock; `token` is the fencing token of who took it."""
+    """One decision, by the server's clock; `token` is the fencing token of its author."""
 
     what: str
     at: int
@@ -50,7 +50,8 @@ def arbitrage_detail_row(arbitrage: Arbitrage) -> ArbitrageDetailRow:
 
 
 def timeline(arbitrage: Arbitrage) -> Iterator[StepRow]:
-    """Steps that happened and whose time is known; both first legs side by side, then each that unwound them."""
+    """Yield the steps that happened and whose time is known: both first legs side by side, then each leg that unwound
+    them."""
     yield from _seen(arbitrage)
     first = [leg for leg in arbitrage.legs if leg.role == leg.side]
     yield from _executed(first)

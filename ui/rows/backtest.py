@@ -63,8 +63,8 @@ class BacktestRow(TypedDict):
 
 
 class TickSetRow(TypedDict):
-    """Recorded ticks that a backtest can name; times in microseconds UTC. `is_of_bars`: at least one traded
-    market is known by bars alone."""
+    """Recorded ticks that a backtest can name; times in microseconds UTC. `is_of_bars`: at least one traded market is
+    known only from bars."""
 
     name: str
     title: str

@@ -10,11 +10,13 @@ from ui.rows.attribute import row_from
 
 
 class EpisodeRow(TypedDict):
-    """From its first sighting (`start`) to its last (`end`); a sighting up to `until` still belongs to it. Of the
-    `seen` sightings the widest spread, and the most that one trade within the limits would have earned (`best_profit`).
+    """A run of sightings from the first (`start`) to the last (`end`); a sighting up to `until` still belongs to it. Of
+    the `seen` sightings it has the widest spread, and the most that one trade within the limits would have earned
+    (`best_profit`).
 
-    `outcome`: taken (an arbitrage was traded on one of them), rejected (`reason`: of the best one), expired (nobody had
-    decided on the best one in time), undecided. `missed_profit`: 0 where it was taken."""
+    `outcome`: taken (an arbitrage was traded on one of them), rejected (`reason`: that of the best one), expired
+    (nobody had decided on the best one in time), undecided. `missed_profit`: 0 if it was taken.
+    """
 
     base: str
     buy_exchange: str
@@ -36,7 +38,7 @@ class EpisodeRow(TypedDict):
 
 
 class LiveEpisodeRow(TypedDict):
-    """An episode as the stream has it by now; prices, amounts and `net_bps` of its newest opportunity. `best_profit`:
+    """An episode as far as the stream has it; prices, amounts and `net_bps` of its newest opportunity. `best_profit`:
     of as much as one trade may use within the limits in force."""
 
     base: str
@@ -59,7 +61,7 @@ class LiveEpisodeRow(TypedDict):
 
 
 class EpisodeCountsRow(TypedDict):
-    """Episodes, each once, by outcome; `sightings`: how often they were seen together."""
+    """Episodes, each counted once, by outcome; `sightings`: how often they were seen, all together."""
 
     seen: int
     sightings: int
@@ -70,7 +72,7 @@ class EpisodeCountsRow(TypedDict):
 
 
 def episode_row(episode: Episode, currency: str) -> EpisodeRow:
-    """`currency`: the settlement currency."""
+    """Return the row; `currency`: the settlement currency."""
     base, buy_exchange, buy_symbol, sell_exchange, sell_symbol = episode.pair
     return row_from(
         EpisodeRow,
@@ -91,7 +93,7 @@ def episode_row(episode: Episode, currency: str) -> EpisodeRow:
 
 
 def live_episode_row(shown: LiveEpisode, settings: Settings | None) -> LiveEpisodeRow:
-    """`settings` in force: their limits bound what is tradable."""
+    """Return the row; the limits of `settings`, those in force, bound what is tradable."""
     episode, buy, sell = shown.episode, shown.newest.buy, shown.newest.sell
     return row_from(
         LiveEpisodeRow,

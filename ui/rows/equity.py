@@ -1,4 +1,4 @@
-"""From the equity of a session to the row that REST and the page show."""
+"""Makes the row that REST and the page show from the equity of a session."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ THINNING = (
 
 
 class DrawdownRow(TypedDict):
-    """Drawdown: fall below the highest value before; `start` null where that was the opening, 0."""
+    """Drawdown: fall below the highest value before; `start` is null if that was the opening, 0."""
 
     depth: str
     start: int | None
@@ -42,7 +42,7 @@ class EquityMarkRow(TypedDict):
 class EquityRow(TypedDict):
     """Net of all arbitrages by their end, summed; the newest `marks` are those that did not simply close.
 
-    `win_rate`: share of those that traded with a net above 0; null before the first.
+    `win_rate`: share of those traded whose net was above 0; null before the first.
     """
 
     currency: str

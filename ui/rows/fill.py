@@ -50,7 +50,7 @@ def trade_row(booked: BookedFill) -> TradeRow:
 
 
 def average_sum_rows(sums: Iterable[AverageSum]) -> list[AverageSumRow]:
-    """By market."""
+    """Return the rows, by market."""
     markets: dict[tuple[str, str], _Sums] = {}
     for one in sums:
         known = markets.setdefault((one.exchange, one.symbol), _Sums())

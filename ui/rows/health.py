@@ -58,7 +58,7 @@ class ReaderRow(TypedDict):
 class PartitionRow(TypedDict):
     """One partition of a topic; `end_offset` is the next row's, None while Kafka does not answer.
 
-    `rows_per_second`: written between the last two looks, some seconds apart; None before the second.
+    `rows_per_second`: written between the last two polls, some seconds apart; None before the second.
     """
 
     topic: str
@@ -69,9 +69,9 @@ class PartitionRow(TypedDict):
 
 
 class DetectionRow(TypedDict):
-    """One partition of the log going through the real-time query: what probe rows and outputs show, in seconds.
+    """One partition of the log, read by the real-time query: what probe rows and outputs show, in seconds.
 
-    `delay`: the newest probe's from being written until it came out. `waiting`: how long the oldest has been in it.
+    `delay`: of the newest probe, from its write to its output. `waiting`: age of the oldest probe in it.
     """
 
     partition: int
@@ -103,7 +103,7 @@ class QueryRow(TypedDict):
 
 
 class SettingsPublisherRow(TypedDict):
-    """The settings publisher: the version in force, the lowest newest version over the log's partitions, and the
+    """The settings publisher: the version in force, the oldest of the newest versions in the log's partitions, and the
     time since it was last published there (each second)."""
 
     version: int | None
@@ -112,7 +112,7 @@ class SettingsPublisherRow(TypedDict):
 
 
 class ChangeStreamRow(TypedDict):
-    """A consumer of MongoDB's change streams. `lag`: since the last moment up to which all changes were read; half a
+    """A consumer of MongoDB's change streams. `lag`: time since the moment up to which all changes were read; half a
     second is normal. `report_age`: age of that report. `lost`: how often the history was gone and a resync was
     needed."""
 
@@ -123,15 +123,15 @@ class ChangeStreamRow(TypedDict):
 
 
 class BucketRow(TypedDict):
-    """How many took at most `seconds` and more than the bucket before; None: longer than all others."""
+    """Number of durations of at most `seconds` and above the bucket before; None: longer than all others."""
 
     seconds: float | None
     count: int
 
 
 class LatencyRow(TypedDict):
-    """One stage since the dashboard started; `exchange` where it is one exchange's. p50 and p95 are estimates from the
-    buckets, in seconds."""
+    """One stage since the dashboard started; `exchange` if it belongs to one exchange. p50 and p95 are estimates from
+    the buckets, in seconds."""
 
     stage: str
     exchange: str | None
@@ -157,7 +157,7 @@ class PartRow(TypedDict):
 
 
 class ClientsRow(TypedDict):
-    """Browser pages that are open, not programs; `resynchronisations`: how often one fell behind and got a snapshot."""
+    """Open browser pages, without programs; `resynchronisations`: how often one fell behind and got a snapshot."""
 
     clients: int
     resynchronisations: int
@@ -197,7 +197,7 @@ def topic_rows(
     rates: Mapping[Position, float],
     positions: Iterable[ConsumerPosition],
 ) -> list[PartitionRow]:
-    """One for each partition that is known, by topic and number."""
+    """Return a row for each partition that is known, by topic and number."""
     consumers = list(positions)
     known = sorted(ends.keys() | lag.next_offsets.keys())
     return [
@@ -251,7 +251,7 @@ def detection_rows(lag: StreamLag, now: int) -> list[DetectionRow]:
             partition=partition,
             output_age=_age(one.came_out_at, now),
             delay=_seconds(one.probe_delay),
-            waiting=_seconds(one.waited(now)),
+            waiting=_seconds(one.oldest_wait(now)),
         )
         for partition, one in sorted(lag.detection.items())
     ]
@@ -280,7 +280,7 @@ def publisher_row(settings: Settings | None, lag: StreamLag, now: int) -> Settin
 def change_stream_rows(
     progress: ChangeStreamProgress, positions: Iterable[ConsumerPosition], now: int, server_ahead: int
 ) -> list[ChangeStreamRow]:
-    """Return the dashboard's first, then the bots'."""
+    """Return the dashboard's row first, then the bots'."""
     own = ChangeStreamRow(
         reader=DASHBOARD, lag=_seconds(progress.lag(now, server_ahead)), report_age=0.0, lost=progress.lost
     )
@@ -297,7 +297,7 @@ def change_stream_rows(
 
 
 def latency_rows(latencies: TradeLatencies, deliveries: LatencyHistogram) -> list[LatencyRow]:
-    """In the order of the way of the data."""
+    """Return the stages in the order in which data pass them."""
     arrivals = [_latency_row(ARRIVAL, one, exchange) for exchange, one in sorted(latencies.arrivals.items())]
     stages = [_latency_row(stage, one) for stage, one in latencies.stages.items()]
     return [*arrivals, *stages, _latency_row(DELIVERY, deliveries)]

@@ -43,7 +43,7 @@ class HoldRow(TypedDict):
 
 
 class ExposureRow(TypedDict):
-    """One currency over all exchanges against the session's opening; `value` of the change."""
+    """One currency over all exchanges, compared with the session's opening; `value` of the change."""
 
     currency: str
     is_base: bool
@@ -54,7 +54,7 @@ class ExposureRow(TypedDict):
 
 
 class TransferRow(TypedDict):
-    """`amount` leaves, `arrives` is without the fee; `cost` is the fee in the settlement currency."""
+    """`amount` leaves, `arrives` is what is left after the fee; `cost` is the fee in the settlement currency."""
 
     currency: str
     source: str
@@ -65,7 +65,7 @@ class TransferRow(TypedDict):
     cost: str
     seconds: int
     terms: str
-    """Where fee, minimum and time are from."""
+    """Source of fee, minimum and time."""
 
 
 class SkippedTransferRow(TypedDict):
@@ -89,7 +89,7 @@ class PlanRow(TypedDict):
 
 
 class InventoryRow(TypedDict):
-    """`target`: whether each exchange should have its share of the opening, or all the same."""
+    """`target`: whether each exchange should have its share of the opening, or equal shares."""
 
     currency: str
     target: Target
@@ -108,7 +108,7 @@ def inventory_row(
     earned: Decimal,
     target: Target = "opening",
 ) -> InventoryRow:
-    """At the newest quotes that still hold."""
+    """Return the row, valued at the newest quotes that still hold."""
     values = current_values(session, snapshot)
     found = inventory_of(balances, opening, open_arbitrages, values, session.bases, target)
     plan = rebalancing_plan(found.holdings, terms_of(session.transfers), values, earned)
@@ -123,7 +123,7 @@ def inventory_row(
 
 
 def current_values(session: Session, snapshot: LiveSnapshot) -> Values:
-    """Return a quote that was withdrawn or is stale gives no price."""
+    """Return the prices; a quote that was withdrawn or is stale gives none."""
 
     def holds(top: TopOfBook) -> bool:
         return top.status(snapshot.now, snapshot.max_quote_age) == "fresh"

@@ -103,8 +103,8 @@ class FeedRow(TypedDict):
 
 
 class SimulatedMarketRow(TypedDict):
-    """The market that the simulated exchanges have; `tape`: the tick set that drives it, null where a seed does;
-    `calibrated_on`: the recorded sets that its figures come from, null where it was invented."""
+    """The simulated exchanges' market; `tape`: the tick set that drives it, null if a seed does; `calibrated_on`: the
+    recorded sets that its figures come from, null if it was invented."""
 
     name: str
     tape: str | None
@@ -119,7 +119,7 @@ class SourcesRow(TypedDict):
 
 
 class OpportunityRow(TypedDict):
-    """`expected_profit` in `currency`, of all that the best levels show; `tradable_profit` of as much of it as one
+    """`expected_profit` in `currency`, of all that the best levels show; `tradable_profit`: of as much of it as one
     trade may use within the limits in force."""
 
     opportunity_id: str
@@ -145,7 +145,7 @@ class OpportunityRow(TypedDict):
 
 
 def simulated_market_row(session: Session) -> SimulatedMarketRow | None:
-    """None if the prices are not simulated."""
+    """Return the row; None if the prices are not simulated."""
     if session.mode != "paper":
         return None
     market = session.market
@@ -168,7 +168,7 @@ def spread_rows(snapshot: LiveSnapshot) -> list[SpreadRow]:
 
 
 def opportunity_row(opportunity: Opportunity, settings: Settings | None) -> OpportunityRow:
-    """`settings` in force: their limits bound what is tradable."""
+    """Return the row; the limits of `settings`, those in force, bound what is tradable."""
     buy, sell = opportunity.buy, opportunity.sell
     return row_from(
         OpportunityRow,

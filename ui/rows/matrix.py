@@ -6,12 +6,12 @@ from ui.live.spread_table import AssetLine, AssetPrice, SpreadCell
 from ui.rows.attribute import row_from
 
 PRICE_DIGITS = 8
-"""Significant ones; for display, and so that a price that stays is not reported again for its last bit."""
+"""Significant digits: for display, and so that a stable price is not reported again for its last bit."""
 BPS_DIGITS = 2
 
 
 class MatrixPriceRow(TypedDict):
-    """One market: what selling and buying there would bring and cost, in the settlement currency at the FX that a trade
+    """One market: what selling there brings and buying there costs, in the settlement currency at the FX that a trade
     would pay. `is_fresh`: young enough to trade on, its rate included."""
 
     exchange: str

@@ -15,9 +15,8 @@ Span = Literal["10m", "hour", "session"]
 
 
 class StoredOpportunityRow(OpportunityRow):
-    """`outcome`: taken (both legs were reserved), rejected (`reason`: the first check that said no), expired
-    (nobody had decided in time). `arbitrage_state` where an arbitrage was begun;
-    `net_profit` once it has ended, settled."""
+    """`outcome`: taken (both legs were reserved), rejected (`reason`: the first check that failed), expired (nobody had
+    decided in time). `arbitrage_state` if an arbitrage was begun; `net_profit` once it has ended, settled."""
 
     outcome: OutcomeName
     reason: str | None
@@ -36,8 +35,8 @@ class BinRow(TypedDict):
 
 
 class LedgerRow(TypedDict):
-    """`count` sightings were rejected for it; `missed_profit`: the missed profit of the `episodes` whose best sighting
-    was, within what one trade may use. An episode counts once, and not at all if any of it was traded."""
+    """`count` sightings were rejected for it; `missed_profit`: that of the `episodes` whose best sighting was, within
+    what one trade may use. An episode counts once, and not at all if any of it was traded."""
 
     reason: str
     count: int
@@ -65,7 +64,7 @@ class LifeRow(TypedDict):
 
 
 class PairLifeRow(LifeRow):
-    """Of one directed pair of markets."""
+    """Runs of one directed pair of markets."""
 
     base: str
     buy_exchange: str
@@ -86,12 +85,13 @@ class LifetimesRow(TypedDict):
 
 
 class StatisticsRow(TypedDict):
-    """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `rejected` from
+    """`seen` counts opportunities of the stream since `seen_since`, by this process; `taken` and `rejected` are from
     the store. `taken_expected`: of what was reserved, at the best levels; `rejected_expected`: the missed profit of
-    `missed_episodes`. `expired`: seen, but neither; they expired before a bot came to them. Rejections that the
-    store counted without their spread stand in the bin of the first of their pair, reason and second.
+    `missed_episodes`. `expired`: seen, but neither; they expired before a bot came to them. Rejections that the store
+    counted without their spread are in the bin of the first of their pair, reason and second.
 
-    These count single opportunities; `episodes` counts each episode once, all from the store."""
+    These count single opportunities; `episodes` counts each episode once, all from the store.
+    """
 
     span: Span
     seen_since: int

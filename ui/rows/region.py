@@ -17,9 +17,9 @@ PAIR = " → "
 
 class MemberRow(TypedDict):
     """The member of MongoDB's replica set in one region. `role`: `primary`, `secondary`, `other` (it answers and has no
-    data to read), `unreachable` or `unheard`, `since` when this page has seen it so. `last_write`: its newest write, as
-    it last said, to the second. `behind`: seconds by which the primary has a newer one, to the second; null where one
-    of both does not answer."""
+    data to read), `unreachable` or `unheard`; this page has seen it so since `since`. `last_write`: its newest write,
+    as it last reported, to the second. `behind`: seconds by which the primary has a newer one, to the second; null if
+    either does not answer."""
 
     address: str
     role: str
@@ -30,10 +30,10 @@ class MemberRow(TypedDict):
 
 class RegionRow(TypedDict):
     """`member` is null if none was heard of yet. `mirror_lag`: age of the newest price of this region that arrived
-    here; null for the own one, and if none arrived. `in_flight`: orders that its bots may send or have sent, and
-    that nothing was booked of yet; null if the store does not answer. `trades`: arbitrages of this session with an
-    order in the region that have ended with a profit or a loss. `clock_ahead_ms`: how far its clock was set ahead by
-    command, less than 0 behind; null if the carrier does not say."""
+    here; null for the own region, and if none arrived. `in_flight`: orders that its bots may send or have sent, of
+    which nothing is booked yet; null if the store does not answer. `trades`: arbitrages of this session with an order
+    in the region that have ended with a profit or a loss. `clock_ahead_ms`: how far its clock was set ahead by command,
+    below 0 if behind; null if the carrier does not say."""
 
     name: str
     is_own: bool
@@ -58,8 +58,8 @@ class RegionLinkRow(TypedDict):
 
 class StandingRow(TypedDict):
     """What a region's page knows without asking anybody. `leader`: the region of the newest primary that was reached,
-    since when this page knows it; null before. `primary_lost_since`: null while the primary is reached.
-    `store_age`: without it, age of the newest write that the member here has."""
+    known to this page since `leader_since`; null before. `primary_lost_since`: null while the primary is reached.
+    `store_age`: without a primary, age of the newest write that the member here has."""
 
     now: int
     region: str
@@ -71,7 +71,7 @@ class StandingRow(TypedDict):
 
 
 class RegionsRow(StandingRow):
-    """All regions, as seen from `region`. `links_unknown`: why there are none; null if there are."""
+    """All regions, as seen from `region`. `links_unknown`: why there are no links; null if there are."""
 
     regions: list[RegionRow]
     links: list[RegionLinkRow]
@@ -96,7 +96,7 @@ def region_rows(
     groups: Iterable[ProfitGroup],
     clocks_ms: Mapping[str, float] | None = None,
 ) -> list[RegionRow]:
-    """In the session's order. `open_arbitrages`: None if the store did not answer; `clocks_ms`: as of
+    """Return the rows in the session's order. `open_arbitrages`: None if the store did not answer; `clocks_ms`: as in
     `CarrierState`, None if the carrier did not answer."""
     places = exchange_regions(session)
     granted = None if open_arbitrages is None else [places.get(one.leg.exchange) for one in grants_in(open_arbitrages)]
@@ -118,12 +118,13 @@ def region_rows(
 
 
 def exchange_regions(session: Session) -> dict[str, str]:
-    """Exchange → region, of those that are traded on."""
+    """Return exchange → region for the exchanges that are traded on."""
     return {market.exchange: market.region for market in session.traded}
 
 
 def trades_in(region: str, places: Mapping[str, str], groups: Iterable[ProfitGroup]) -> int:
-    """Arbitrages with an order in the region that have ended; one with both orders there counts once."""
+    """Return the number of arbitrages with an order in the region that have ended; one with both orders there counts
+    once."""
     count = 0
     for group in groups:
         if places.get(group.exchange) == region:
@@ -133,7 +134,7 @@ def trades_in(region: str, places: Mapping[str, str], groups: Iterable[ProfitGro
 
 
 def link_rows(links: Iterable[LinkState], regions: Iterable[str]) -> list[RegionLinkRow]:
-    """Those between regions; the observer's are free."""
+    """Return the links between regions; the observer's are left out, since they are always free."""
     known = set(regions)
     return [row_from(RegionLinkRow, link) for link in links if {link.source, link.target} <= known]
 

@@ -25,7 +25,7 @@ class TradingStateRow(TypedDict):
 
 
 class UseRow(TypedDict):
-    """What is used of one limit: of everything (`of` null), of one exchange, asset or currency.
+    """Use of one limit: overall (`of` null), or of one exchange, asset or currency.
 
     `used` is null if there is no price to value it at.
     """
@@ -37,7 +37,7 @@ class UseRow(TypedDict):
 
 
 class CheckRow(TypedDict):
-    """One check, in the order in which they are asked; `used` is empty if it depends on the opportunity alone."""
+    """One check, in the order in which they run; `used` is empty if it depends on the opportunity alone."""
 
     reason: str
     asked: list[str]
@@ -46,7 +46,7 @@ class CheckRow(TypedDict):
 
 
 class BreakerRow(TypedDict):
-    """How the exchange does; failures by kind, those that still count. `unexplained_since`: since when it is
+    """State of an exchange's circuit breaker: failures by kind that still count. `unexplained_since`: since when it is
     reduce-only for an unexplained difference; 0: it is not."""
 
     is_paused: bool
@@ -68,7 +68,7 @@ class ExchangeHealthRow(TypedDict):
 
 
 class RiskRow(TypedDict):
-    """`now` is the server's; money in `currency`."""
+    """`now` is the server's time; money in `currency`."""
 
     now: int
     trading_state: str
@@ -100,7 +100,8 @@ class MissedProfitRow(TypedDict):
 def missed_profit_row(
     currency: str, counts: Mapping[str, int], missed_profit: Mapping[str, Decimal]
 ) -> MissedProfitRow:
-    """`counts` and `missed_profit` by reason; the dearest first."""
+    """Return the missed profit of all rejections. `counts` and `missed_profit` are by reason; the largest comes
+    first."""
     reasons = counts.keys() | missed_profit.keys()
     ordered = sorted(reasons, key=lambda reason: (-missed_profit.get(reason, ZERO), -counts.get(reason, 0), reason))
     return MissedProfitRow(
@@ -120,7 +121,7 @@ def missed_profit_row(
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What the rows are made from; `healths` of every exchange that ever failed."""
+    """Input of the rows; `healths` has every exchange that ever failed."""
 
     session: Session
     settings: Settings
@@ -130,7 +131,7 @@ class Risk:
 
 
 def risk_row(risk: Risk) -> RiskRow:
-    """Exchanges of the session that never failed are shown as healthy."""
+    """Return the rows. Exchanges of the session that never failed are shown as healthy."""
     uses = _uses(risk)
     values = risk.settings.model_dump(mode="json")
     return RiskRow(
@@ -161,7 +162,7 @@ def _healths(risk: Risk) -> list[Health]:
 
 
 def breaker_row(health: Health, settings: Settings | None, now: int) -> BreakerRow:
-    """`now` by the server's clock."""
+    """Return the row; `now` by the server's clock."""
     is_paused = settings is not None and settings.breaker_failures > 0 and health.is_paused(now)
     recent = recent_failures(health, settings, now) if settings is not None else ()
     return row_from(
@@ -174,7 +175,7 @@ def breaker_row(health: Health, settings: Settings | None, now: int) -> BreakerR
 
 
 def _uses(risk: Risk) -> dict[str, list[UseRow]]:
-    """By reason."""
+    """Return the uses by reason of rejection."""
     settings, counters, session = risk.settings, risk.counters, risk.session
     bases = [exposure for exposure in risk.exposures if exposure.is_base]
     currencies = [exposure for exposure in risk.exposures if not exposure.is_base]
@@ -194,7 +195,7 @@ def _uses(risk: Risk) -> dict[str, list[UseRow]]:
 
 
 def _notional_uses(risk: Risk, keys: Mapping[str, str | None]) -> list[UseRow]:
-    """`keys` of the sums → what they are of."""
+    """Return the uses; `keys`: key of a sum → what it is a sum of."""
     return [
         _use(of, risk.counters.notional.get(key, ZERO), limit_of(key, risk.settings)[0]) for key, of in keys.items()
     ]

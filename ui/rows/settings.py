@@ -23,7 +23,7 @@ class VersionRow(TypedDict):
 
 
 def version_row(version: SettingsVersion) -> VersionRow:
-    """Only what differs from the version before; nothing for the first."""
+    """Return the row, with only what differs from the version before; nothing for the first."""
     after = version.after.model_dump(mode="json", exclude={"version"})
     before = version.before.model_dump(mode="json") if version.before else after
     return VersionRow(

@@ -2,7 +2,7 @@
 
 import streamlit
 
-from ui.page_parts.page_frame import dress
+from ui.page_parts.page_frame import style_page
 from ui.pages.backtests import render_backtests
 from ui.pages.bots import render_bots
 from ui.pages.header import render_header
@@ -13,7 +13,7 @@ from ui.pages.trades import render_trades
 
 
 def main() -> None:
-    dress()
+    style_page()
     render_header()
     pages = [
         streamlit.Page(render_live, title="Live", default=True),

@@ -62,10 +62,11 @@ from ui.stream.live_hub import LiveHub
 
 FOLDER = Path(__file__).parents[1]
 SCRIPT = FOLDER / "script" / "app.py"
-"""In a folder of its own: Streamlit puts it first where Python looks for modules, and takes each module of a folder
+"""The script has a folder of its own: Streamlit puts it first on the import path, and takes each module of a folder
 `pages` beside the script for a page."""
 LIVE_BY_NAME = "/live"
-"""As somebody types it: Streamlit has its first page at `/` alone, and says of any other path of it that it is none."""
+"""As a user types it: Streamlit serves its first page only at `/`, and says that any other path of it does not
+exist."""
 
 
 def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
@@ -88,7 +89,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.add_middleware(BoundedBodies)
     app.add_middleware(HeadAsGet)
     app.add_middleware(SignedInOnly)
-    app.add_middleware(BoundedStreams, is_operators=partial(is_operators, app))
+    app.add_middleware(BoundedStreams, is_from_operator=partial(is_from_operator, app))
     app.add_middleware(SameHostOnly, names=names_of(session.web_host))
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
@@ -141,7 +142,7 @@ def _include_routers(app: FastAPI) -> None:
         trades,
         tuning,
     ):
-        # a route may not forget to check who reads
+        # no route may forget to check who reads
         app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REJECTED)
     for module in (audit, keys, problem_types, signing_in, tickets):
         app.include_router(module.router, prefix="/api", dependencies=knowing, responses=REJECTED)
@@ -158,7 +159,7 @@ _nothing_else = APIRouter(include_in_schema=False)
 
 @_nothing_else.get("/docs")
 async def documentation() -> HTMLResponse:
-    """Swagger UI from our own files; FastAPI's own page would fetch it from another host."""
+    """Return Swagger UI from our own files; FastAPI's own page would fetch it from another host."""
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title="Cross-exchange arbitrage: API",
@@ -172,7 +173,7 @@ async def documentation() -> HTMLResponse:
 
 @_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 async def nothing(request: Request) -> None:
-    """Streamlit answers any path with its page; below /api that would hide mistakes."""
+    """Answer 404. Streamlit answers any path with its page; below /api that would hide mistakes."""
     reject(request, request.app.state.routes)
 
 
@@ -200,6 +201,6 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
         await reader.close()
 
 
-def is_operators(app: FastAPI, headers: RawHeaders) -> bool:
-    """Whether these headers are of an operator's request."""
+def is_from_operator(app: FastAPI, headers: RawHeaders) -> bool:
+    """Return whether these headers are of an operator's request."""
     return operator_of(dashboard_of(app).access, Headers(raw=headers)) is not None

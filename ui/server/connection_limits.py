@@ -25,11 +25,12 @@ class ConnectionCaps:
     in_all: int = 600
     per_address: int = 500
     reserve: int = 100
-    """Beyond `in_all`, for connections whose header is not read yet: one may be an operator's, who always passes."""
+    """Beyond `in_all`, for connections whose header is not read yet: one may be an operator's, and operators always
+    pass."""
     without_header: int = 64
-    """Connections without a complete header for `grace_seconds`; beyond it the oldest are closed."""
+    """Connections without a complete header for `grace_seconds`; beyond this number the oldest are closed."""
     grace_seconds: float = 1.0
-    """Many may connect at once, before we have read what they sent."""
+    """Many clients may connect at once, before we have read what they sent."""
     header_seconds: float = 10.0
     body_seconds: float = 12.0
     """From the header on; a route that reads the body answers 408 earlier."""
@@ -75,12 +76,13 @@ class SilentConnections:
 
 
 def nobody(_: RawHeaders) -> bool:
-    """Nobody is an operator."""
+    """Return False: nobody is an operator."""
     return False
 
 
 class BoundedHttp(H11Protocol):
-    """uvicorn's own HTTP, which would wait for ever for the rest of a request and accept any number of connections."""
+    """uvicorn's own HTTP, which by itself would wait for ever for the rest of a request and accept any number of
+    connections."""
 
     def __init__(
         self,
@@ -90,12 +92,12 @@ class BoundedHttp(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         caps: ConnectionCaps = CAPS,
         waiting: SilentConnections | None = None,
-        is_operators: Callable[[RawHeaders], bool] = nobody,
+        is_from_operator: Callable[[RawHeaders], bool] = nobody,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._caps = caps
         self._waiting = SilentConnections() if waiting is None else waiting
-        self._is_operators = is_operators
+        self._is_operators = is_from_operator
         self._owed: Owed | None = None
         self._hurrying: asyncio.TimerHandle | None = None
         self.is_admitted = False
@@ -103,7 +105,7 @@ class BoundedHttp(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """No request of it is being answered."""
+        """Return whether no request of it is being answered."""
         return self._owed in ("header", "rest") or self.is_rejected or self.timeout_keep_alive_task is not None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -130,7 +132,8 @@ class BoundedHttp(H11Protocol):
             self._await("rest")
 
     def _should_upgrade(self) -> bool:
-        """Called when the header has been read, before the request is handled: now the caller is known."""
+        """Check the connection once the header has been read and before the request is handled: now the caller is
+        known."""
         if not self.is_admitted:
             self.is_admitted = self._may_stay()
         return not self.is_admitted or super()._should_upgrade()
@@ -159,7 +162,8 @@ class BoundedHttp(H11Protocol):
         self.transport.close()
 
     def _may_stay(self) -> bool:
-        """Operators always; others below the caps, or in place of an idle connection."""
+        """Return whether the connection may stay: operators always; others below the caps, or in place of an idle
+        connection."""
         if len(self.connections) <= min(self._caps.in_all, self._caps.per_address):
             return True
         counted = [one for one in self.connections if getattr(one, "is_admitted", True)]
@@ -169,7 +173,8 @@ class BoundedHttp(H11Protocol):
         return len(counted) < self._caps.in_all or self._makes_room(counted) or self._is_operators(self.headers)
 
     def _makes_room(self, crowd: Iterable[object]) -> bool:
-        """Close the connection that has been idle for longest, of the address that has most."""
+        """Close the connection that has been idle for longest, of the address that has most. Return whether there was
+        one."""
         crowd = [one for one in crowd if one is not self]
         has = Counter(map(_address_of, crowd))
         idle = [one for one in crowd if isinstance(one, BoundedHttp) and one.is_idle]
@@ -179,7 +184,7 @@ class BoundedHttp(H11Protocol):
 
     @property
     def ends_at(self) -> float:
-        """When its timer ends; the earliest is the longest idle."""
+        """The end of its timer; the earliest is the longest idle."""
         timer = self._hurrying or self.timeout_keep_alive_task
         return timer.when() if timer is not None else 0.0
 
@@ -200,7 +205,7 @@ class BoundedHttp(H11Protocol):
         return "rest" if self.cycle.response_complete else "body"
 
     def _await(self, owed: Owed | None) -> None:
-        """Starts the timer, unless the same is awaited already: another byte does not extend it."""
+        """Start the timer, unless the same is awaited already: another byte does not extend it."""
         if owed == self._owed:
             return
         self._waiting.discard(self)

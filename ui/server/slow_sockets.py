@@ -1,4 +1,4 @@
-"""A WebSocket whose client stopped reading is cut off: with a code where it reads again in time, else by force."""
+"""Cuts off a WebSocket whose client stopped reading: with a code if the client reads again in time, else by force."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ log = logging.getLogger("ui")
 
 
 class SlowClientCutoff(WebSocketsSansIOProtocol):
-    """uvicorn's own WebSocket, which would wait for ever for a client whose buffers are full.
+    """uvicorn's own WebSocket, which by itself would wait for ever for a client whose buffers are full.
 
-    The server buffers `SEND_BUFFER_BYTES` of TCP and 64 KiB and one message for a client. When that is full, nothing
-    more is written; after `patience` seconds the client gets a close code, and after as long again the connection is
-    aborted.
+    The server buffers `SEND_BUFFER_BYTES` of TCP, and 64 KiB and one message, for a client. When that is full, nothing
+    more is written; after `patience` seconds the client gets a close code, and after the same time again the connection
+    is aborted.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SlowClientCutoff(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def keepalive_timeout(self) -> None:
-        """A client that has not answered a ping no longer reads: it would never take the rest."""
+        """Break off: a client that has not answered a ping no longer reads, and would never take the rest."""
         super().keepalive_timeout()
         self._break_off("it does not answer")
 
@@ -73,7 +73,7 @@ class SlowClientCutoff(WebSocketsSansIOProtocol):
         self._break_off("it does not read")
 
     def _break_off(self, why: str) -> None:
-        """Aborts after `patience` seconds, in which the client may still read what is buffered."""
+        """Abort after `patience` seconds, in which the client may still read what is buffered."""
         log.warning("client cut off", extra={"client": self.client, "path": self.scope["path"], "why": why})
         self._forget()
         self._cutting = self.loop.call_later(self._patience, self.transport.abort)

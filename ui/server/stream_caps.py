@@ -27,7 +27,7 @@ class StreamCap:
 EVENTS = StreamCap("server-sent events", 80, 96)
 SOCKETS = StreamCap("live sockets", 240, 256)
 PAGES = StreamCap("page sockets", 56, 64)
-"""Streamlit's own, one for each open page. Kinds are counted apart: a flood of one does not block the others."""
+"""Streamlit's own, one for each open page. Each kind has its own count: a flood of one does not block the others."""
 
 
 class BoundedStreams:
@@ -39,7 +39,7 @@ class BoundedStreams:
         events: StreamCap = EVENTS,
         sockets: StreamCap = SOCKETS,
         pages: StreamCap = PAGES,
-        is_operators: Callable[[RawHeaders], bool] = nobody,
+        is_from_operator: Callable[[RawHeaders], bool] = nobody,
     ) -> None:
         self._app = app
         self._caps: Mapping[tuple[str, str], StreamCap] = {
@@ -47,7 +47,7 @@ class BoundedStreams:
             ("websocket", "/ws/live"): sockets,
         }
         self._pages = pages
-        self._is_operators = is_operators
+        self._is_operators = is_from_operator
         self._open: Counter[tuple[StreamCap, str]] = Counter()
         self._denied = DeniedLog("stream")
 
@@ -60,7 +60,7 @@ class BoundedStreams:
         address = counted_address(host)
         rejection = self._rejection(cap, address)
         if rejection is not None:
-            # only looked up here, since it costs time
+            # looked up only here, since it costs time
             if self._is_operators(scope["headers"]):
                 await self._app(scope, receive, send)
                 return

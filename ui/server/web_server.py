@@ -11,16 +11,16 @@ import uvicorn
 
 from session.session import Session
 from ui.errors import PortTakenError, UiError
-from ui.server.application import build_app, is_operators
+from ui.server.application import build_app, is_from_operator
 from ui.server.connection_limits import BoundedHttp, RawHeaders, SilentConnections, nobody
 from ui.server.slow_sockets import SlowClientCutoff
 from ui.services.dashboard import dashboard_of
 
 CLOSING_SECONDS = 1
 SEND_BUFFER_BYTES = 262_144
-"""Per connection; the system's own limit is megabytes, which a client that does not read would fill first."""
+"""Per connection; the system's own limit is megabytes, which would fill first for a client that does not read."""
 SILENT_MILLISECONDS = 30_000
-"""Linux closes a connection whose peer has taken nothing for so long."""
+"""Linux closes a connection whose peer has taken nothing for this long."""
 
 log = logging.getLogger("ui")
 
@@ -32,7 +32,7 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
     """
     with bound_socket(session.web_host, session.web_port) as listener:
         app = build_app(session)
-        server = WebServer(uvicorn_config(app, partial(is_operators, app)))
+        server = WebServer(uvicorn_config(app, partial(is_from_operator, app)))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.wait_started(serving)
@@ -52,7 +52,7 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
 
 
 def _reason(following: "asyncio.Task[None]") -> str:
-    """Return the hub's error; the web server where the hub has none."""
+    """Return the hub's error; if it has none, the web server stopped."""
     fault = following.exception() if following.done() and not following.cancelled() else None
     return repr(fault) if fault else "the web server stopped"
 
@@ -84,8 +84,9 @@ class WebServer(uvicorn.Server):
             await serving
 
 
-def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nobody) -> uvicorn.Config:
-    """Quiet: no access log (a request's line would say nothing that a trader needs), our own log format."""
+def uvicorn_config(app: object, is_from_operator: Callable[[RawHeaders], bool] = nobody) -> uvicorn.Config:
+    """Return a quiet configuration: no access log (a request's line would say nothing that a trader needs), our own log
+    format."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # any ASGI application
         lifespan="on",
@@ -93,10 +94,10 @@ def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nob
         # debug lines hold whole headers: keys, cookies, tickets
         log_level="info",
         access_log=False,
-        # else any program of this machine could forge its address in a header
+        # otherwise any program of this machine could forge its address in a header
         proxy_headers=False,
         server_header=False,
-        http=partial(BoundedHttp, waiting=SilentConnections(), is_operators=is_operators),  # type: ignore[arg-type]  # called as a class
+        http=partial(BoundedHttp, waiting=SilentConnections(), is_from_operator=is_from_operator),  # type: ignore[arg-type]  # called as a class
         ws=SlowClientCutoff,
         ws_ping_interval=20.0,
         # each message would be compressed once per client, which costs more CPU than sending it
@@ -107,9 +108,9 @@ def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nob
 
 @contextmanager
 def bound_socket(host: str, port: int, silent_milliseconds: int = SILENT_MILLISECONDS) -> Iterator[socket.socket]:
-    """Raise PortTakenError with one sentence for the user; port 0 is any free one."""
+    """Yield a listening socket; port 0 is any free one. Raises PortTakenError with one sentence for the user."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only if the protocol is named; else each answer's body waits 40 ms for a delayed ACK
+    # asyncio sets TCP_NODELAY only if the protocol is named; otherwise each answer's body waits 40 ms for a delayed ACK
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -118,14 +119,14 @@ def bound_socket(host: str, port: int, silent_milliseconds: int = SILENT_MILLISE
         except OSError as error:
             listener.close()
             raise PortTakenError(f"Cannot serve on {host}:{port}: {error.strerror or error}.") from None
-        _bound_each_client(listener, silent_milliseconds)
+        _limit_each_client(listener, silent_milliseconds)
         yield listener
     finally:
         listener.close()
 
 
-def _bound_each_client(listener: socket.socket, silent_milliseconds: int) -> None:
-    """Accepted connections inherit these options."""
+def _limit_each_client(listener: socket.socket, silent_milliseconds: int) -> None:
+    """Set the options on the listener; accepted connections inherit them."""
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, silent_milliseconds)

@@ -1,1 +1,1 @@
-"""What REST and pages both do."""
+"""Services that REST and pages share."""

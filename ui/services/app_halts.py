@@ -1,8 +1,8 @@
 """Rows of stream apps that take an exchange off: those of the stream `Halts`, of the apps that the operator named.
 
-A row can do nothing else: neither switch an exchange on, nor change another setting. What it did is in the audit log
-under the row's id. So a row that comes again changes nothing; nor does one from before somebody switched the exchange
-on, which may come again too.
+A row can do nothing else: it neither switches an exchange on nor changes another setting. The audit log records what it
+did under the row's id. So a row that comes again changes nothing; nor does one from before somebody switched the
+exchange on, which may come again too.
 """
 
 import logging
@@ -27,7 +27,8 @@ from streams.topics import APPS
 
 STREAM = "Halts"
 HALT_SECONDS = 60
-"""How old a row may be, by the app's clock: an app that catches up says what was, and an operator may have seen it."""
+"""Maximum age of a row, by the app's clock: an app that catches up reports the past, and an operator may have seen
+it."""
 ACTION = "exchange.halt"
 
 log = logging.getLogger("ui")
@@ -61,7 +62,7 @@ class WantedHalt:
 
 
 def halt_in(message: bytes, apps: Collection[str]) -> WantedHalt | None:
-    """None if the message is no row of `Halts` of one of these apps, or names no exchange."""
+    """Return the halt; None if the message is no row of `Halts` of one of these apps, or names no exchange."""
     try:
         origin = _Origin.model_validate_json(message)
         if origin.stream != STREAM or origin.app not in apps:
@@ -75,7 +76,7 @@ def halt_in(message: bytes, apps: Collection[str]) -> WantedHalt | None:
 
 @dataclass(frozen=True, slots=True)
 class AppHalts:
-    """Of one session. `changed` gets the settings in force after each halt."""
+    """The halts by apps of one session. `changed` gets the settings in force after each halt."""
 
     exchanges: Collection[str]
     apps: Collection[str]
@@ -84,7 +85,7 @@ class AppHalts:
     changed: Callable[[Settings], None]
 
     async def follow(self, messages: AsyncIterator[bytes]) -> None:
-        """Through outages of the store. Raises StoreError."""
+        """Carry out halts, also through outages of the store. Raises StoreError."""
         async for message in messages:
             halt = halt_in(message, self.apps)
             if halt is None:
@@ -93,7 +94,7 @@ class AppHalts:
                 await retry_on(partial(self._halt, halt), (StoreUnavailableError,), _tell)
             else:
                 place = {"app": halt.app, "row": halt.row_id}
-                log.warning("an app halts what is no exchange of this session", extra=place)
+                log.warning("an app halts an exchange that this session does not have", extra=place)
 
     async def _halt(self, halt: WantedHalt) -> None:
         age = max(0, self.clock.now() - halt.at)
@@ -110,13 +111,13 @@ class AppHalts:
 
 
 async def follow_halts(session: Session, settings: SettingsStore, changed: Callable[[Settings], None]) -> None:
-    """Until cancelled, through failures of Kafka and MongoDB, and begun again after a mistake of ours. At once over
-    if no app may halt."""
+    """Follow halts until cancelled, through failures of Kafka and MongoDB; begin again after a fault of ours. Return at
+    once if no app may halt."""
     apps = session.access.halting_apps
     halts = AppHalts(session.exchanges, apps, settings, session.clock(), changed)
 
     async def read() -> None:
-        # rows are known again by their ids
+        # repeated rows are recognised by their ids
         async with TopicReader(session.kafka, (APPS,), wall_now() - HALT_SECONDS * MICROSECONDS) as reader:
             await halts.follow(record.value async for record in reader.records())
 
@@ -125,8 +126,8 @@ async def follow_halts(session: Session, settings: SettingsStore, changed: Calla
 
 
 def _tell(error: Exception) -> None:
-    log.warning("halts of apps wait", extra={"reason": str(error)})
+    log.warning("halts by apps wait", extra={"reason": str(error)})
 
 
 def _tell_fault(fault: BaseException) -> None:
-    log.error("halts of apps failed and begin again", exc_info=fault)
+    log.error("following halts by apps failed; starting again", exc_info=fault)

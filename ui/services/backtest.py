@@ -1,4 +1,4 @@
-"""Backtests asked for and shown: one set of functions for REST and for the page."""
+"""Requests and views of backtests: one set of functions for REST and for the page."""
 
 import logging
 import uuid
@@ -21,12 +21,12 @@ log = logging.getLogger("ui")
 
 MAX_WAITING = 20
 LONGEST_VALUE = 100
-"""Of a setting, as text: it is kept with the job and becomes a word of a command."""
+"""Maximum length of a setting, as text: it is kept with the job and becomes a word of a command."""
 TIERS = r"^\d{1,15}(\.\d{1,8})?:\d{1,3}(\.\d{1,8})?(,\d{1,15}(\.\d{1,8})?:\d{1,3}(\.\d{1,8})?)*$"
 NOT_CHANGED = frozenset({"version", "taker_fees", "enabled_exchanges"})
-"""What the tick set decides; one fee for all exchanges is a field of its own."""
+"""Fields that the tick set decides; one fee for all exchanges is a field of its own."""
 SAMPLE = Settings(enabled_exchanges=("one", "other"), taker_fees={"one": Decimal(0), "other": Decimal(0)})
-"""To check values against, before the tick set's own settings are known."""
+"""Settings to check values against, before the tick set's own are known."""
 
 
 class BacktestAsk(BaseModel):
@@ -44,7 +44,7 @@ class BacktestAsk(BaseModel):
         default_factory=dict, description="Exchange → fees by volume of 30 days, as `volume:bps,volume:bps`."
     )
     failed_percent: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
-        default=0.0, description="Of orders that exchanges reject."
+        default=0.0, description="Share of orders that exchanges reject, in percent."
     )
 
 
@@ -57,13 +57,14 @@ class BacktestInvalidError(Exception):
 
 
 class TooManyWaitingError(Exception):
-    """So many wait already that another would only wait longer."""
+    """So many are queued that another would only wait longer."""
 
 
 async def ask_backtest(
     dashboard: Dashboard, asked: Mapping[str, object], caller: Caller, on_behalf: str = ""
 ) -> BacktestJob:
-    """Queue one. `on_behalf`: who it is to name. Raises BacktestInvalidError, TooManyWaitingError, StoreError."""
+    """Queue a backtest. `on_behalf`: the name to record. Raises BacktestInvalidError, TooManyWaitingError,
+    StoreError."""
     job_id = uuid.uuid4().hex
     async with auditing(dashboard, caller, "backtest.ask", job_id, on_behalf) as note:
         note.after = asked
@@ -77,12 +78,12 @@ async def _queued(backtests: Backtests, job_id: str, asked: Mapping[str, object]
     if waiting >= MAX_WAITING:
         raise TooManyWaitingError
     job = await backtests.ask(job_id, request, who)
-    log.info("backtest asked for", extra={"job_id": job.job_id, "who": who, "tick_set": request.tick_set})
+    log.info("backtest queued", extra={"job_id": job.job_id, "who": who, "tick_set": request.tick_set})
     return job
 
 
 def _check_against(request: BacktestRequest, known: Mapping[str, TickSetSummary]) -> None:
-    """Raise BacktestInvalidError."""
+    """Raise BacktestInvalidError if the request does not fit its tick set."""
     tick_set = known.get(request.tick_set)
     if tick_set is None:
         why = f"there is no such tick set; there is {', '.join(known)}" if known else "there is no tick set yet"
@@ -94,7 +95,7 @@ def _check_against(request: BacktestRequest, known: Mapping[str, TickSetSummary]
 
 
 def checked_request(asked: Mapping[str, object]) -> BacktestRequest:
-    """Raise BacktestInvalidError."""
+    """Return the request. Raises BacktestInvalidError."""
     try:
         ask = BacktestAsk.model_validate(asked)
         endless = sorted(name for name, value in ask.settings.items() if len(str(value)) > LONGEST_VALUE)
@@ -138,7 +139,7 @@ async def cancel_or_remove(
 
 
 def _check_tiers(tiers: Mapping[str, str]) -> None:
-    """Raise BacktestInvalidError for what the command would reject."""
+    """Raise BacktestInvalidError for tiers that the command would reject."""
     for exchange, text in tiers.items():
         try:
             volumes = [decimal_of(step.partition(":")[0]) for step in text.split(",")]

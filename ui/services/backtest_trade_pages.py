@@ -1,4 +1,4 @@
-"""The trades of a backtest that is done: by pages for REST and for the page, whole as a file."""
+"""The trades of a finished backtest: in pages for REST and for the page, all of them as a file."""
 
 from collections.abc import AsyncGenerator
 
@@ -9,7 +9,7 @@ from store.server.page_reader import Page
 from ui.services.trade_downloads import Column, DownloadTable
 
 LIST_TRADES = 500
-"""Read together for a file."""
+"""Trades that are read together for a file."""
 
 BACKTEST_TRADES: DownloadTable[BacktestTrade] = DownloadTable(
     "backtest",
@@ -30,7 +30,7 @@ BACKTEST_TRADES: DownloadTable[BacktestTrade] = DownloadTable(
 
 
 async def trade_page(backtests: Backtests, job_id: str, cursor: str | None, limit: int) -> Page[BacktestTrade]:
-    """Newest first. Raises CursorError, StoreUnavailableError."""
+    """Return a page, newest first. Raises CursorError, StoreUnavailableError."""
     if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
         raise CursorError
     found = await backtests.trades(job_id, None if cursor is None else int(cursor), limit)
@@ -39,7 +39,7 @@ async def trade_page(backtests: Backtests, job_id: str, cursor: str | None, limi
 
 
 async def all_trades(backtests: Backtests, job_id: str) -> AsyncGenerator[list[BacktestTrade]]:
-    """Oldest first, a list at a time."""
+    """Yield the trades, oldest first, a list at a time."""
     last = LIST_TRADES
     while found := await backtests.trades(job_id, last + 1, LIST_TRADES):
         if found[0].number <= last - LIST_TRADES:

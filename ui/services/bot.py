@@ -26,7 +26,7 @@ from ui.services.process import NoSuchProcessError, ProcessRow
 MAX_OPEN = 500
 """Open arbitrages that are read; the settings allow as many at once, and few sessions have ten."""
 MAX_DIFFERENCES = 100
-"""Open differences that the page shows at once; those that follow come once these are settled."""
+"""Open differences that the page shows at once; the rest follow once these are settled."""
 RUNNING = ("starting", "ready", "stopping")
 
 
@@ -43,10 +43,10 @@ class BotRow(TypedDict):
     """One bot process. Times in microseconds of the server's clock.
 
     `activity`: what it does as a whole: `trading` (it holds its exchange's lease), `standby` (another does), or its
-    state. `state` is `unknown` where its supervisor was not heard of for a while. `wanted_by`: null if nobody ever
-    stopped or started it. Open arbitrages and legs are those of its exchange, whoever watches them; `is_unwatched`:
-    orders may be in flight there and no process has the lease. `decides_on`: the partitions of the opportunities that
-    this process decides on and books, for all exchanges.
+    state. `state` is `unknown` if its supervisor was not heard of for a while. `wanted_by`: null if nobody ever stopped
+    or started it. Open arbitrages and legs are those of its exchange, whoever watches them; `is_unwatched`: orders may
+    be in flight there and no process has the lease. `decides_on`: the partitions of opportunities that this process
+    decides on and books, for all exchanges.
     """
 
     name: str
@@ -84,14 +84,14 @@ class _BotInputs:
 
 
 async def bots_now(dashboard: Dashboard) -> list[BotRow]:
-    """By name. Raises StoreError."""
+    """Return the bots by name. Raises StoreError."""
     processes, inputs = await asyncio.gather(dashboard.reader.processes.all(), _bot_inputs(dashboard))
     return [_bot_row(process, inputs) for process in processes if process.kind == "bot"]
 
 
-def with_those_to_come(bots: Sequence[BotRow], processes: Sequence[ProcessRow], session: Session) -> list[BotRow]:
-    """`bots`, and a starting one for each exchange that is traded from here and has no bot, unless no supervisor has
-    reported yet."""
+def with_starting_bots(bots: Sequence[BotRow], processes: Sequence[ProcessRow], session: Session) -> list[BotRow]:
+    """Return `bots`, and a starting one for each exchange that is traded from here and has no bot yet. None are added
+    until a supervisor has reported."""
     if not processes:
         return list(bots)
     lacking = set(session.exchanges_here) - {bot["exchange"] for bot in bots}
@@ -109,7 +109,7 @@ def _starting_bot(exchange: str) -> Process:
 
 
 async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
-    """By the name of its process, or by its exchange if that has no other bot.
+    """Return a bot by the name of its process, or by its exchange if that has no other bot.
 
     Raises NoSuchProcessError, StoreError.
     """
@@ -175,21 +175,22 @@ def _activity(bot: Process, *, is_holder: bool) -> str:
 
 
 def _last_seen(bot: Process, held: Lease | None) -> int:
-    """By its lease where it holds one, else by its supervisor's heartbeat; of an ended process the time of its end."""
+    """Return the time of its lease if it holds one, else of its supervisor's heartbeat; for an ended process the time
+    of its end."""
     if held is not None:
         return held.until - int(LEASE_SECONDS * MICROSECONDS)
     return bot.updated if bot.state in RUNNING else bot.since
 
 
 def _pid_of(lease: Lease) -> int | None:
-    """Of a holder `exchange@host:pid:chance`."""
+    """Return the pid in a holder `exchange@host:pid:chance`."""
     parts = lease.holder.rsplit(":", 2)
     return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else None
 
 
 @dataclass(slots=True)
 class NoSuchDifferenceError(Exception):
-    """There is no difference of that id."""
+    """There is no difference with that id."""
 
     difference_id: str
 
@@ -218,6 +219,6 @@ async def settle_difference(
 
 
 async def open_differences(dashboard: Dashboard) -> list[StoredDifference]:
-    """Those that keep an exchange reduce-only, oldest first. Raises StoreError."""
+    """Return the differences that keep an exchange reduce-only, oldest first. Raises StoreError."""
     page = await dashboard.reader.differences((), None, MAX_DIFFERENCES, open_only=True)
     return list(reversed(page.items))

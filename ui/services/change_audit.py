@@ -1,7 +1,7 @@
 """Every change leaves an entry in the audit log: who, what, before, after, and how it ended, rejections included.
 
-The entry is written before the change is tried. So a process killed in between leaves `started`, never a change that
-nobody made; and while MongoDB is away nothing is changed that could not be recorded.
+The entry is written before the change is tried. So a process that is killed in between leaves `started`, never a change
+without its author; and while MongoDB is away nothing is changed that could not be recorded.
 """
 
 import logging
@@ -23,7 +23,7 @@ HIDDEN = "(not shown)"
 LONGEST_TEXT = 2_000
 LONGEST_NAME = 100
 MOST = 100
-"""Values in a row or table."""
+"""Maximum number of entries of a dictionary or list that are kept."""
 LARGEST = 2**63
 DEEPEST = 6
 UNUSABLE = str.maketrans({"$": "·", ".": "·", chr(0): "·"})
@@ -33,7 +33,7 @@ log = logging.getLogger("ui")
 
 @dataclass(slots=True)
 class AuditNote:
-    """What the change fills in while it is made."""
+    """Filled in by the change while it is made."""
 
     before: Mapping[str, object] = field(default_factory=dict)
     after: Mapping[str, object] = field(default_factory=dict)
@@ -45,14 +45,16 @@ async def auditing(
 ) -> AsyncIterator[AuditNote]:
     """Wrap a change. An error that is an answer to the caller ends the entry as rejected, any other as failed.
 
-    Raises StoreError if the entry cannot be written; then nothing is to be changed.
+    Raises StoreError if the entry cannot be written; then nothing may be changed.
     """
     audit, note = dashboard.reader.audit, AuditNote()
     kept = await audit.begin(entry_by(caller, action, target, on_behalf))
     try:
         yield note
     except BaseException as error:
-        await _end(dashboard, kept.entry_id, "failed" if is_unknown(error) else "rejected", note, reason_of(error))
+        await _end(
+            dashboard, kept.entry_id, "failed" if is_outcome_unknown(error) else "rejected", note, reason_of(error)
+        )
         raise
     await _end(dashboard, kept.entry_id, "done", note)
 
@@ -84,8 +86,8 @@ def entry_by(caller: Caller, action: str, target: str, on_behalf: str = "") -> A
     )
 
 
-def is_unknown(error: BaseException) -> bool:
-    """Whether nobody knows if the change was made: the store went down meanwhile, or the process is ending."""
+def is_outcome_unknown(error: BaseException) -> bool:
+    """Return whether nobody knows if the change was made: the store went down meanwhile, or the process is ending."""
     if isinstance(error, VersionConflictError):
         return False
     return isinstance(error, StoreError | TimeoutError | OSError) or not isinstance(error, Exception)
@@ -99,18 +101,18 @@ def reason_of(error: BaseException) -> str:
 
 
 def shown_safely(values: Mapping[str, object]) -> dict[str, object]:
-    """Safe to store and show: secrets by name are hidden, long values are cut."""
-    return {name: _shown(value, DEEPEST) for name, value in _unsecret(values).items()}
+    """Return the values so that they are safe to store and show: secrets by name are hidden, long values are cut."""
+    return {name: _shown(value, DEEPEST) for name, value in _without_secrets(values).items()}
 
 
-def _unsecret(values: Mapping[str, object]) -> dict[str, object]:
+def _without_secrets(values: Mapping[str, object]) -> dict[str, object]:
     return {
         _name(name): HIDDEN if SECRET_NAME.search(str(name)) else value for name, value in islice(values.items(), MOST)
     }
 
 
 def _name(name: object) -> str:
-    """As MongoDB allows for a field."""
+    """Return the name as MongoDB allows it for a field."""
     return str(name)[:LONGEST_NAME].encode(errors="replace").decode().translate(UNUSABLE) or "·"
 
 
@@ -118,7 +120,7 @@ def _shown(value: object, depth: int) -> object:
     if depth == 0:
         return "…"
     if isinstance(value, Mapping):
-        return {name: _shown(inner, depth - 1) for name, inner in _unsecret(value).items()}
+        return {name: _shown(inner, depth - 1) for name, inner in _without_secrets(value).items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_shown(inner, depth - 1) for inner in islice(value, MOST)]
     if value is None or isinstance(value, bool):
@@ -129,7 +131,8 @@ def _shown(value: object, depth: int) -> object:
 
 
 async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note: AuditNote, reason: str = "") -> None:
-    """The change stands either way; if this cannot be written, the entry stays `started`."""
+    """Record how the change ended. The change stands either way; if this cannot be written, the entry stays
+    `started`."""
     try:
         await dashboard.reader.audit.end(entry_id, outcome, shown_safely(note.before), shown_safely(note.after), reason)
     except StoreError as error:
@@ -137,5 +140,5 @@ async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note:
 
 
 async def newest_entries(dashboard: Dashboard, most: int) -> tuple[AuditEntry, ...]:
-    """Raise StoreError."""
+    """Return the newest entries. Raises StoreError."""
     return (await dashboard.reader.audit.page(AuditFilter(), None, most)).items

@@ -1,4 +1,4 @@
-"""The running dashboard: what REST, WebSocket and Streamlit scripts of this process share."""
+"""The running dashboard, shared by REST, WebSocket and Streamlit scripts of this process."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -22,21 +22,21 @@ ANSWER_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """`loop` owns the hub and the store's client; only there may they be awaited."""
+    """`loop` owns the hub and the store's client; they may only be awaited there."""
 
     session: Session
     hub: LiveHub
     reader: TradeReader
     loop: asyncio.AbstractEventLoop
     following: "asyncio.Task[None]"
-    """The running hub. It only ends by an error; without it nothing shown is up to date."""
+    """The running hub. It only ends with an error; without it everything shown is out of date."""
     access: Access
     """Keys, sign-ins and rates."""
     health: HealthService
     """The health report."""
 
     def answer(self, work: Coroutine[Any, Any, Answer], seconds: float = ANSWER_SECONDS) -> Answer:
-        """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError.
+        """Run `work` on the loop from a script's thread and wait for it. Raises TimeoutError, and what `work` raises.
 
         After `seconds` the work is cancelled, so that nothing changes after its page has given up.
         """

@@ -1,4 +1,4 @@
-"""The health report, gathered from the streams, the store and what this process measured itself."""
+"""The health report, gathered from the streams, the store and this process's own measurements."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -37,13 +37,13 @@ from ui.stream.live_hub import LiveHub
 Answer = TypeVar("Answer")
 
 KEPT_SECONDS = 1.0
-"""A report is reused for so long, however many clients request it."""
+"""A report is reused for this long, however many clients request it."""
 ANSWER_SECONDS = 2.0
-"""Time limit for Kafka and MongoDB; without an answer the report has the rest."""
+"""Time limit for Kafka and MongoDB; without their answers the report has the rest."""
 SILENT_KAFKA = 8 * MICROSECONDS
-"""A busy one takes seconds."""
+"""A busy broker takes seconds."""
 OLD_POSITION = 60 * MICROSECONDS
-"""A bot that has reported nothing for so long is no longer listed as a consumer."""
+"""A bot that has reported nothing for this long is no longer listed as a consumer."""
 
 
 class HealthService:
@@ -65,7 +65,7 @@ class HealthService:
         self._making = asyncio.Lock()
 
     async def report(self) -> HealthReportRow:
-        """At most a second old."""
+        """Return a report that is at most a second old."""
         async with self._making:
             if self._report is None or wall_now() - self._made_at > KEPT_SECONDS * MICROSECONDS:
                 self._report = await self._made()
@@ -73,7 +73,7 @@ class HealthService:
             return self._report
 
     async def part_names(self) -> frozenset[str]:
-        """Names of this session's processes, as its supervisor reported them. Raises StoreError."""
+        """Return the names of this session's processes, as its supervisor reported them. Raises StoreError."""
         return frozenset(process.name for process in await self._reader.processes.all())
 
     async def close(self) -> None:
@@ -89,7 +89,7 @@ class HealthService:
         )
         now, hub, live_state = wall_now(), self._hub, self._hub.live_state
         market_now = self._session.clock().now()
-        # others' bots read another Kafka, whose offsets say nothing here
+        # bots of other regions read another Kafka, whose offsets say nothing here
         exchanges = self._session.exchanges_here
         ours = (one for one in positions if one.exchange in exchanges)
         consumers = [one for one in ours if now + server_ahead - one.reported_at < OLD_POSITION]
@@ -150,12 +150,13 @@ class HealthService:
         return await self._within(self._reader.consumer_positions.all(), [])
 
     async def _server_ahead(self) -> int:
-        """Microseconds by which MongoDB's clock is ahead of ours; 0 while it does not answer."""
+        """Return the microseconds by which MongoDB's clock is ahead of ours; 0 while it does not answer."""
         counters = await self._within(self._reader.counters(), None)
         return 0 if counters is None else counters.now - wall_now()
 
     async def _within(self, reading: Coroutine[Any, Any, Answer], otherwise: Answer) -> Answer:
-        """`otherwise` while MongoDB is down: requests would pile up, and each holds a thread for long."""
+        """Return the reading, or `otherwise` while MongoDB is down: requests would pile up, and each holds a thread for
+        long."""
         if not self._hub.live_state.sources.mongodb:
             reading.close()
             return otherwise

@@ -40,16 +40,16 @@ SILENT_BOT_SECONDS = 15.0
 WRONG_CLOCK_MICROSECONDS = 2_000_000
 FRESH_RESTART_MICROSECONDS = 300_000_000
 MAX_LAG = {"ticks": 20_000, "opportunities": 2_000, "spreads": 2_000, "health": 2_000}
-"""Rows; seconds of a busy market."""
+"""Rows: some seconds of a busy market."""
 
 LOST_PRIMARY_MICROSECONDS = 2_000_000
 """After a start it takes a moment until a member is asked."""
 LONG_START_MICROSECONDS = 120_000_000
 BEGIN_ANEW = (
-    "It may be catching up. If it was away for longer than the oplog reaches back, it never does: stop the session, "
-    "delete the folder regions/{region}/mongodb, start it again, and it copies all from the others."
+    "It may be catching up. If it was away for longer than the oplog reaches back, it cannot: stop the session, "
+    "delete the folder regions/{region}/mongodb, start it again, and it copies everything from the others."
 )
-"""A member whose data are too old says no more than that it has none to read."""
+"""A member whose data are too old only reports that it has none to read."""
 OLD_PRICES_SECONDS = 5.0
 """Feeds write each second, and mirrors need a round trip."""
 
@@ -79,15 +79,15 @@ def with_findings(
     regions: RegionsSeen | None = None,
     free: int | None = None,
 ) -> list[FindingRow]:
-    """Return what is failing first. `regions`: in a session of regions. `free`: bytes on the data folder's disk; None
-    where that is not known."""
+    """Return the report with its findings, failing ones first. `regions`: in a session with regions. `free`: bytes on
+    the data folder's disk; None if not known."""
     sources, has_kafka = report["sources"], _has_kafka(report)
     found = [*_sources(report), *_disk(session, free)]
     if sources["mongodb"] and regions is not None:
         found += _regions(regions)
     if has_kafka and regions is not None:
         found += _prices_of_others(regions.row, session)
-    # without a primary nothing can report to the store, so what it has of them says nothing
+    # without a primary nothing can report to the store, so its rows of processes say nothing
     is_cut = regions is not None and regions.row["primary_lost_since"] is not None
     if not is_cut:
         found += _processes(report)
@@ -108,7 +108,7 @@ def verdict_of(findings: Iterable[FindingRow]) -> Verdict:
 
 
 def summary_of(findings: list[FindingRow]) -> str:
-    """One line."""
+    """Return the summary in one line."""
     if not findings:
         return "All healthy"
     failing = sum(finding["severity"] == "failing" for finding in findings)
@@ -309,12 +309,12 @@ def _prices_of_others(row: StandingRow, session: Session) -> Iterator[FindingRow
             todo = "Its exchanges, a link or the mirror may be away, or its clock be behind: see Regions below."
             yield _finding("warning", f"prices of {region}", what, todo)
         elif lag < -CLOCK_AHEAD_SECONDS:
-            what = f"It is at least {-lag:.1f} s ahead of this region's: while that is so, no pair of both is traded."
+            what = f"It is at least {-lag:.1f} s ahead of this region's: meanwhile no pair of both regions is traded."
             yield _finding("warning", f"clock of {region}", what, "Check that both are set by NTP.")
 
 
 def _is_off(name: str, processes: Iterable[PartRow]) -> bool:
-    """Whether its own state says already that it does not work now."""
+    """Return whether its own state already says that it does not work now."""
     return any(process["name"] == name and process["state"] != "ready" for process in processes)
 
 

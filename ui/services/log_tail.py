@@ -15,9 +15,9 @@ Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 MAX_LINES = 500
 MAX_BYTES = 1024**2
-"""Of a log and its rotated predecessor together; a filter searches no further back."""
+"""Bytes of a log and its rotated predecessor together; a filter searches no further back."""
 MAX_CHARACTERS = 2_000
-"""Of one line; a longer one is shortened in the middle."""
+"""Characters of one line; a longer one is shortened in the middle."""
 MAX_READ = 5 * MAX_CHARACTERS
 NO_PASSWORDS = frozenset({"user", "mechanism", "protocol"})
 """Fields of a login that are not secret."""
@@ -26,8 +26,8 @@ JVM_LEVELS = {"FATAL": "CRITICAL", "WARN": "WARNING", "TRACE": "DEBUG"}
 
 
 class LogLineRow(TypedDict):
-    """One event. Of a line that is not ours (a JVM's, a trace) `time` and `logger` are None, and `level` is that of the
-    line before if it does not say its own. `fields`: ids and the like, as text."""
+    """One event. For a line that is not ours (a JVM's, a trace) `time` and `logger` are None, and `level` is that of
+    the line before unless it names its own. `fields`: ids and the like, as text."""
 
     time: str | None
     level: str | None
@@ -37,7 +37,7 @@ class LogLineRow(TypedDict):
 
 
 class LogTailRow(TypedDict):
-    """Oldest first. `is_complete`: there is nothing before them that fits."""
+    """Oldest first. `is_complete`: no matching line comes before them."""
 
     part: str
     lines: list[LogLineRow]
@@ -55,7 +55,7 @@ class LogQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _Hidden:
-    """Secret values, which must appear nowhere; and the data folder, whose paths are no codes."""
+    """Secret values, which must appear nowhere; and the data folder, whose paths are not secret."""
 
     secrets: tuple[str, ...]
     folder: str
@@ -66,12 +66,12 @@ class NoLogError(Exception):
 
 
 def log_names(home: Path, parts: frozenset[str]) -> tuple[str, ...]:
-    """Those of `parts` that have a log."""
+    """Return those of `parts` that have a log."""
     return tuple(sorted(parts & {path.stem for path in (home / "logs").glob("*.log") if _is_plain(path)}))
 
 
 def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion) -> LogTailRow:
-    """Blocks on the disk. `parts` are those of the session; no other name is opened.
+    """Return the last matching lines; blocks on the disk. `parts` are those of the session; no other name is opened.
 
     Raises NoLogError.
     """
@@ -90,7 +90,8 @@ def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion
 
 
 def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> tuple[list[LogLineRow], bool]:
-    """Matching lines, oldest first, and whether these are all. Parses from the end: mostly the newest lines suffice."""
+    """Return matching lines, oldest first, and whether these are all. Parses from the end: mostly the newest lines
+    suffice."""
     looked_at = 4 * question.lines
     while True:
         newest = lines[-looked_at:]
@@ -107,7 +108,7 @@ def _end_of(path: Path, most: int) -> tuple[bytes, bool]:
     if not _is_plain(path):
         return b"", False
     try:
-        # no link that has just taken its place
+        # follow no link that has just taken its place
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b"", False
@@ -186,7 +187,7 @@ def _mongod_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
 
 
 def _shown_field(name: str, value: object, hidden: _Hidden) -> str:
-    """Hidden where the name says that it is a secret."""
+    """Return the field's text; hidden if its name says that it is a secret."""
     text = value if isinstance(value, str) else json.dumps(value)
     if value is not None and not isinstance(value, (bool, int, float)) and is_secret_name(name):
         return HIDDEN
@@ -213,7 +214,7 @@ def _fits(row: LogLineRow, level: Level, text: str) -> bool:
 
 
 def _shown(text: str, hidden: _Hidden) -> str:
-    """One printable line without secrets; shortened last, so that no half of a secret is left."""
+    """Return one printable line without secrets; shortened last, so that no half of a secret is left."""
     for secret in hidden.secrets:
         text = text.replace(secret, HIDDEN)
     text = text[:MAX_READ].strip()
@@ -237,12 +238,12 @@ def _hidden_here(home: Path) -> _Hidden:
     except OSError:
         key = ""
     found = {key, *(word for path in (home / "logins").glob("*.json") for word in _passwords(path))} - {""}
-    # the longest first: it may hold another
+    # the longest first: it may contain another
     return _Hidden(tuple(sorted(found, key=len, reverse=True)), str(home))
 
 
 def _passwords(path: Path) -> Iterator[str]:
-    """Every text of the file but user names and the like, which are in many lines."""
+    """Yield every text of the file except user names and the like, which are in many lines."""
     try:
         waiting: list[object] = [json.loads(path.read_bytes())]
     except (OSError, ValueError):

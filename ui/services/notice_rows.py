@@ -40,14 +40,14 @@ class FailedNoticeRow(TypedDict):
 
 
 class NoticesRow(TypedDict):
-    """`destinations` by name; of those given up the newest 100, newest first."""
+    """`destinations` by name; of the notices given up the newest 100, newest first."""
 
     destinations: list[DestinationRow]
     failed: list[FailedNoticeRow]
 
 
 async def notices_now(dashboard: Dashboard) -> NoticesRow:
-    """Raise StoreUnavailableError."""
+    """Return the state of the destinations. Raises StoreUnavailableError."""
     notices = dashboard.reader.notices
     configured = {destination.name for destination in dashboard.session.notices}
     states, failed = await notices.states(), await notices.failed()

@@ -35,14 +35,14 @@ from ui.services.session_markets import is_of_market
 
 SPAN_SECONDS: dict[Span, int | None] = {"10m": 600, "hour": 3_600, "session": None}
 WIDTHS = (1, 2, 4, 10, 20, 40, 100, 200, 400, 1_000, 2_000)
-"""Of a histogram's bars, in half basis points."""
+"""Width of a histogram's bars, in half basis points."""
 MAX_BARS = 40
 
 
 async def opportunity_page(
     dashboard: Dashboard, wanted: OpportunityFilter, cursor: str | None, limit: int
 ) -> Page[StoredOpportunityRow]:
-    """Stored ones, newest first. There may be more even if the page is not full.
+    """Return stored opportunities, newest first. There may be more even if the page is not full.
 
     Raises CursorError, StoreUnavailableError.
     """
@@ -74,7 +74,7 @@ async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> Stored
 async def opportunity_statistics(
     dashboard: Dashboard, span: Span, base: str | None = None, exchange: str | None = None
 ) -> StatisticsRow:
-    """`exchange` on either side. Raises StoreUnavailableError."""
+    """Return the statistics of a time span; `exchange` on either side. Raises StoreUnavailableError."""
     seconds, live_state = SPAN_SECONDS[span], dashboard.hub.live_state
     sums = dashboard.reader.opportunity_sums
     read = await (sums.of_session() if seconds is None else sums.recent(seconds))
@@ -127,7 +127,7 @@ def episode_counts_row(sums: Iterable[EpisodeSum]) -> EpisodeCountsRow:
 
 @dataclass(frozen=True, slots=True)
 class RejectionSums:
-    """By reason."""
+    """Sums by reason."""
 
     counts: dict[str, int]
     episodes: dict[str, int]
@@ -135,7 +135,7 @@ class RejectionSums:
 
 
 async def rejection_sums(dashboard: Dashboard, base: str | None, exchange: str | None) -> RejectionSums:
-    """`exchange` on either side. Raises StoreUnavailableError."""
+    """Return the sums; `exchange` on either side. Raises StoreUnavailableError."""
     counts = await dashboard.reader.rejection_counts(base, exchange)
     read = await dashboard.reader.opportunity_sums.episodes.of_session()
     sums = [one for one in read if _is_of(base, exchange, one)]
@@ -143,14 +143,14 @@ async def rejection_sums(dashboard: Dashboard, base: str | None, exchange: str |
 
 
 async def episode_page(dashboard: Dashboard, wanted: EpisodeFilter, cursor: str | None, limit: int) -> Page[EpisodeRow]:
-    """Newest first. Raises CursorError, StoreUnavailableError."""
+    """Return a page, newest first. Raises CursorError, StoreUnavailableError."""
     page = await dashboard.reader.episodes(wanted, cursor, limit)
     currency = dashboard.session.settlement_currency
     return Page(tuple(episode_row(one, currency) for one in page.items), page.next_cursor)
 
 
 def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], rejected: Iterable[OutcomeSum]) -> list[BinRow]:
-    """At most 40 bars of one width, from the narrowest spread to the widest; `seen` by half basis points."""
+    """Return at most 40 bars of one width, from the narrowest spread to the widest; `seen` by half basis points."""
     counts = (seen, _by_bin(taken), _by_bin(rejected))
     known = set().union(*counts)
     if not known:
@@ -176,7 +176,7 @@ def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], rejected: Iterabl
 
 
 def ledger(rejected: Iterable[OutcomeSum], missed: Iterable[EpisodeSum]) -> list[LedgerRow]:
-    """Why not: the dearest reason first."""
+    """Return the reasons for rejections, the one with the largest missed profit first."""
     counts, episodes = Counter[str](), Counter[str]()
     missed_profit: dict[str, Decimal] = {}
     for one in rejected:

@@ -17,7 +17,7 @@ MICROSECONDS_PER_MS = 1_000
 
 
 def lifetimes_row(census: Census, runs: Sequence[EpisodeRun]) -> LifetimesRow:
-    """`runs` are those of the census that are asked for; the pairs with the most of them come first."""
+    """Return the durations. `runs` are the wanted ones of the census; the pairs with most of them come first."""
     by_pair: dict[MarketPair, list[EpisodeRun]] = {}
     for run in runs:
         by_pair.setdefault(run.pair, []).append(run)

@@ -13,8 +13,8 @@ from ui.services.dashboard import Dashboard
 
 class ProcessRow(TypedDict):
     """One process as its supervisor reported it. Times in microseconds of the server's clock. `state` is `unknown`
-    without a heartbeat; `reported_state` is the last one reported, `updated` its time. `wanted_by`: null where
-    nobody stopped or started it."""
+    without a heartbeat; `reported_state` is the last one reported, `updated` its time. `wanted_by`: null if nobody
+    stopped or started it."""
 
     name: str
     kind: str
@@ -48,7 +48,7 @@ class ProcessOrderRejectedError(Exception):
 
 
 async def processes_now(dashboard: Dashboard) -> list[ProcessRow]:
-    """By name, the supervisor among them. Raises StoreError."""
+    """Return the processes by name, the supervisor among them. Raises StoreError."""
     return [process_row(process) for process in await dashboard.reader.processes.all()]
 
 
@@ -73,7 +73,7 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
 
 
 async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
-    """Raise ProcessOrderRejectedError."""
+    """Raise ProcessOrderRejectedError if an order would not be carried out."""
     if not process.is_stoppable:
         raise ProcessOrderRejectedError(f"{process.name} is not a bot or a feed: only bots and feeds can be stopped.")
     if process.state == "unknown":

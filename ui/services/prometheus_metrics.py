@@ -233,7 +233,7 @@ def _counter(name: str, explained: str, labels: tuple[str, ...], values: Iterabl
 
 
 def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Iterable[Labelled]) -> Metric:
-    """Unknown values are left out, not reported as 0."""
+    """Add the known values; unknown ones are left out, not reported as 0."""
     for labels, value in values:
         if value is not None:
             family.add_metric(labels, float(value))

@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"\b(?P<scheme>Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.
 _BOT_ADDRESS = re.compile(r"/bot\d+:[\w-]+")
 _PEM = re.compile(r"-----BEGIN[^-]*PRIVATE KEY-----.*?(?:-----END[^-]*PRIVATE KEY-----|$)", re.DOTALL)
 _ENCODED_LINE = re.compile(r"^\s*[A-Za-z0-9+/=_-]{40,}\s*$")
-"""Only a long code: one line of a key of several lines."""
+"""A long code and nothing else: one line of a key of several lines."""
 _PATH = re.compile(r"\s*(?:file:)?/{1,3}(?:(?:[A-Z]?[a-z0-9_-]{0,40}|[A-Z0-9_-]{1,12})(?:/|\s*$)){3,}")
 _LONG_CODE = re.compile(r"[0-9a-f]{24}|[0-9-]{24}")
 _HARMLESS = re.compile(r"""^["']?(?:\d{1,9}|true|false|null|none)["']?$""", re.IGNORECASE)
@@ -35,18 +35,18 @@ def is_secret_name(name: str) -> bool:
 
 
 def follows_secret(text: str, before: str) -> bool:
-    """Whether a line may continue a long code whose line `before` was hidden."""
+    """Return whether a line may continue a long code whose line `before` was hidden."""
     return before == HIDDEN and _REST_OF_CODE.match(text) is not None
 
 
 def may_hold_secret(text: str) -> bool:
-    """Whether `without_secrets` could change it: a quick check, since few lines hold any."""
+    """Return whether `without_secrets` could change it: a quick check, since few lines hold any."""
     return _SUSPECT.search(text) is not None
 
 
 def without_secrets(text: str, folder: str = "") -> str:
-    """One line in which each value that is named or looks like a secret is hidden. A text that begins with `folder`,
-    the data folder's path, is the name of a file."""
+    """Return one line in which each value that is named like or looks like a secret is hidden. A text that begins with
+    `folder`, the data folder's path, is a file's name."""
     if _ENCODED_LINE.match(text) and not _is_path(text, folder):
         return HIDDEN
     text = _PEM.sub(HIDDEN, text)
@@ -57,8 +57,8 @@ def without_secrets(text: str, folder: str = "") -> str:
 
 
 def _is_path(text: str, folder: str) -> bool:
-    """Paths consist of the same letters as codes, `/` among them; but their words are not cased at random, and none is
-    a long number."""
+    """Return whether it is a path. Paths consist of the same letters as codes, `/` among them; but the case of their
+    letters is not random, and no word of them is a long number."""
     if folder and text.startswith(f"{folder}/"):
         return True
     return _PATH.fullmatch(text) is not None and _LONG_CODE.search(text) is None

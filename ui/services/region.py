@@ -1,4 +1,4 @@
-"""The regions of the session as this region's page knows them, and changes of the links between them."""
+"""The session's regions as this region's page knows them, and changes of the links between them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ CHANGE = "links.change"
 """The action in the audit log."""
 MAX_OPEN = 500
 ANSWER_SECONDS = 2.0
-"""For the store; without its answer the rest is shown."""
+"""Time limit for the store; without its answer the rest is shown."""
 NO_REGIONS = "This session has no regions."
 LINKS_AS_THEY_ARE = (
     "The links between its regions are as they are: this session has no carrier that delays or cuts them."
@@ -37,13 +37,13 @@ class LinksFixedError(Exception):
 
 
 async def standing_now(dashboard: Dashboard) -> StandingRow | None:
-    """Asks nobody; None without regions."""
+    """Return the standing, without asking anybody; None without regions."""
     standing = dashboard.hub.regions
     return None if standing is None else standing_row(standing, wall_now(), dashboard.session.clock().now())
 
 
 async def regions_now(dashboard: Dashboard) -> RegionsRow | None:
-    """None without regions."""
+    """Return the regions; None without regions."""
     standing, seen, session = dashboard.hub.regions, await standing_now(dashboard), dashboard.session
     if standing is None or seen is None:
         return None
@@ -61,10 +61,10 @@ async def regions_now(dashboard: Dashboard) -> RegionsRow | None:
 async def change_links(
     dashboard: Dashboard, command: str, caller: Caller, seconds: float = ANSWER_SECONDS
 ) -> list[RegionLinkRow]:
-    """Carry out one command of `arbitrage region`; returns the links after it.
+    """Carry out one command of `arbitrage region`; return the links after it.
 
-    A cut may take the store away from this page, so the end of the change is waited for in the audit log for `seconds`
-    at the most, and written when the store answers again. Raises LinksFixedError, LinkCommandRefusedError,
+    A cut may take the store away from this page, so it waits at most `seconds` to record the end of the change in the
+    audit log; later the end is written when the store answers again. Raises LinksFixedError, LinkCommandRefusedError,
     CarrierSilentError, StoreError.
     """
     standing = dashboard.hub.regions
@@ -81,7 +81,7 @@ async def change_links(
     try:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        # whoever asked has given up: what the carrier has not been asked yet is not asked any more
+        # the caller has given up: a command that the carrier has not got yet is dropped
         if not answer.done():
             recording.cancel()
     if not answer.done():
@@ -102,11 +102,12 @@ async def _recorded_change(
 
 
 _recording: set["asyncio.Task[None]"] = set()
-"""Nobody else may hold a change whose end is not recorded yet."""
+"""Holds changes whose end is not recorded yet: nothing else may refer to them."""
 
 
 def carrier_home(session: Session) -> Path:
-    """Where the carrier of a paper session takes commands. Raises LinksFixedError if there is none."""
+    """Return the folder in which the carrier of a paper session takes commands. Raises LinksFixedError if there is
+    none."""
     if session.mode != "paper":
         raise LinksFixedError("Only a paper session has links that can be changed.")
     if session.carrier_home is None:
@@ -122,7 +123,7 @@ async def _open_arbitrages(dashboard: Dashboard) -> Sequence[Arbitrage] | None:
 
 
 async def _carrier_state(session: Session) -> tuple[CarrierState | None, str | None]:
-    """Links and clocks, or why they are not known."""
+    """Return links and clocks, or why they are not known."""
     if session.carrier_home is None:
         return None, LINKS_AS_THEY_ARE
     try:
@@ -132,12 +133,12 @@ async def _carrier_state(session: Session) -> tuple[CarrierState | None, str | N
 
 
 def _differing(state: CarrierState, other: CarrierState) -> dict[str, str]:
-    """Direction → condition, of those links that are otherwise in the other state; clocks alike."""
+    """Return direction → condition, for those links that differ in the other state; clocks alike."""
     own, others = _conditions(state), _conditions(other)
     return {name: condition for name, condition in own.items() if others[name] != condition}
 
 
 def _conditions(state: CarrierState) -> dict[str, str]:
-    """Of each direction and of each place's clock."""
+    """Return the condition of each direction and of each place's clock."""
     links = {f"{link.source}>{link.target}": link.condition for link in state.links}
     return links | {f"clock of {name}": f"{state.clocks_ms.get(name, 0):+g} ms" for name in state.addresses}

@@ -1,4 +1,4 @@
-"""Counts and times requests by route, around everything else that handles them."""
+"""Counts and times requests by route, around all other handlers."""
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,7 +60,7 @@ class CountedRequests:
 
 
 def _route(scope: Scope, path: str) -> str:
-    """Return the template that answers; a folder where it is one of ours; `pages` for what Streamlit answers."""
+    """Return the route's template; the folder if a folder of ours answers; `pages` if Streamlit does."""
     template, folder = getattr(scope.get("route"), "path", None), path.split("/", 2)[1]
     if isinstance(template, str) and template != NO_ROUTE:
         # FastAPI gives a route of an included router without the router's prefix

@@ -1,4 +1,4 @@
-"""Names of assets and exchanges that somebody asks for, and one sentence for those that the session does not have."""
+"""Names of assets and exchanges that a user asks for, and one sentence for those that the session does not have."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ def unknown_exchange(session: Session, name: str) -> str | None:
 
 
 def is_of_market(base: str | None, exchange: str | None, its_base: str, *its_exchanges: str) -> bool:
-    """Whether a row passes the filter; None: any."""
+    """Return whether a row passes the filter; None: any."""
     return base in (None, its_base) and (exchange is None or exchange in its_exchanges)
 
 

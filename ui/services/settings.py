@@ -30,8 +30,8 @@ class SettingsMissingError(Exception):
 
 
 async def known_settings(dashboard: Dashboard) -> Settings | None:
-    """Those in force, None before the first start. Where the page's region reaches no primary: those that its own
-    member has, since a look for the primary would hold up the answer for long. Raises StoreUnavailableError."""
+    """Return the settings in force, None before the first start. If the page's region reaches no primary, they are from
+    its own member, since a search for the primary would delay the answer for long. Raises StoreUnavailableError."""
     reader, standing = dashboard.reader, dashboard.hub.regions
     is_cut = standing is not None and standing.primary_lost_since is not None
     return await (reader.settings_nearby if is_cut else reader.settings).current()
@@ -40,7 +40,7 @@ async def known_settings(dashboard: Dashboard) -> Settings | None:
 async def change_settings(
     dashboard: Dashboard, changes: Mapping[str, object], expected_version: int, caller: Caller, on_behalf: str = ""
 ) -> Settings:
-    """Replace the fields in `changes`; the settings in force afterwards. `on_behalf`: the name for the history.
+    """Replace the fields in `changes`; return the settings in force afterwards. `on_behalf`: the name for the history.
 
     Raises VersionConflictError if `expected_version` is not the newest, SettingsInvalidError, SettingsMissingError,
     StoreUnavailableError.
@@ -62,10 +62,10 @@ async def change_settings(
 
 
 async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Caller, on_behalf: str = "") -> Settings:
-    """Return the kill switch. Applies to whatever settings are in force, so a concurrent change cannot block it.
+    """Set the kill switch. Applies to whatever settings are in force, so a concurrent change cannot block it.
 
-    Returns the settings in force afterwards; no new version where the state was already so. Raises
-    SettingsMissingError, StoreUnavailableError.
+    Returns the settings in force afterwards; no new version if the state was already so. Raises SettingsMissingError,
+    StoreUnavailableError.
     """
     who = on_behalf or caller.name
     async with auditing(dashboard, caller, "trading.switch", "trading_state", on_behalf) as note:
@@ -82,10 +82,9 @@ async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Call
 
 
 async def switch_asset(dashboard: Dashboard, base: str, is_on: bool, caller: Caller) -> Settings:
-    """Take an asset of the session off it, or back; one on standby is added. Applies to whatever settings are in
-    force.
+    """Take an asset off the session, or back; one on standby is added. Applies to whatever settings are in force.
 
-    Returns the settings in force afterwards; no new version where it was already so. Raises SettingsMissingError,
+    Returns the settings in force afterwards; no new version if it was already so. Raises SettingsMissingError,
     StoreUnavailableError.
     """
 
@@ -115,14 +114,14 @@ async def switch_asset(dashboard: Dashboard, base: str, is_on: bool, caller: Cal
 
 
 def is_traded(session: Session, base: str, settings: Settings) -> bool:
-    """Whether arbitrages may begin in the asset."""
+    """Return whether arbitrages may begin in the asset."""
     return base not in settings.disabled_assets and not session.is_on_standby(base, settings)
 
 
 def changed_settings(
     current: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...], bases: tuple[str, ...]
 ) -> Settings:
-    """`current` with `changes`, checked. Raises SettingsInvalidError."""
+    """Return `current` with `changes`, checked. Raises SettingsInvalidError."""
     try:
         changed = Settings.model_validate({**current.model_dump(), **_merged(current, changes)})
     except ValidationError as error:
@@ -151,12 +150,12 @@ def _check_bases(current: Settings, changed: Settings, bases: tuple[str, ...]) -
 
 
 def _merged(current: Settings, changes: Mapping[str, object]) -> dict[str, object]:
-    """Fees that are not named keep their value."""
+    """Return the settings with the changes; fees that are not named keep their value."""
     fees = changes.get("taker_fees")
     return {**changes, "taker_fees": {**current.taker_fees, **fees}} if isinstance(fees, dict) else {**changes}
 
 
 def values_of(settings: Settings, names: Iterable[str]) -> dict[str, object]:
-    """Those of `names` that there are, and the version."""
+    """Return those of `names` that exist, and the version."""
     every: dict[str, object] = settings.model_dump(mode="json")
     return {name: every[name] for name in ("version", *names) if name in every}

@@ -21,7 +21,7 @@ class Bounds:
     is_high_open: bool = False
 
     def words(self, unit: str) -> str:
-        """`0 to 100 bps`."""
+        """Return the bounds as text, such as `0 to 100 bps`."""
         suffix = f" {unit}" if unit else ""
         if self.low is None or self.high is None:
             return unit
@@ -30,7 +30,7 @@ class Bounds:
 
 
 def bounds_of(name: str) -> Bounds:
-    """Bounds of a number; of a table such as `taker_fees`, those of its numbers."""
+    """Return the bounds of a number; for a table such as `taker_fees`, those of its numbers."""
     field = Settings.model_fields[name]
     marks = [*field.metadata]
     for inner in get_args(field.annotation):
@@ -39,12 +39,12 @@ def bounds_of(name: str) -> Bounds:
 
 
 def plain_number(value: Decimal) -> str:
-    """With commas between thousands, and a minus sign."""
+    """Return the number with commas between thousands, and a minus sign."""
     return f"{value.normalize():,f}".replace("-", "−")
 
 
 def _flat(marks: Iterable[object]) -> list[object]:
-    """pydantic keeps some bounds in a `FieldInfo` of their own."""
+    """Return the marks as a flat list: pydantic keeps some bounds in a `FieldInfo` of their own."""
     return [one for mark in marks for one in (mark, *getattr(mark, "metadata", ()))]
 
 

@@ -14,8 +14,7 @@ from ui.services.opportunity import ledger
 STEPS = 60
 """Maximum number of thresholds on the curve."""
 LIMITS = (
-    "Rejections are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
-    "spread.",
+    "Of rejections only the first of a pair, reason and second is kept; the others are counted with it, at its spread.",
     "Those that pass a lower threshold would still face the later checks (age, limits, balances) and their sizing; "
     "none of them is asked here. Gained at most: one trade per episode.",
     "Profit is that of the best levels, before slippage and latency: of those taken for what was reserved, of the "
@@ -25,7 +24,7 @@ LIMITS = (
 
 
 class PreviewSumRow(TypedDict):
-    """So many, and what they were expected to bring, settled: of those taken what was reserved, of the others the
+    """Their number, and what they were expected to bring, settled: for taken ones what was reserved, for others the
     missed profit of their episodes, each once."""
 
     count: int
@@ -39,7 +38,7 @@ class TakenSumRow(PreviewSumRow):
 
 
 class CurvePointRow(TypedDict):
-    """At this threshold: taken ones that pass, and rejected ones that pass it then (one a pair and second)."""
+    """At this threshold: taken opportunities that pass, and rejected ones that would pass (one per pair and second)."""
 
     min_net_bps: float
     kept: int
@@ -49,8 +48,9 @@ class CurvePointRow(TypedDict):
 
 
 class PreviewRow(TypedDict):
-    """At the threshold `min_net_bps` instead of those in force then: of the taken, `kept` pass it and `lost` do not;
-    `gained` were rejected as below the threshold and pass it; `still_rejected` pass it too and failed another check."""
+    """Results at the threshold `min_net_bps` instead of those in force then: of the taken, `kept` pass it and `lost` do
+    not; `gained` were rejected as below the threshold and pass it; `still_rejected` pass it too and failed another
+    check."""
 
     min_net_bps: float
     hours: float
@@ -69,7 +69,7 @@ class PreviewRow(TypedDict):
 
 
 async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: float) -> PreviewRow:
-    """To half a basis point, rounded down: sums are kept no finer. Raises StoreUnavailableError."""
+    """Return the preview, to half a basis point, rounded down: sums are kept no finer. Raises StoreUnavailableError."""
     source, seconds = dashboard.reader.opportunity_sums, int(hours * 3_600)
     sums = await source.recent(seconds)
     untraded = [one for one in await source.episodes.recent(seconds) if one.reason]
@@ -105,7 +105,7 @@ async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: flo
 def curve(
     taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum], missed: Sequence[EpisodeSum]
 ) -> list[CurvePointRow]:
-    """From the lowest spread known to just above the highest."""
+    """Return the curve, from the lowest spread known to just above the highest."""
     known = [one.bin for one in (*taken, *below)]
     if not known:
         return []

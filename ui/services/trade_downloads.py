@@ -107,7 +107,7 @@ ARBITRAGES: DownloadTable[ArbitrageSummary] = DownloadTable(
 
 
 async def csv_parts(table: DownloadTable[Row], lists: AsyncIterator[Sequence[Row]]) -> AsyncGenerator[bytes]:
-    """RFC 4180, UTF-8; times as ISO 8601 in UTC; an empty cell if there is nothing."""
+    """Yield CSV as in RFC 4180, in UTF-8; times as ISO 8601 in UTC; an empty cell if there is nothing."""
     yield _csv([[column.name for column in table.columns]])
     async for rows in lists:
         yield await asyncio.to_thread(_csv_rows, table, rows)
@@ -116,7 +116,7 @@ async def csv_parts(table: DownloadTable[Row], lists: AsyncIterator[Sequence[Row
 async def parquet_parts(
     table: DownloadTable[Row], lists: AsyncIterator[Sequence[Row]], metadata: Mapping[str, str]
 ) -> AsyncGenerator[bytes]:
-    """One row group a list; `metadata` is kept with the schema."""
+    """Yield the file: one row group per list; `metadata` is kept with the schema."""
     fields = [pa.field(column.name, TYPES[column.kind]) for column in table.columns]
     schema = pa.schema(fields, metadata={name.encode(): value.encode() for name, value in metadata.items()})
     sink = _Sink()
@@ -131,14 +131,14 @@ async def parquet_parts(
 
 
 def file_name(table_name: str, session_id: str, suffix: str) -> str:
-    """Has the session and the time of the request in it."""
+    """Return a name with the session and the time of the request."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", session_id).strip("-") or "session"
     asked = datetime.fromtimestamp(wall_now() / MICROSECONDS, UTC)
     return f"{table_name}_{plain}_{asked:%Y%m%dT%H%M%SZ}.{suffix}"
 
 
-def guarded(text: str) -> str:
-    """Text that no spreadsheet evaluates as a formula."""
+def formula_safe(text: str) -> str:
+    """Return text that no spreadsheet evaluates as a formula."""
     return f"'{text}" if text.startswith(FORMULA_MARKS) else text
 
 
@@ -179,7 +179,7 @@ def _cell(kind: Kind, value: str | float | Decimal | None) -> str:
         return text_of(value)
     if kind == "time":
         return _iso(int(value))
-    return guarded(value) if isinstance(value, str) else repr(value)
+    return formula_safe(value) if isinstance(value, str) else repr(value)
 
 
 def _iso(microseconds: int) -> str:

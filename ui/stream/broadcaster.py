@@ -22,7 +22,7 @@ class Broadcaster:
     def __init__(
         self, session: Session, live_state: LiveState, reader: TradeReader, answer_seconds: float = ANSWER_SECONDS
     ) -> None:
-        """`answer_seconds`: how long the store may take to say what somebody who comes back has missed."""
+        """`answer_seconds`: how long the store may take to find what a reconnecting client has missed."""
         self._session = session
         self._state = live_state
         self._reader = reader
@@ -32,10 +32,10 @@ class Broadcaster:
         self._snapshots: dict[str | None, LiveMessage] = {}
         """By the asset shown."""
         self._assets: dict[str, MatrixRow] = {}
-        """As they were last published."""
+        """The rows as they were last published."""
         self._resynchronisations = 0
         self.deliveries = LatencyHistogram()
-        """From publishing until a client's connection took the message; without snapshots."""
+        """Time from publishing until a client's connection took the message; without snapshots."""
 
     def __len__(self) -> int:
         return len(self._clients)
@@ -71,15 +71,15 @@ class Broadcaster:
             self._resynchronisations += client.resynchronisations
 
     def publish(self, kind: MessageKind, text: str) -> None:
-        """To all."""
+        """Publish to all clients."""
         self._offer(self._numbered(kind, text), self._clients)
 
     def publish_to(self, base: str | None, kind: MessageKind, text: str) -> None:
-        """To those that show `base`."""
+        """Publish to the clients that show `base`."""
         self._offer(self._numbered(kind, text), [client for client in self._clients if client.base == base])
 
     def publish_assets(self) -> None:
-        """The rows of the matrix that changed since the last time."""
+        """Publish the rows of the matrix that changed since the last time."""
         rows = self._matrix_rows()
         changed = [row for base, row in rows.items() if self._assets.get(base) != row]
         self._assets = rows
@@ -87,7 +87,7 @@ class Broadcaster:
             self.publish("assets", assets_message(changed))
 
     def discard_snapshot(self) -> None:
-        """Discards the cached snapshots after a change that was not published."""
+        """Discard the cached snapshots after a change that was not published."""
         self._snapshots.clear()
 
     def _offer(self, message: LiveMessage, clients: Iterable[LiveClient]) -> None:
@@ -103,7 +103,7 @@ class Broadcaster:
                 client.resynchronise()
 
     async def messages(self, client: LiveClient) -> AsyncIterator[LiveMessage]:
-        """Return the messages for the client, without end; the first is a snapshot."""
+        """Yield the messages for the client, without end; the first is a snapshot."""
         while True:
             await client.wait()
             if client.needs_snapshot:
@@ -149,7 +149,7 @@ class Broadcaster:
         snapshot = replace(self._state.snapshot(base), arbitrages=arbitrages)
         assets = list(self._matrix_rows().values())
         text = snapshot_message(self._session, snapshot, self._state.books(), assets, len(arbitrages))
-        # whoever gets this one may have another price than was published last
+        # a client with this snapshot may have another price than was published last
         self._assets.clear()
         return self._numbered("snapshot", text, f'"is_complete":{"true" if is_complete else "false"},')
 
@@ -157,11 +157,11 @@ class Broadcaster:
         return {line.base: matrix_row(line) for line in self._state.lines()}
 
     def _numbered(self, kind: MessageKind, text: str, members: str = "") -> LiveMessage:
-        """`text` is a JSON object; the sequence becomes its first member."""
+        """Return a numbered message. `text` is a JSON object; the sequence becomes its first member."""
         sequence = self._numbers.next()
         return LiveMessage(sequence, kind, f'{{"sequence":{sequence},{members}{text[1:]}')
 
 
 def _changed_since(arbitrages: Sequence[Arbitrage], since: int) -> int:
-    """How many of them, newest first, until the last that may have changed after `since`."""
+    """Return how many of them, newest first, to go through until the last that may have changed after `since`."""
     return max((place + 1 for place, one in enumerate(arbitrages) if reserved_since(one, since)), default=0)

@@ -10,7 +10,7 @@ from session.clock import wall_now
 
 QUEUED_MESSAGES = 64
 FULL_STATE_KINDS = ("ledger", "settings")
-"""Each of these replaces the state: of those queued, the newest is enough."""
+"""Each of these replaces the state: of those queued, only the newest is needed."""
 
 MessageKind = Literal["snapshot", "pulse", "assets", "trade", "ledger", "settings"]
 
@@ -25,12 +25,12 @@ class LiveMessage:
 
     @cached_property
     def event(self) -> bytes:
-        """As a server-sent event; encoded once for all clients, on first use."""
+        """Return it as a server-sent event; encoded once for all clients, on first use."""
         return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.text}\n\n".encode()
 
 
 class SequenceNumbers:
-    """Microseconds of wall time, pushed on where that would repeat one: nothing to remember over a restart."""
+    """Microseconds of wall time, increased if that would repeat one: nothing to remember over a restart."""
 
     def __init__(self) -> None:
         self.last = wall_now()
@@ -75,7 +75,7 @@ class LiveClient:
         return len(self._queue)
 
     def offer(self, message: LiveMessage) -> None:
-        """Never waits. While a snapshot is due, what it will contain anyway is not queued."""
+        """Queue a message. Never waits. While a snapshot is due, messages that it will cover are not queued."""
         if self._needs_snapshot:
             return
         if self._queue and message.kind in FULL_STATE_KINDS:
@@ -88,23 +88,23 @@ class LiveClient:
         self._filled.set()
 
     def show(self, base: str) -> None:
-        """From now on the asset `base`: the next message is a snapshot with its markets."""
+        """Show the asset `base` from now on: the next message is a snapshot with its markets."""
         if base != self.base:
             self.base = base
             self.resynchronise()
 
     def resynchronise(self) -> None:
-        """The next message is a snapshot."""
+        """Make the next message a snapshot."""
         self._queue.clear()
         self._needs_snapshot = True
         self._filled.set()
 
     async def wait(self) -> None:
-        """Until there is a message, or a snapshot is due."""
+        """Wait until there is a message, or a snapshot is due."""
         await self._filled.wait()
 
     def begin(self) -> None:
-        """A snapshot is taken now: messages offered from here on follow it."""
+        """Note that a snapshot is being taken: messages offered from here on follow it."""
         self._needs_snapshot = False
         self._filled.clear()
 

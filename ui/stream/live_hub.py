@@ -45,7 +45,7 @@ QUIET_PULSE_MICROSECONDS = MICROSECONDS
 SILENT_MICROSECONDS = MICROSECONDS * 3 // 2
 """MongoDB is polled for changes twice a second; a hung one is only detected by its silence."""
 TOUCHED_SECONDS = 1.0
-"""Minimum interval between two looks at whether the ledger or rejections changed; changes in between count as one."""
+"""Minimum interval between two polls for changes of ledger or rejections; changes in between count as one."""
 BOOKS_SECONDS = 2.0
 """Minimum interval between reads of balances and feeds, which change all the time."""
 BOOKS_REFRESH_SECONDS = 10.0
@@ -118,7 +118,7 @@ class LiveHub:
         return self.live_state.settings
 
     def apply_settings(self, settings: Settings) -> None:
-        """Ignores versions older than the current one."""
+        """Apply settings, unless they are older than the current version."""
         known = self.live_state.settings
         if known is None or settings.version > known.version:
             self.live_state.settings = settings
@@ -126,7 +126,7 @@ class LiveHub:
             self.broadcaster.publish("settings", settings_message(settings))
 
     def apply_arbitrage_change(self, arbitrage: Arbitrage) -> None:
-        """Publish at once where a leg filled or the state changed."""
+        """Apply a change, and publish it at once if a leg filled or the state changed."""
         if not self.live_state.apply_arbitrage(arbitrage):
             return
         self._changed = True
@@ -141,7 +141,7 @@ class LiveHub:
             self.latencies.record(arbitrage, ahead)
 
     def apply_records(self, records: Iterable[Record]) -> None:
-        """Invalid rows are logged and skipped."""
+        """Apply rows; invalid ones are logged and skipped."""
         for record in records:
             self.stream_lag.record_position(record)
             try:
@@ -177,12 +177,12 @@ class LiveHub:
             self.pulse()
 
     def pulse(self) -> None:
-        """One message for all changes since the last, for each asset that somebody shows; without changes, one a
-        second. Nothing without clients."""
+        """Publish one message for all changes since the last, for each asset that a client shows; without changes, one
+        a second. Does nothing without clients."""
         self._check_mongodb()
         self._update_detection()
         if not self.broadcaster:
-            # who comes next begins with a snapshot
+            # the next client begins with a snapshot
             self._new_opportunities.clear()
             self.live_state.take_points()
             self.broadcaster.discard_snapshot()
@@ -243,7 +243,7 @@ class LiveHub:
                 self.apply_settings(change)
 
     async def _resync(self) -> None:
-        """Reads everything from the store and resyncs the clients."""
+        """Read everything from the store and resync the clients."""
         settings = await self._reader.settings_nearby.current()
         if settings is not None:
             self.apply_settings(settings)
@@ -258,7 +258,7 @@ class LiveHub:
         self.broadcaster.resynchronise()
 
     def _check_mongodb(self) -> None:
-        """MongoDB's liveness; after an outage the change stream continues from its last change."""
+        """Update MongoDB's liveness; after an outage the change stream continues from its last change."""
         standing = self._reader.change_progress
         is_heard = wall_now() - (standing.answered_at or 0) <= SILENT_MICROSECONDS
         is_answering = standing.is_answering and is_heard
@@ -270,7 +270,7 @@ class LiveHub:
             self.broadcaster.resynchronise(only_owed=True)
 
     async def _check_kafka(self) -> None:
-        """Kafka's liveness; after an outage its consumer continues from its offset."""
+        """Update Kafka's liveness; after an outage its consumer continues from its offset."""
         if not self._reads_kafka:
             return
         is_live = await kafka_answers(self._session.kafka) and self._reads_kafka
@@ -283,7 +283,7 @@ class LiveHub:
             self._detection_process = await detection_process(self._reader)
 
     async def _check_regions(self) -> None:
-        """Costs nothing: the driver knows its members anyway."""
+        """Update the members of the store; it costs nothing, since the driver knows them anyway."""
         if self.regions is not None and self._reader.place is not None:
             self.regions.observe(self._reader.place.primary.members, wall_now())
 

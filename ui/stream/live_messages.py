@@ -6,8 +6,8 @@ A client may name the one asset that it shows, `base`, in the address or, over t
 `{"base": "ETH"}`, which a snapshot answers; `base=` is the session's first asset. Without one it receives every asset,
 which costs more with each of them.
 
-* `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
-  `series` has every market, but points only of `base`. `regions`: exchange → region of its bots, where the session has
+* `snapshot`: everything. It replaces the client's whole state. `is_complete` false: trades since then are left out.
+  `series` has every market, but points only of `base`. `regions`: exchange → region of its bots, if the session has
   any.
 * `pulse`: of `base`: quotes (and FX), newest points of charts, volatility of a year (a fraction of one), spreads,
   newest episodes; of all assets: new opportunities, the newest episodes; the state of detection; at least one a second.
@@ -59,7 +59,8 @@ SHOWN_ARBITRAGES = 100
 def snapshot_message(
     session: Session, snapshot: LiveSnapshot, books: LiveSnapshot, assets: list[MatrixRow], arbitrages: int
 ) -> str:
-    """`books` has the quotes of every asset, also if `snapshot` is of one; `arbitrages`: how many of the newest."""
+    """Return the message. `books` has the quotes of every asset, also if `snapshot` is of one; `arbitrages`: how many
+    of the newest."""
     return _text(
         "snapshot",
         {

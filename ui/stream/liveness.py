@@ -1,4 +1,4 @@
-"""Polls Kafka and the detection process: their silence alone would show an outage much later.
+"""Polls Kafka and the detection process: their silence would show an outage much later.
 
 Kafka's own client retries silently, and detection, which reports every other second, is slow when the machine is busy.
 MongoDB is polled for changes all the time (`LiveHub`).
@@ -26,13 +26,13 @@ async def poll_forever(look: Callable[[], Awaitable[None]]) -> None:
 
 
 async def kafka_answers(address: str, answer_timeout: float = ANSWER_TIMEOUT_SECONDS) -> bool:
-    """Whether the machine takes a connection for it, however busy the broker is, and the broker answers there in the
-    end. Raises StreamRejectedError."""
+    """Return whether the broker answers at all: the machine must accept a connection in time, but a busy broker may
+    take long. Raises StreamRejectedError."""
     return await is_answering(address, POLL_SECONDS, answer_timeout)
 
 
 async def detection_process(reader: TradeReader) -> ProcessState | None:
-    """Its state as last reported by the supervisor; None without a report, or while MongoDB does not answer."""
+    """Return its state as last reported by the supervisor; None without a report, or while MongoDB does not answer."""
     try:
         processes = await reader.processes.all()
     except StoreError:

@@ -14,7 +14,7 @@ SLACK_MICROSECONDS = 120 * MICROSECONDS
 MAX_MISSED = 2_000
 PAGE_ROWS = 500
 ANSWER_SECONDS = 3.0
-"""Who comes back while MongoDB is away sees the rest meanwhile."""
+"""Time for the store: a client that reconnects while MongoDB is away sees the rest meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,17 @@ class MissedTrades:
 
 
 def reserved_since(arbitrage: Arbitrage, since: int) -> bool:
-    """Whether the arbitrage may have changed after `since` (microseconds)."""
+    """Return whether the arbitrage may have changed after `since` (microseconds)."""
     return _reserved_at(arbitrage) >= since - SLACK_MICROSECONDS
 
 
 def reaches_back(kept: Sequence[Arbitrage], limit: int, since: int) -> bool:
-    """Whether every change after `since` is among those `kept`, newest first and at most `limit`."""
+    """Return whether every change after `since` is among those `kept`, newest first and at most `limit`."""
     return len(kept) < limit or not reserved_since(kept[-1], since)
 
 
 async def read_missed(reader: TradeReader, since: int, answer_seconds: float = ANSWER_SECONDS) -> MissedTrades:
-    """All arbitrages that may have changed since; the newest of them where they are too many."""
+    """Return all arbitrages that may have changed since; if there are too many, the newest of them."""
     found: list[Arbitrage] = []
     cursor: str | None = None
     try:
@@ -53,5 +53,5 @@ async def read_missed(reader: TradeReader, since: int, answer_seconds: float = A
 
 
 def _reserved_at(arbitrage: Arbitrage) -> int:
-    """0 for one that never was: it is shown to nobody."""
+    """Return when it was reserved; 0 for one that never was: it is shown to nobody."""
     return arbitrage.times.get("reserved", 0)

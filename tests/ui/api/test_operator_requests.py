@@ -39,7 +39,7 @@ def test_who_has_many_addresses_has_one_bucket(tmp_path: Path) -> None:
     names = {rate_name(Caller("anybody", "viewer", "open", host)) for host in ("127.0.0.1", "127.0.0.2", "::1")}
     assert len(names) == 1
     access = Access(session_of(tmp_path, "mongodb://127.0.0.1", "none"))
-    waits = [access.guessed_wrong(f"127.0.0.{last}") for last in range(1, 12)]
+    waits = [access.count_wrong_key(f"127.0.0.{last}") for last in range(1, 12)]
     assert waits[0] == 0 < waits[-1], "ten wrong keys are all there are, of whatever address"
 
 

@@ -29,9 +29,9 @@ def came_out(signs: StreamLag, offset: int, seconds: float) -> DetectionLag:
 def test_a_probe_that_came_out_shows_how_long_it_took() -> None:
     signs = StreamLag("session-1")
     probed(signs, 10, 0)
-    assert signs.detection[0].waited(START + 3 * SECOND) == 3 * SECOND
+    assert signs.detection[0].oldest_wait(START + 3 * SECOND) == 3 * SECOND
     detection = came_out(signs, 10, 0.02)
-    assert (detection.next_offset, detection.probe_delay, detection.waited(START + SECOND)) == (11, 20_000, 0)
+    assert (detection.next_offset, detection.probe_delay, detection.oldest_wait(START + SECOND)) == (11, 20_000, 0)
 
 
 def test_outputs_of_later_rows_pass_a_probe_over() -> None:

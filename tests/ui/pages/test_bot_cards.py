@@ -10,7 +10,7 @@ from market.decide.kill_switch import TradingState
 from tests.ui.samples import session_of
 from ui.panels.bot_cards import bot_card
 from ui.rows.risk import BreakerRow
-from ui.services.bot import BotRow, with_those_to_come
+from ui.services.bot import BotRow, with_starting_bots
 from ui.services.process import ProcessRow
 
 PROCESS = ProcessRow(
@@ -58,16 +58,16 @@ def bot(activity: str) -> BotRow:
 
 def test_a_bot_without_a_report_yet_has_its_card_already(tmp_path: Path) -> None:
     session, alpha = session_of(tmp_path), bot("standby")
-    cards = with_those_to_come([alpha], [PROCESS], session)
+    cards = with_starting_bots([alpha], [PROCESS], session)
     assert [(one["name"], one["activity"]) for one in cards] == [("bot-alpha", "standby"), ("bot-beta", "starting")]
     shown = bot_card(cards[1], UTC, "running")
     assert '<p class="state ">Starting</p>' in shown
     # those of another region are on its own page
     elsewhere = replace(session, markets=(session.markets[0], replace(session.markets[1], region="far")))
     here = replace(elsewhere, region=session.markets[0].region, regions=(session.markets[0].region, "far"))
-    assert with_those_to_come([alpha], [PROCESS], here) == [alpha]
+    assert with_starting_bots([alpha], [PROCESS], here) == [alpha]
     # without a supervisor nothing starts
-    assert with_those_to_come([], [], session) == []
+    assert with_starting_bots([], [], session) == []
 
 
 @pytest.mark.parametrize(

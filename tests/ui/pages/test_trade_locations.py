@@ -8,7 +8,7 @@ import pytest
 from tests.ui.regional_dashboard import regional_session
 from tests.ui.samples import session_of
 from ui.page_parts.dom_tables import Line, words
-from ui.panels.trades_list import LOCATION, located
+from ui.panels.trades_list import LOCATION, with_locations
 
 HEADS = words("Id")
 LINE: Line = ["one"]
@@ -31,8 +31,8 @@ def test_a_trade_is_where_the_bots_of_its_exchanges_are(tmp_path: Path, exchange
     session = regional_session(tmp_path)
     another = replace(session.markets[0], exchange="delta")
     regional = replace(session, markets=(*session.markets, another))
-    assert located(regional, HEADS, [LINE], [exchanges]) == ((*HEADS, LOCATION), [["one", place]])
+    assert with_locations(regional, HEADS, [LINE], [exchanges]) == ((*HEADS, LOCATION), [["one", place]])
 
 
 def test_without_regions_there_is_no_such_column(tmp_path: Path) -> None:
-    assert located(session_of(tmp_path), HEADS, [LINE], [("alpha", "beta")]) == (HEADS, [LINE])
+    assert with_locations(session_of(tmp_path), HEADS, [LINE], [("alpha", "beta")]) == (HEADS, [LINE])
