@@ -10,9 +10,9 @@ from store.operations.notices import QueuedNotice
 
 MINUTE = 60 * MICROSECONDS
 MAX_IN_ONE = 50
-"""Maximum notices in one message; its text lists fewer."""
+"""Maximum number of notices in one message; its text lists fewer."""
 KEPT_FREE = 4
-"""One in so many of a minute's messages is reserved for alarms."""
+"""One in this many of a minute's messages is reserved for alarms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class BatchPlan:
 def next_batch(
     waiting: Sequence[QueuedNotice], sent_at: Sequence[int], destination: Destination, now: int
 ) -> BatchPlan:
-    """`waiting`: oldest first; `sent_at`: send times, at least of the last minute, oldest first.
+    """Return the notices to send next. `waiting`: oldest first; `sent_at`: send times, at least of the last minute,
+    oldest first.
 
     A message that was begun is sent again unchanged: a receiver that gets it twice knows it by its id.
     """
@@ -46,7 +47,7 @@ def next_batch(
 
 
 def batch_name(batch: Sequence[QueuedNotice]) -> str:
-    """Return the id of the message: of one notice its own, of several a digest of all."""
+    """Return the id of the message: for one notice its own, for several a digest of all."""
     begun = batch[0].batch
     if begun is not None:
         return begun

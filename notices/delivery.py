@@ -1,4 +1,4 @@
-"""Delivers the queue of one destination: retries with growing delays, drops in the end."""
+"""Delivers the queue of one destination: retries with growing delays, and drops a notice in the end."""
 
 import asyncio
 import logging
@@ -28,14 +28,14 @@ log = logging.getLogger(__name__)
 
 
 def retry_delay(failures: int, asked: float | None = None, chance: random.Random = CHANCE) -> float:
-    """Seconds until the next attempt after so many failures in a row: doubled each time, with a tenth of jitter, and
-    never sooner than the destination `asked` for."""
+    """Return the seconds until the next attempt after so many failures in a row: doubled each time, with a tenth of
+    jitter, and never sooner than the destination `asked` for."""
     delay = jittered(min(FIRST_DELAY * 2.0 ** min(failures - 1, 16), LONGEST_DELAY), chance)
     return delay if asked is None else max(asked, delay)
 
 
 class Delivery:
-    """Delivery to one destination. Its state is in the store: it may be killed at any point and resumes."""
+    """Delivery to one destination. Its state is in the store: the process may be killed at any point and resumes."""
 
     def __init__(
         self, notices: MongoNotices, destination: Destination, sender: Sender, mode: Mode, news: asyncio.Event
@@ -55,7 +55,7 @@ class Delivery:
         states = await read_until_reachable(self._notices.states)
         own = next((state for state in states if state.name == self._name), None)
         if own is not None:
-            # a restart must not hammer what asked to be left alone
+            # a restart must not hammer a destination that asked to be left alone
             self._failures, self._next_try_at = own.failures, own.next_try_at
         while True:
             self._news.clear()
@@ -78,7 +78,7 @@ class Delivery:
             return
 
     async def _deliver(self, batch: Sequence[QueuedNotice]) -> None:
-        """One attempt, and its result."""
+        """Make one attempt, and record its result."""
         name = batch_name(batch)
         if batch[0].batch is None:
             ids = [row.notice.notice_id for row in batch]

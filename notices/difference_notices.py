@@ -1,4 +1,4 @@
-"""Notices of what an exchange's account differs from our books in, and of what its exchange changed. Pure."""
+"""Notices of differences between an exchange's account and our books, and of changes that the exchange made. Pure."""
 
 from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Health
@@ -52,7 +52,7 @@ def notices_of_difference(found: StoredDifference) -> list[Notice]:
 
 
 def notice_of_reduce_only(health: Health) -> Notice | None:
-    """None if nothing is unexplained at the exchange."""
+    """Return the notice; None if nothing is unexplained at the exchange."""
     since = health.unexplained_since
     if not since:
         return None
@@ -68,7 +68,7 @@ def notice_of_reduce_only(health: Health) -> Notice | None:
 
 
 def notices_of_terms(version: SettingsVersion) -> list[Notice]:
-    """Of fees and markets that an exchange changed, and a user too where it is a fee."""
+    """Return notices of fees and markets that an exchange changed, and of fees that a user changed."""
     before, after = version.before, version.after
     if before is None:
         return []

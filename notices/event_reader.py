@@ -26,7 +26,7 @@ from store.server.change_streams import read_until_reachable
 from store.server.documents import SettingsVersion
 
 KEEP_SECONDS = 2.0
-"""Interval of saving the position in the change stream; events read twice after a kill are enqueued once."""
+"""Interval of saving the position in the change stream; events that are read again after a kill are enqueued once."""
 MAX_REMEMBERED_IDS = 10_000
 LONGEST_LOOK_BACK = 24 * 3_600 * MICROSECONDS
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class EventReader:
-    """For one destination: a change stream, a position in it and a queue."""
+    """Reads for one destination: a change stream, a position in it and a queue."""
 
     def __init__(self, reader: NoticeEventReader, session: Session, destination: Destination) -> None:
         self._reader = reader
@@ -84,7 +84,7 @@ class EventReader:
     async def _follow(self, follower: NoticeEventFollower) -> None:
         is_lost = self._place.token is not None
         if is_lost:
-            # a stream that goes on from a token misses nothing, and says so by nothing
+            # a stream that resumes from a token misses nothing, but does not report that it has resumed
             self.begun.set()
         while True:
             self._is_idle = self.begun.is_set()
@@ -109,10 +109,10 @@ class EventReader:
                 kept = token
 
     async def _catch_up(self, is_lost: bool) -> None:
-        """After a lost history: reads events since the saved position from the collections. Trades are only counted
-        if the gap is long."""
+        """Read events since the saved position from the collections. If the change history was lost, trades are only
+        counted."""
         present = await read_until_reachable(self._reader.present)
-        # who was away for weeks is not to read weeks
+        # after weeks of absence, do not make the user read weeks of events
         since = max(self._read_at, present.counters.now - LONGEST_LOOK_BACK)
         ended = await read_until_reachable(lambda: self._reader.ended_since(since))
         versions = await read_until_reachable(lambda: self._reader.versions_since(since))
@@ -156,7 +156,7 @@ def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
 
 
 def lost_notice(since: int, present: CurrentState, ended: Sequence[Arbitrage], currency: str) -> Notice:
-    """Notice of a lost change history since `since`, with the trades that `ended` and the current state."""
+    """Return the notice of a lost change history since `since`, with the trades that `ended` and the current state."""
     now = present.counters.now
     nets = [one.profit.net for one in ended if one.profit is not None and one.profit.currency == currency]
     single = sum(one.state == "single_leg" for one in ended)

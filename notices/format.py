@@ -34,12 +34,12 @@ def exchange_name(exchange: str) -> str:
     return NAMES.get(exchange, exchange)
 
 
-def named(exchanges: Iterable[str]) -> str:
+def exchange_names(exchanges: Iterable[str]) -> str:
     return " → ".join(exchange_name(exchange) for exchange in exchanges)
 
 
 def signed_money(amount: Decimal, currency: str) -> str:
-    """`+3.21 USD`, with the sign always; below a cent with two digits that say something."""
+    """Return money such as `+3.21 USD`, always with a sign; below a cent with two significant digits."""
     if amount == 0:
         return f"0.00 {currency}"
     step = money_step(currency)
@@ -53,7 +53,7 @@ def signed_bps(bps: Decimal) -> str:
 
 
 def _plain_minus(figure: str) -> str:
-    """Where these go not everything shows another."""
+    """Return the figure with a plain minus: not every destination can show another."""
     return figure.replace(MINUS, "-")
 
 
@@ -62,7 +62,7 @@ def exact(amount: Decimal) -> str:
 
 
 def clock_time(microseconds: int) -> str:
-    """`14:03:05 UTC`."""
+    """Return the time, such as `14:03:05 UTC`."""
     return datetime.fromtimestamp(microseconds // MICROSECONDS, UTC).strftime("%H:%M:%S UTC")
 
 
@@ -71,5 +71,5 @@ def date_and_time(microseconds: int) -> str:
 
 
 def plural(count: int, singular: str, plural: str | None = None) -> str:
-    """`1 trade`, `12 trades`."""
+    """Return a count with its noun, such as `1 trade` or `12 trades`."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

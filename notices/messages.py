@@ -9,14 +9,14 @@ from session.notices import Notice
 from session.session import Mode
 
 MAX_LINES = 12
-"""Lines of the text; the webhook's JSON has all notices."""
+"""Maximum lines of the text; the webhook's JSON has all notices."""
 MAX_CHARACTERS = 3_500
-"""Telegram takes 4,096 after escapes were read (core.telegram.org/bots/api#sendmessage)."""
+"""Telegram takes 4,096 characters, counted without escapes (core.telegram.org/bots/api#sendmessage)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeMessage:
-    """`message_id` is the same however often it is sent."""
+    """A message to one destination; `message_id` is the same however often it is sent."""
 
     message_id: str
     mode: Mode
@@ -39,7 +39,7 @@ class NoticeMessage:
 
     @property
     def text(self) -> str:
-        """As plain text, the badge in front."""
+        """The message as plain text, with the badge in front."""
         return shortened(f"{self.badge} " + "\n".join(self.lines))
 
 
@@ -48,7 +48,7 @@ def shortened(text: str, most: int = MAX_CHARACTERS) -> str:
 
 
 def _summary(notices: Sequence[Notice]) -> str:
-    """`12 trades: +31.20 USD net (10 won, 2 lost)`; or how many notices there are."""
+    """Return a summary such as `12 trades: +31.20 USD net (10 won, 2 lost)`, or the number of notices."""
     trades = [notice for notice in notices if notice.kind == "trades"]
     if len(trades) != len(notices):
         return plural(len(notices), "notice")

@@ -1,5 +1,5 @@
-"""The process `notifier`: for each destination one event reader and one delivery, independent of each other, and one
-check of ongoing alerts a second for all of them."""
+"""The process `notifier`. Each destination has an event reader and a delivery, independent of each other; one check of
+ongoing alerts a second serves all of them."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Ongoing alerts: feeds that are down, bots without a heartbeat. One notice at the begin and one at the end."""
+"""Ongoing alerts: feeds that are down, bots without a heartbeat. One notice at the start and one at the end."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,8 @@ DOWN_SECONDS = 15
 SILENT_SECONDS = 7
 """An expired lease means ten seconds without a heartbeat already."""
 STARTING_SECONDS = 120
-"""Feeds and bots start at the same time as the notifier: one that was never healthy is not reported as down before."""
+"""Feeds and bots start at the same time as the notifier: one that was never healthy is not reported as down before
+this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,12 @@ class Alert:
     line: str
     facts: Mapping[str, str] = field(default_factory=dict)
     is_meant: bool = False
-    """A user stopped it: no notice, but not healthy either."""
+    """A user stopped it: no notice, but it is not healthy either."""
 
 
 def faults_now(present: CurrentState, session: Session, now: int, free: int | None = None) -> list[Alert]:
-    """Alerts of the session's exchanges, and of its disk; `now` by this machine's clock, as for feeds. `free`: bytes;
-    None if it is not known."""
+    """Return the alerts of the session's exchanges, and of its disk; `now` by this machine's clock, as for feeds.
+    `free`: bytes; None if it is not known."""
     return [*_feed_faults(present, session, now), *_bot_faults(present, session), *_disk_fault(session, free)]
 
 
@@ -90,7 +91,7 @@ def _bot_faults(present: CurrentState, session: Session) -> Iterable[Alert]:
 
 @dataclass(slots=True)
 class AlertWatch:
-    """Turns alerts into notices, one at the begin and one at the end. `ongoing`: key → time of its notice."""
+    """Turns alerts into notices, one at the start and one at the end. `ongoing`: key → time of its notice."""
 
     begun_at: int
     ongoing: dict[str, int] = field(default_factory=dict)

@@ -5,7 +5,8 @@ from session.notices import Destination, Notice
 
 
 def is_wanted(notice: Notice, destination: Destination, since: int) -> bool:
-    """`since`, microseconds: events before the destination was configured are left out."""
+    """Return whether the destination wants the notice. `since`, microseconds: events before the destination was
+    configured are left out."""
     if notice.kind == "notifier":
         return True
     if notice.at < since or notice.kind not in destination.events:
@@ -25,7 +26,7 @@ def _is_of(notice: Notice, destination: Destination) -> bool:
 
 
 def _is_large_enough(notice: Notice, destination: Destination) -> bool:
-    """Return a trade without a profit (moving average) is not filtered by profit."""
+    """Return whether the notice's profit is large enough; a trade without a profit (moving average) always is."""
     if "net" not in notice.facts:
         return True
     net = decimal_of(notice.facts["net"])

@@ -2,7 +2,7 @@
 
 from market.money import BPS, ZERO, text_of
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, Transition
-from notices.format import exact, exchange_name, named, signed_bps, signed_money
+from notices.format import exact, exchange_name, exchange_names, signed_bps, signed_money
 from session.notices import Notice, NoticeKind
 
 SINGLE = "single_leg"
@@ -10,11 +10,11 @@ _RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing w
 
 
 def notices_of_arbitrage(arbitrage: Arbitrage, min_single_leg: int, now: int = 0) -> list[Notice]:
-    """One notice for each relevant step, oldest first; the same document gives the same ids.
+    """Return one notice for each relevant step, oldest first; the same document gives the same ids.
 
     A single leg that was resolved within `min_single_leg` (microseconds) gets none: only the end of the trade is
-    reported. One that is still open is reported once it has lasted so long at `now` (0: unknown). A single leg after
-    an end is reported at once. A step repeated with another reason of the same state is reported once.
+    reported. One that is still open is reported once it has lasted that long at `now` (0: unknown). A single leg after
+    an end is reported at once. A step that is repeated with another reason but the same state is reported once.
     """
     notices: list[Notice] = []
     is_alarmed = False
@@ -39,7 +39,7 @@ def _steps_of(arbitrage: Arbitrage) -> list[Transition]:
 
 
 def _notice_of(arbitrage: Arbitrage, step: Transition, is_alarmed: bool) -> Notice | None:
-    """`is_alarmed`: a notice of the single leg was made."""
+    """Return the step's notice, if it has one. `is_alarmed`: a notice of the single leg was made."""
     kind: NoticeKind = "single_legs"
     if step.what == SINGLE:
         event, line = "single_leg_opened", _begun_line(arbitrage, step)
@@ -108,7 +108,7 @@ def _leg_words(leg: Leg) -> str:
 
 def _pair(arbitrage: Arbitrage) -> str:
     exchanges = dict.fromkeys((arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange))
-    return f"{arbitrage.base} {named(exchanges)}"
+    return f"{arbitrage.base} {exchange_names(exchanges)}"
 
 
 def _facts(arbitrage: Arbitrage, step: Transition) -> dict[str, str]:

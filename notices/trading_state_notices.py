@@ -25,7 +25,7 @@ _FAILURES = {
 
 
 def notice_of_version(version: SettingsVersion) -> Notice | None:
-    """None if the version did not change the trading state."""
+    """Return the notice; None if the version did not change the trading state."""
     state = version.after.trading_state
     if version.before is None or version.before.trading_state == state:
         return None

@@ -10,12 +10,12 @@ from session.clock import wall_now
 
 LATER = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 LONGEST_WAIT = 3_600.0
-"""Seconds; who asks for more is asked again all the same."""
+"""Maximum wait in seconds; a destination that asks for more is tried earlier all the same."""
 
 
 def check_answer(status: int, retry_after: float | None = None, said: str = "") -> None:
-    """Return where it was taken (2xx). Raises DestinationUnavailableError for 408, 425, 429 and 5xx,
-    DestinationRejectedError for anything else; `said`, what it gave as the reason, must hold no secret."""
+    """Return if the message was accepted (2xx). Raises DestinationUnavailableError for 408, 425, 429 and 5xx,
+    DestinationRejectedError for anything else; `said`, the reason that it gave, must hold no secret."""
     if 200 <= status < 300:
         return
     reason = f"HTTP {status}{_phrase(status)}{f': {said}' if said else ''}"
@@ -27,7 +27,8 @@ def check_answer(status: int, retry_after: float | None = None, said: str = "") 
 
 
 def seconds_to_wait(header: str | None, now: int | None = None) -> float | None:
-    """Of a Retry-After header, in seconds or as a date (RFC 9110, 10.2.3); None if there is none to be read."""
+    """Return the wait in a Retry-After header, which has seconds or a date (RFC 9110, 10.2.3); None if it has
+    neither."""
     if header is None:
         return None
     text = header.strip()

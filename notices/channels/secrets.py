@@ -1,4 +1,4 @@
-"""Addresses, tokens and keys of destinations: from the environment or a file of the owner's. Never shown anywhere."""
+"""Addresses, tokens and keys of destinations: from the environment or a file of the owner's. They are never shown."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,17 @@ from session.notices import Destination
 from session.secret_files import PrivateFileError, private_toml
 
 PREFIX = "ARBITRAGE_NOTICES_"
-"""Of every variable that may hold a secret of a destination."""
+"""Prefix of every variable that may hold a secret of a destination."""
 _HIDDEN = "***"
 _NEEDED = {"webhook": ("url",), "telegram": ("token", "chat")}
 _POSSIBLE = {"webhook": ("url", "signing_key"), "telegram": ("token", "chat")}
 MIN_KEY = 16
-"""Characters of a signing key; shorter ones are guessed."""
+"""Minimum length of a signing key in characters; shorter ones can be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookSecrets:
-    """Many webhooks' addresses hold a token, so the whole address is one."""
+    """The secrets of a webhook. Many addresses hold a token, so the whole address is secret."""
 
     url: str = field(repr=False)
     signing_key: str | None = field(default=None, repr=False)
@@ -40,7 +40,7 @@ class TelegramSecrets:
         return (self.token, self.chat)
 
     def hidden_in(self, text: str) -> str:
-        """`text` without them."""
+        """Return `text` without the secrets."""
         return _without(text, self.all)
 
 
@@ -48,7 +48,7 @@ Secrets = WebhookSecrets | TelegramSecrets
 
 
 class HiddenInLogs(logging.Filter):
-    """Takes secrets out of what a library logs."""
+    """Removes secrets from the lines that a library logs."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         super().__init__()
@@ -60,12 +60,12 @@ class HiddenInLogs(logging.Filter):
 
 
 def checked_secrets(destinations: Sequence[Destination], environment: Mapping[str, str]) -> dict[str, Secrets]:
-    """By the destination's name. Raises MisconfiguredError for the first that lacks something."""
+    """Return the secrets by the destination's name. Raises MisconfiguredError for the first that lacks something."""
     return {destination.name: secrets_of(destination, environment) for destination in destinations}
 
 
 def secrets_of(destination: Destination, environment: Mapping[str, str]) -> Secrets:
-    """From the file that the configuration names, or else the environment.
+    """Return the secrets from the file that the configuration names, or else from the environment.
 
     Raises MisconfiguredError in one sentence that names the place and no value.
     """
@@ -91,7 +91,7 @@ def variable(destination: str, secret: str) -> str:
 
 
 def check_address(url: str, place: str) -> None:
-    """Raise MisconfiguredError for what is no address, and for plain http beyond this machine."""
+    """Raise MisconfiguredError if it is no address, or is plain http beyond this machine."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

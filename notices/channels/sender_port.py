@@ -11,14 +11,14 @@ ANSWER_SECONDS = 10.0
 class Sender(Protocol):
     """Sends to one destination. Several may be at work at the same time; none waits for another.
 
-    A message may arrive twice where its answer was lost; `message_id` says so to a receiver that looks.
+    A message may arrive twice if its answer was lost; a receiver can tell by `message_id`.
     """
 
     async def send(self, message: NoticeMessage) -> None:
-        """Return once the destination took it.
+        """Return once the destination has accepted it.
 
-        Raises DestinationUnavailableError within `ANSWER_SECONDS` or a little more where it may be taken later,
-        DestinationRejectedError where never. What they say holds no address and no key.
+        Raises DestinationUnavailableError, within about `ANSWER_SECONDS`, if a retry may succeed;
+        DestinationRejectedError if none can. Their messages hold no address and no key.
         """
 
     async def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Which sender belongs to which destination."""
+"""Opens the sender of each destination."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,7 +14,8 @@ from session.notices import Destination
 async def opened_senders(
     destinations: Sequence[Destination], secrets: Mapping[str, Secrets]
 ) -> AsyncIterator[dict[str, Sender]]:
-    """By the destination's name; nothing is sent before the first message. Closed at the end."""
+    """Yield the senders by the destination's name, and close them at the end; nothing is sent before the first
+    message."""
     async with AsyncExitStack() as stack:
         senders = {}
         for destination in destinations:
@@ -24,7 +25,7 @@ async def opened_senders(
 
 
 def sender_of(destination: Destination, secrets: Secrets) -> Sender:
-    """Within an event loop."""
+    """Return the destination's sender. Call it within an event loop."""
     if isinstance(secrets, TelegramSecrets):
         return TelegramSender(destination.telegram_url.rstrip("/"), secrets)
     return WebhookSender(secrets)

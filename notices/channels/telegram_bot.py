@@ -21,11 +21,11 @@ TALKATIVE = ("httpx", "telegram.Bot", "telegram.request.HTTPXRequest", "telegram
 """Loggers that name the address of each request, and with it the bot's token."""
 MAX_QUOTED = 120
 STRANGE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError)
-"""What the library makes of a 2xx whose JSON is no message; one destination's oddities must not end all."""
+"""Errors that the library makes of a 2xx whose JSON is no message; one destination's oddities must not end all."""
 
 
 class TelegramSender:
-    """`Sender` to one chat, with connections of its own. It sends and never reads what is said there."""
+    """`Sender` to one chat, with connections of its own. It only sends, and never reads the chat."""
 
     def __init__(self, url: str, secrets: TelegramSecrets, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._secrets = secrets
@@ -51,7 +51,7 @@ class TelegramSender:
 
     async def send(self, message: NoticeMessage) -> None:
         try:
-            # the library's own limits are for each read, and an answer may come in drops
+            # the library's own limits are for each read, and an answer may come in small pieces
             async with asyncio.timeout(self._seconds):
                 await self._bot.send_message(
                     self._secrets.chat,
@@ -64,7 +64,7 @@ class TelegramSender:
         except (TimedOut, TimeoutError):
             raise DestinationUnavailableError(f"no answer within {self._seconds:g} s") from None
         except TelegramError:
-            # the text of the error may hold the address, and that the token
+            # the text of the error may hold the address, and with it the token
             raise DestinationUnavailableError("connection failed") from None
         except STRANGE:
             raise DestinationUnavailableError("the server that answers is not Telegram") from None
@@ -76,7 +76,7 @@ class TelegramSender:
 
 
 class _AnsweredError(TelegramError):
-    """The library would make of it an error that no longer knows the status."""
+    """An answer with its status; the library would make an error of it that has lost the status."""
 
     def __init__(self, status: int, said: str, retry_after: float | None) -> None:
         super().__init__(f"HTTP {status}")
@@ -86,7 +86,7 @@ class _AnsweredError(TelegramError):
 
 
 class _Request(HTTPXRequest):
-    """Tells every answer but 2xx by its status."""
+    """Reports every answer but 2xx by its status."""
 
     async def do_request(
         self,
@@ -107,7 +107,8 @@ class _Request(HTTPXRequest):
 
 
 def _error_of(payload: bytes) -> tuple[str, float | None]:
-    """Its description and how long it asks to wait (core.telegram.org/bots/api#responseparameters), if it says so."""
+    """Return its description and how long it asks to wait (core.telegram.org/bots/api#responseparameters), if it says
+    so."""
     try:
         document = json.loads(payload)
     except (ValueError, RecursionError):
@@ -121,7 +122,8 @@ def _error_of(payload: bytes) -> tuple[str, float | None]:
 
 
 def telegram_text(message: NoticeMessage) -> str:
-    """As Telegram's HTML, shortened before anything is escaped: nothing that was cut may be read as a mark."""
+    """Return the message as Telegram's HTML. It is shortened before anything is escaped, so that no cut leaves half of
+    a mark."""
     lines = shortened("\n".join(message.lines))
     first, _, rest = html.escape(lines, quote=False).partition("\n")
     return f"<b>{html.escape(message.badge)}</b> {first}" + (f"\n{rest}" if rest else "")

@@ -17,7 +17,7 @@ from session.session import Mode
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What became of one test message; `fault` None if it was taken."""
+    """The result of one test message; `fault` is None if it was accepted."""
 
     name: str
     fault: str | None
@@ -26,7 +26,8 @@ class TrialResult:
 async def try_destinations(
     destinations: Sequence[Destination], secrets: Mapping[str, Secrets], mode: Mode
 ) -> list[TrialResult]:
-    """In their order, all tried at the same time; it takes as long as the slowest may."""
+    """Return the results in the order of the destinations. All are tried at the same time, so it takes as long as the
+    slowest."""
     async with opened_senders(destinations, secrets) as senders:
         return await asyncio.gather(*(_tried(each.name, senders[each.name], mode) for each in destinations))
 

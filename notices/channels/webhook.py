@@ -1,4 +1,4 @@
-"""A destination that takes JSON by POST, signed where it has a key."""
+"""A destination that takes JSON by POST, signed if it has a key."""
 
 import hashlib
 import hmac
@@ -17,14 +17,14 @@ from session.clock import wall_now
 from session.notices import Notice
 
 FORM = 1
-"""Of the JSON; a later one would break who reads this."""
+"""Version of the JSON; whoever reads this one may not understand a later one."""
 ID_HEADER = "X-Notice-Id"
 TIME_HEADER = "X-Notice-Timestamp"
 SIGNATURE_HEADER = "X-Notice-Signature"
 
 
 class WebhookSender:
-    """`Sender` to one address, with connections of its own. It follows no redirection and reads no answer's body."""
+    """`Sender` to one address, with connections of its own. It follows no redirects and reads no answer's body."""
 
     def __init__(self, secrets: WebhookSecrets, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._secrets = secrets
@@ -45,7 +45,7 @@ class WebhookSender:
         except aiohttp.ClientConnectorError:
             raise DestinationUnavailableError("connection failed") from None
         except (aiohttp.ClientError, OSError) as error:
-            # the text of the error may hold the address, and that a key
+            # the text of the error may hold the address, and with it a key
             raise DestinationUnavailableError(f"the connection broke ({type(error).__name__})") from None
         except ValueError:
             raise DestinationRejectedError("its address cannot be used") from None
@@ -63,13 +63,13 @@ class WebhookSender:
 
 
 def signature(key: str, timestamp: str, body: bytes) -> str:
-    """`sha256=` and the HMAC of `timestamp.body` in hex; the timestamp, seconds, keeps old messages from being sent
-    again by who listened."""
+    """Return `sha256=` and the HMAC of `timestamp.body` in hex; the timestamp, in seconds, keeps eavesdroppers from
+    sending old messages again."""
     return f"sha256={hmac.new(key.encode(), timestamp.encode() + b'.' + body, hashlib.sha256).hexdigest()}"
 
 
 def message_document(message: NoticeMessage) -> dict[str, object]:
-    """Return what is posted. `text` alone is what Slack and Mattermost show of it."""
+    """Return the document that is posted. Slack and Mattermost show only its `text`."""
     return {
         "form": FORM,
         "id": message.message_id,
