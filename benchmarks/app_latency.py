@@ -1,8 +1,8 @@
 """Milliseconds from a quote's receipt to the row of a stream app in Kafka.
 
-`python -m benchmarks.app_latency [--seconds 30] [--rates 100 1000]`: `arbitrage app run` on a made-up log with so many
-quotes a second, in a Kafka of its own. The app has a mean by market in a window of a second and gives a row for each
-quote; both times are the machine's clock, the second one Kafka's own of the row.
+`python -m benchmarks.app_latency [--seconds 30] [--rates 100 1000]`: `arbitrage app run` on a made-up log at each rate
+of quotes, in a Kafka of its own. The app has a mean by market in a window of a second and gives a row for each quote.
+Both times are by the machine's clock; the second is Kafka's own time of the row.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SETTLE_SECONDS = 20.0
 
 
 async def latencies(seconds: float) -> list[float]:
-    """Of the rows that come for that long, after the run has settled."""
+    """Return the latencies of the rows that come within `seconds`, after the run has settled."""
     session = with_logins(read_session(home_folder()), ROLE)
     found: list[float] = []
     began = steady_now()

@@ -1,8 +1,9 @@
-"""Events a second of CPU time: six queries of stream apps, each beside a loop written by hand for it alone.
+"""Events per second of CPU time: six queries of stream apps, each beside a loop written by hand for it.
 
-`python -m benchmarks.apps [--events 200000] [--rounds 3] [--siddhi FOLDER]`. Both get the same rows in one process,
-and must give as many; of several rounds the best counts. The loops are a floor: they know their query, keep no snapshot
-and no clock. With a folder of Siddhi's jars Siddhi runs the same queries over the same rows, in a JVM of its own.
+`python -m benchmarks.apps [--events 200000] [--rounds 3] [--siddhi FOLDER]`. Both get the same rows in one process and
+must give equally many; the best of several rounds counts. The loops are a floor: they know their query, keep no
+snapshot and no clock. With a folder of Siddhi's jars Siddhi runs the same queries over the same rows, in a JVM of its
+own.
 """
 
 import argparse
@@ -29,7 +30,7 @@ class BenchmarkedQuery:
     name: str
     text: str
     by_hand: Callable[[Iterable[Row]], Iterator[object]]
-    """What the query gives, row by row."""
+    """Yields what the query gives, row by row."""
 
 
 def filtered(rows: Iterable[Row]) -> Iterator[object]:
@@ -118,13 +119,13 @@ QUERIES = (
 
 
 def made_rows(count: int) -> list[Row]:
-    """One a millisecond, of ten symbols."""
+    """Return rows of ten symbols, one per millisecond."""
     chosen = random.Random(1)
     return [(chosen.choice("ABCDEFGHIJ"), chosen.uniform(90, 110), number) for number in range(count)]
 
 
-def of_app(text: str, rows: list[Row]) -> tuple[float, int]:
-    """Seconds of CPU, and rows that came out."""
+def run_app(text: str, rows: list[Row]) -> tuple[float, int]:
+    """Return the seconds of CPU, and the number of rows that came out."""
     engine, count = StreamEngine(parse_app(DEFINITION + text)), 0
 
     def listener(_at: int, _row: object) -> None:
@@ -139,7 +140,7 @@ def of_app(text: str, rows: list[Row]) -> tuple[float, int]:
     return time.process_time() - began, count
 
 
-def of_hand(query: BenchmarkedQuery, rows: list[Row]) -> tuple[float, int]:
+def run_by_hand(query: BenchmarkedQuery, rows: list[Row]) -> tuple[float, int]:
     began, count = time.process_time(), 0
     for _ in query.by_hand(rows):
         count += 1
@@ -147,9 +148,9 @@ def of_hand(query: BenchmarkedQuery, rows: list[Row]) -> tuple[float, int]:
 
 
 def compared(query: BenchmarkedQuery, rows: list[Row], rounds: int, siddhi: SiddhiResult | None) -> str:
-    """Return a line of the table. Raises SystemExit if they do not give as many rows."""
-    mine = [of_app(query.text, rows) for _ in range(rounds)]
-    hand = [of_hand(query, rows) for _ in range(rounds)]
+    """Return a line of the table. Raises SystemExit if both do not give equally many rows."""
+    mine = [run_app(query.text, rows) for _ in range(rounds)]
+    hand = [run_by_hand(query, rows) for _ in range(rounds)]
     counts = {"the app": mine[0][1], "the loop": hand[0][1]} | ({"Siddhi": siddhi.rows} if siddhi is not None else {})
     if len(set(counts.values())) > 1:
         raise SystemExit(f"{query.name}: not the same number of rows: {counts}")

@@ -2,9 +2,10 @@
 
 `python -m benchmarks.dashboard [--count N] [--quotes N] [--pages N]`. A real mongod, broker and dashboard process, with
 quotes at a paper session's rate. Each trade is written by the store's calls that bots make; all times count from the
-moment before the last fill is handed to the store. The floor is a bare change stream in this process: a document is
-there, and nothing was made of it. A plain WebSocket client shows what the hub adds to that, the DOM what the browser
-does (the time of the animation frame in which the row says "closed", by a MutationObserver on the same clock).
+moment before the last fill is handed to the store. The floor is a bare change stream in this process: it sees a
+document as soon as it is there, and does nothing with it. A plain WebSocket client shows what the hub adds to that, and
+the DOM what the browser adds (the time of the animation frame in which the row says "closed", by a MutationObserver on
+the same clock).
 """
 
 import argparse
@@ -70,7 +71,7 @@ class Measured:
         self.seen[stage].setdefault(trade, wall_now())
 
     def milliseconds(self, stage: str, before: str | None = None) -> list[float]:
-        """Since the fill, or since the stage `before`, of the trades that reached it."""
+        """Return the times since the fill, or since the stage `before`, of the trades that reached the stage."""
         since = self.begun if before is None else self.seen[before]
         return [(at - since[trade]) / 1_000 for trade, at in self.seen[stage].items() if trade in self.begun]
 
@@ -102,7 +103,7 @@ async def watch_socket(dashboard: Served, measured: Measured, ready: asyncio.Eve
 
 @asynccontextmanager
 async def pages(dashboard: Served, count: int) -> AsyncIterator[Page]:
-    """Return the first of them, which notes when a trade is in its DOM."""
+    """Yield the first page, which notes when a trade is in its DOM."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         opened = [await browser.new_page() for _ in range(count)]
@@ -127,7 +128,7 @@ async def trade(store: MongoTradeStore, identity: str, measured: Measured) -> No
 
 
 async def until_shown(page: Page, identity: str, measured: Measured) -> None:
-    """AssertionError where the page never shows it."""
+    """Wait until the page shows the trade. Raises AssertionError if it never does."""
     deadline = wall_now() + int(PATIENCE_SECONDS * MICROSECONDS)
     while True:
         at = await page.evaluate("id => window.closedAt[id]", identity)
@@ -156,7 +157,7 @@ async def measure(dashboard: Served, count: int, page_count: int) -> Measured:
             await until_shown(page, identity, measured)
             if number < WARM_UP:
                 del measured.begun[identity]
-            # at no fixed place between the hub's pulses and the browser's frames
+            # not in step with the hub's pulses or the browser's frames
             await SystemClock().sleep(draw.uniform(0.2, 0.7))
         for task in watching:
             task.cancel()

@@ -2,8 +2,8 @@
 
 `python -m benchmarks.detection [--rates 1000,5000] [--seconds 60] [--seed 1]`. Quotes of twenty assets on five
 exchanges (`benchmarks.generated_ticks`) are written to one partition of the log at each rate. An opportunity's latency
-is from its tick's arrival until Spark writes it. Beside it, as the floor, the rows' own way: from the same arrival
-until a plain reader of the log has them.
+is from its tick's arrival until Spark writes it. The floor is the time that the rows themselves take: from the same
+arrival until a plain reader of the log has them.
 """
 
 import argparse
@@ -42,7 +42,7 @@ START_SECONDS = 120.0
 WARM_UP_SECONDS = 15.0
 SLICE_SECONDS = 0.002
 PREPARED_SECONDS = 5.0
-"""So long quotes are prepared for; they are written forwards, then backwards, so that prices never jump."""
+"""Quotes are prepared for this long; they are written forwards, then backwards, so that prices never jump."""
 TIMELESS = 1_111_111_111_111_111
 """The time in a prepared quote, replaced when it is written."""
 RATES_SECONDS = 0.5
@@ -71,7 +71,7 @@ def broker(home: Path) -> Iterator[tuple[Address, psutil.Process]]:
 
 @asynccontextmanager
 async def detection(session: Session) -> AsyncIterator[psutil.Process]:
-    """Ready; its JVM is a child of it."""
+    """Yield a detection that is ready; its JVM is a child of it."""
     write_atomically(session.home / "run.json", session.to_json())
     write_logins(session.home, "cep", login_of(session.kafka), None)
     os.environ["ARBITRAGE_HOME"] = str(session.home)
@@ -82,7 +82,7 @@ async def detection(session: Session) -> AsyncIterator[psutil.Process]:
 
 
 async def write(session: Session, ticks: GeneratedTicks, rate: int, seconds: float) -> int:
-    """How many quotes were written, evenly."""
+    """Write quotes evenly; return how many."""
     prepared = [ticks.next(TIMELESS) for _ in range(int(rate * PREPARED_SECONDS))]
     there = [(quote.base, quote_row(quote).split(str(TIMELESS).encode())) for quote in prepared]
     there += there[::-1]
@@ -110,7 +110,7 @@ async def write(session: Session, ticks: GeneratedTicks, rate: int, seconds: flo
 async def read(reader: TopicReader, measured: Measured) -> None:
     async for batch in reader.batches():
         now = wall_now()
-        # one row of each batch: to read all would take the CPU that is measured
+        # one row of each batch: reading all would take the CPU that is measured
         ticks = [record for record in batch if record.topic == TICKS][:1]
         measured.rows += [(now - row_of(record.value)["received_time"]) / 1_000 for record in ticks]
         for record in batch:

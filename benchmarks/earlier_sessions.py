@@ -1,7 +1,8 @@
 """Fills a data folder with what earlier sessions would have left in MongoDB: copies of a real session's documents.
 
-Every copy is what the product wrote, byte by byte, but for its times, its ids and its session. The copied session ends
-if it ended; its copies lie before it, evenly over a month. Of what MongoDB deletes after a week they leave as much.
+Every copy is what the product wrote, byte by byte, except for its times, its ids and its session. The copies lie before
+the copied session, spread evenly over a month. Documents that MongoDB deletes after a week are only in the copies of
+the last week.
 """
 
 import hashlib
@@ -37,10 +38,10 @@ from streams.broker.embedded_broker import free_ports
 DAYS = 30
 ARBITRAGES_A_SESSION = 5_000
 SPARE_SECONDS = 24 * 3_600
-"""What would be deleted within a day is left out: it would go while the measurement runs."""
+"""Documents that would be deleted within a day are left out, since they would go while the measurement runs."""
 START_SECONDS = 60.0
 FILLING_CACHE = "cache_size=2G"
-"""While it is filled; the next start has the product's own."""
+"""While the folder is filled; the next start has the product's own setting."""
 BATCH_BYTES = 8_000_000
 FINISHED = ("closed", "unwound", "unfilled")
 OF_ARBITRAGES = (ARBITRAGES, STEPS, FILLS)
@@ -58,7 +59,7 @@ Replaced = Callable[["Copy", bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Which copy of the session: the first lies just before it."""
+    """One copy of the session; the first lies just before it."""
 
     number: int
     back: int
@@ -66,7 +67,7 @@ class Copy:
     session_id: bytes
 
     def hashed(self, old: bytes) -> bytes:
-        """Another id of the same form."""
+        """Return another id of the same form."""
         digits = iter(hashlib.blake2b(old, digest_size=16, salt=struct.pack("<q", self.number)).hexdigest())
         return bytes(sign if sign == ord("-") else ord(next(digits)) for sign in old)
 
@@ -83,7 +84,7 @@ class Copy:
         return struct.pack("<q", struct.unpack("<q", old)[0] - self.back // 1_000)
 
     def numbered(self, old: bytes) -> bytes:
-        """Return an exchange's id: below those of the session where it is a number, as an exchange counts up."""
+        """Return an exchange's id: if it is a number, below those of the session, as an exchange counts up."""
         if old.isdigit():
             return str((int(old) - self.number * 100_000) % 10 ** len(old)).zfill(len(old)).encode()
         signs = hashlib.blake2b(old, salt=struct.pack("<q", self.number)).hexdigest().upper().encode()
@@ -95,14 +96,14 @@ class Copy:
 
 @dataclass(slots=True)
 class Template:
-    """The documents of a session, cut if copies differ."""
+    """The documents of a session, cut where copies differ."""
 
     replaced: dict[bytes, Replaced] = field(default_factory=dict)
     documents: dict[str, list[list[bytes]]] = field(default_factory=dict)
     """Collection → each document's pieces; every second is one of `replaced`."""
 
     def note(self, documents: Mapping[str, list[Document]], session_id: str) -> None:
-        """What of these documents differs, and how."""
+        """Note what differs between copies of these documents, and how."""
         for found in documents.values():
             for document in found:
                 raw = encode(document)
@@ -142,7 +143,8 @@ class Template:
 
 
 async def fill(home: Path, arbitrages: int) -> dict[str, int]:
-    """Copy the folder's only session until there are so many; nothing else runs there. Collection → documents."""
+    """Copy the folder's only session until there are `arbitrages`; nothing else may run there. Return collection →
+    documents."""
     own, name, [port] = own_logins(home), database_name("paper"), free_ports(1)
     mongod = EmbeddedMongod(home, port, key=own.mongodb_key, users=own.database_users(name))
     mongod.prepare()
@@ -174,7 +176,7 @@ async def _fill(database: Database, arbitrages: int) -> None:
         named = hashlib.blake2b(session_id.encode(), digest_size=16, salt=struct.pack("<q", number // a_session))
         copy = Copy(number, back * MICROSECONDS, named.hexdigest().encode())
         names = OF_ARBITRAGES + (EXPIRING if back < RETENTION_SECONDS - SPARE_SECONDS else ())
-        # a session's balances are of its first and its last arbitrage: one document per exchange
+        # of the copies that make up a session one has its balances: a document per exchange
         names += (SESSION_BALANCES,) if number % a_session == 0 or number == 1 else ()
         for name, document in template.copies(copy, names):
             waiting.setdefault(name, []).append(document)
@@ -183,7 +185,7 @@ async def _fill(database: Database, arbitrages: int) -> None:
 
 
 async def _session(database: Database) -> tuple[dict[str, list[Document]], list[Document]]:
-    """Return what a session left of the arbitrages that it finished, and its balances."""
+    """Return the documents of the arbitrages that a session finished, and its balances."""
     finished = await database[ARBITRAGES].find({"state": {"$in": list(FINISHED)}}).to_list(None)
     if not finished:
         raise SystemExit("the session to be copied finished no arbitrage; let it trade for longer")

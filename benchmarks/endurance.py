@@ -1,10 +1,10 @@
-"""Whether a session stays as it is: for an hour, and on a data folder that is full.
+"""Whether a session's CPU and memory stay constant: for an hour, and on a data folder that is full.
 
 `python -m benchmarks.endurance [--market storm] [--minutes 60] [--into FILE]` starts `arbitrage paper` with a data
 folder of its own, and notes each minute what each part takes. At the end it compares the last minutes with those about
-minute 10. Each row goes into FILE at once, so that a run that is cut off has its figures.
+minute 10. Each row goes into FILE at once, so that a run that is cut off keeps its figures.
 
-`--arbitrages 1000000` compares instead a start on a folder with so many arbitrages of earlier sessions
+`--arbitrages 1000000` instead compares a start on a folder with that many arbitrages of earlier sessions
 (`benchmarks.earlier_sessions`) with one on an empty folder, by turns in the same run.
 """
 
@@ -30,10 +30,10 @@ from session.simulated_market import MARKETS
 
 FIRST_MINUTE = 10
 MEAN_OVER = 5
-"""Minutes about a point over which CPU is averaged."""
+"""Minutes around a point over which CPU is averaged."""
 
 SUMMED = ("arbitrages", "balanced", "latency_ms", "step_ms")
-"""Of the session's own summary."""
+"""Fields of the session's own summary."""
 
 Row = dict[str, Any]
 
@@ -72,7 +72,7 @@ async def _row(minute: int, parts: dict[str, PartMinute], calls: SessionCalls) -
 
 
 def growth(rows: Sequence[Row], minute: int) -> dict[str, tuple[float, float]]:
-    """Part → cores as the mean of the minutes about that one, and megabytes in it; of parts that ran in it."""
+    """Return part → mean cores of the minutes around that one, and megabytes in it; for parts that ran in it."""
     about = [row["parts"] for row in rows if abs(row["minute"] - minute) <= MEAN_OVER // 2]
     [there] = [row["parts"] for row in rows if row["minute"] == minute]
     return {

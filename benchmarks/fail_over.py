@@ -1,9 +1,9 @@
-"""How long nobody decides where the leader's region is lost.
+"""How long nobody decides when the leader's region is lost.
 
 `python -m benchmarks.fail_over [--times 10] [--kill] [--market busy]`. Starts `arbitrage paper --regions us,eu,jp
---wan`, and so many times cuts the leader's region off (or, with `--kill`, kills its mongod with -9), measures until a
-bot of another region has the right to decide, heals, and waits until the region has caught up. At the end it says
-whether the ledger reconciles.
+--wan`. Each time it cuts the leader's region off (or, with `--kill`, kills its mongod with -9), measures until a bot of
+another region has the right to decide, heals, and waits until the region has caught up. At the end it says whether the
+ledger reconciles.
 """
 
 import argparse
@@ -55,7 +55,7 @@ async def measure(market: str, times: int, *, is_killed: bool) -> None:
 
 
 async def _gap(home: Path, store: MongoTradeStore, session: Session, *, is_killed: bool) -> float:
-    """Seconds from the loss of the leader's region until another one has the right to decide."""
+    """Return the seconds from the loss of the leader's region until another one has the right to decide."""
     places = {market.exchange: market.region for market in session.markets}
     while (decider := await decider_now(store)) is None:
         await SystemClock().sleep(POLL_SECONDS)
@@ -82,7 +82,7 @@ async def _gap(home: Path, store: MongoTradeStore, session: Session, *, is_kille
 
 async def decider_now(store: TradeStore) -> str | None:
     """Return the exchange whose bot has the right to decide on the first partition; None if nobody has it, or the store
-    does not say."""
+    does not answer."""
     try:
         now = await store.server_now()
         leases = {lease.exchange: lease for lease in await store.leases.all()}

@@ -1,7 +1,7 @@
-"""What a feed of many markets of one exchange takes of a core, in a process of its own, at the simulated exchanges.
+"""Cores that a feed of many markets of one exchange takes, in a process of its own, at the simulated exchanges.
 
 `python -m benchmarks.feed_markets [--markets N …] [--exchange NAME …] [--seconds N]`. A quote is a book whose ten best
-levels changed. Requests by REST are comparisons and confirmations of books, failed ones among them.
+levels changed. REST requests are comparisons and confirmations of books, failed ones among them.
 """
 
 import argparse

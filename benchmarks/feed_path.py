@@ -1,6 +1,6 @@
 """Order-book messages from the socket to the quote: our feed beside plain ccxt.pro, on the very same messages.
 
-Microseconds are those of the reader's CPU per message; messages/s are by the wall. Each reader is a process of its own.
+Microseconds are of the reader's CPU per message; messages/s are by the wall. Each reader is a process of its own.
 `python -m benchmarks.feed_path [--messages N] [--rounds N] [--exchange NAME …]`
 """
 
@@ -63,7 +63,7 @@ def measured(reader: str, exchange: str, address: str, pace: int) -> Cost:
 
 
 def _costs(exchange: str, address: str, rounds: int, pace: int) -> dict[str, list[Cost]]:
-    """Round in turn, so that a busy moment of the machine falls on all."""
+    """Run the rounds in turn, so that a busy moment of the machine affects all."""
     costs: dict[str, list[Cost]] = {reader: [] for reader in READERS}
     for _ in range(rounds):
         for reader in READERS:

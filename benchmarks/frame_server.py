@@ -1,4 +1,4 @@
-"""A bare aiohttp server that sends recorded frames at the moments at which they came, and does nothing else."""
+"""A bare aiohttp server that sends recorded frames at the times at which they came, and does nothing else."""
 
 import argparse
 import asyncio

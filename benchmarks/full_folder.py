@@ -17,7 +17,7 @@ from benchmarks.session_calls import PAGE_CALLS, session_calls
 from session.clock import steady_now
 
 COPIED_SECONDS = 60.0
-"""How long the session trades that is copied."""
+"""How long the copied session trades."""
 MEASURED_SECONDS = 120.0
 AFTER_SECONDS = 60.0
 """For the calls, once the parts are measured."""
@@ -25,7 +25,7 @@ AFTER_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """`calls`: milliseconds of the first and of the next ones."""
+    """`calls`: milliseconds of the first call and of the next ones."""
 
     ready: float
     first_opportunity: float
@@ -37,7 +37,7 @@ class Start:
 
 
 async def compare_starts(market: str, arbitrages: int, rounds: int, kept: Path | None, into: Path) -> None:
-    """`kept`: a folder that was filled before, or shall be kept."""
+    """Compare the starts. `kept`: a folder that was filled before, or is to be kept."""
     with tempfile.TemporaryDirectory() as folder:
         full = Path(folder) / "full" if kept is None else kept
         if not await asyncio.to_thread(full.exists):

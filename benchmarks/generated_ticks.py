@@ -18,9 +18,9 @@ IN_DOLLARS = {"USD": Decimal(1), "EUR": Decimal("1.08"), "JPY": 1 / Decimal(150)
 FEE = Decimal("0.0004")
 SETTINGS = Settings(enabled_exchanges=tuple(CURRENCIES), taker_fees=dict.fromkeys(CURRENCIES, FEE))
 STEP_BPS = 0.4
-"""Standard deviation of an asset's price from one of its quotes to the next, and of a market's own noise."""
+"""Standard deviation of an asset's price between two of its quotes, and of a market's own noise."""
 LAG_CHANCE, LAG_BPS, LAG_QUOTES = 0.0005, 25.0, 6
-"""A quote with that chance begins an episode: its market stays so far behind for that many of its quotes."""
+"""Chance with which a quote begins an episode; the market then lags by LAG_BPS for LAG_QUOTES of its quotes."""
 LEVELS = 5
 _SMALL = Decimal("0.0001")
 
@@ -50,7 +50,7 @@ class GeneratedTicks:
         self._count = 0
 
     def next(self, now: int) -> Quote:
-        """Of any market, received now."""
+        """Return a quote of any market, received now."""
         self._count += 1
         market = self._random.choice(self._traded)
         self._prices[market.base] *= 1 + self._random.gauss(0, STEP_BPS) / 10_000
@@ -63,7 +63,7 @@ class GeneratedTicks:
         return self._quote(market, Decimal(f"{middle:.6f}"), now)
 
     def rates(self, now: int) -> list[Quote]:
-        """All FX quotes."""
+        """Return all FX quotes."""
         self._count += 1
         return [self._quote(market, RATES[market.symbol], now) for market in self._markets if market.is_fx]
 

@@ -2,8 +2,8 @@
 
 `python -m benchmarks.live_pages [--seconds N]`. The hub gets the rows of the log in batches, ten a second, as its
 reader hands them over; pulses, matrix and ledger go out as often as in a session, to pages that each show one asset.
-What the clients of Kafka and MongoDB and the sockets cost is not in the figures. Cores are CPU seconds of this process
-by second.
+The cost of the clients of Kafka and MongoDB and of the sockets is not in the figures. Cores are CPU seconds of this
+process per second.
 """
 
 import argparse
@@ -39,7 +39,7 @@ MANY_ASSETS = (*ASSETS, *(f"X{number:02}" for number in range(len(ASSETS), 50)))
 CASES = ((1, 100, 1), (4, 400, 1), (20, 2_000, 1), (50, 1_000, 1), (50, 5_000, 0), (50, 5_000, 1), (50, 5_000, 5))
 """Assets on five exchanges, ticks a second, pages."""
 MAKING_MICROSECONDS = 250
-"""At the most, for one row."""
+"""The maximum for one row."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Costs:
     ledgers: float = 0.0
     characters: int = 0
     late: int = 0
-    """Microseconds that the last batch waited: large where one core was not enough."""
+    """Microseconds that the last batch waited: large if one core was not enough."""
 
 
 def session_of(home: Path, assets: tuple[str, ...]) -> Session:
@@ -103,7 +103,7 @@ async def measured(assets: tuple[str, ...], rate: int, pages: int, seconds: floa
 async def _run(
     hub: LiveHub, session: Session, clients: Sequence[LiveClient], batches: Sequence[Sequence[Record]]
 ) -> Costs:
-    """Return a batch is due at the time of its rows."""
+    """Apply each batch at the time of its rows."""
     costs, clock = Costs(), SystemClock()
     next_pulse = next_ledger = batches[0][0].time
     for records in batches:
@@ -121,7 +121,8 @@ async def _run(
 
 
 def generated(assets: tuple[str, ...], rate: int, seconds: float) -> list[list[Record]]:
-    """Batches of rows of the log, which begin when all are made: making them takes longer than reading them."""
+    """Return batches of rows of the log. Their times begin after all are made: making them takes longer than reading
+    them."""
     ticks = GeneratedTicks(1, assets)
     start = wall_now() + int(rate * seconds * MAKING_MICROSECONDS) + MICROSECONDS
     batches: list[list[Record]] = []
@@ -133,7 +134,7 @@ def generated(assets: tuple[str, ...], rate: int, seconds: float) -> list[list[R
 
 
 def publish_ledger(hub: LiveHub, session: Session) -> None:
-    """As the hub does after each read of balances and feeds."""
+    """Publish as the hub does after each read of balances and feeds."""
     hub.broadcaster.publish("ledger", ledger_message(session, hub.live_state.books()))
 
 

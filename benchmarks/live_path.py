@@ -1,13 +1,13 @@
-"""The whole demo as a user starts it: how late each step of its trades is, and what each part takes.
+"""The whole demo as a user starts it: latency of each step of its trades, and CPU and memory of each part.
 
 `python -m benchmarks.live_path [--market busy] [--seconds 120]`. Starts `arbitrage paper` with a data folder of its
-own. Beside it, on the same broker and in the same time, a loop writes as many rows as there are quotes and reads them
-again: the floor of whatever goes through Kafka.
+own. On the same broker and at the same time a loop writes as many rows as there are quotes and reads them back: the
+floor of everything that goes through Kafka.
 
-Then trading is switched to reduce-only until nothing is open, and halted, as an operator does it. A bot without a
-store (`benchmarks.storeless_bot`) trades for as long on the same opportunities, market and accounts; the session's bots
-run on meanwhile and trade nothing. It comes second, so detection is warmer for it. Its fills are not in the session's
-ledger, which does not reconcile at the end for that reason. "tick to opportunity, all" is over both times.
+Then trading is switched to reduce-only until nothing is open, and halted, as an operator does it. A bot without a store
+(`benchmarks.storeless_bot`) trades for as long on the same opportunities, market and accounts; the session's bots run
+on meanwhile and trade nothing. It comes second, so detection is warmer for it. Its fills are not in the session's
+ledger, which for that reason does not reconcile at the end. "tick to opportunity, all" covers both times.
 
 Percentiles over trades are printed from 300 trades on.
 """
@@ -54,7 +54,7 @@ from streams.topic_writer import TopicWriter
 
 FLOOR_TOPIC = "benchmark_floor"
 FLOOR_BYTES = 600
-"""About a quote with its levels."""
+"""The size of a quote with its levels."""
 ROWS_A_SECOND = 100
 READY_SECONDS = 180.0
 END_SECONDS = 60.0
@@ -76,7 +76,7 @@ class Parts:
         self.before = {name: cpu_seconds(process) for name, process in self.running()}
 
     def running(self) -> Iterator[tuple[str, psutil.Process]]:
-        """Each part's name with its process and those that it started."""
+        """Yield each part's name with its process and those that it started."""
         yield "supervisor", self.supervisor
         noted: dict[str, list[int]] = json.loads((self.home / "processes.json").read_text())
         for name, (pid, *_) in noted.items():
@@ -86,7 +86,7 @@ class Parts:
                     yield name if number == 0 else f"{name}, child {number}", process
 
     def used(self) -> dict[str, tuple[float, float]]:
-        """Part → (cores since the beginning, megabytes now, of shared pages its share)."""
+        """Return part → (cores since the beginning, megabytes now, with its share of shared pages)."""
         seconds = (steady_now() - self.at) / 1_000_000
         found = {}
         for name, process in self.running():
@@ -100,8 +100,8 @@ class Parts:
 def paper(
     home: Path, market: str, seconds: float | None = None, more: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
-    """`arbitrage paper`, with `more` words, for so long after all is ready, or until it is interrupted; summary.json
-    has its summary."""
+    """Run `arbitrage paper`, with `more` words, for that long after all is ready, or until it is interrupted; its
+    summary goes to summary.json."""
     (home / "jars").symlink_to((home_folder() / "jars").resolve())
     [port] = free_ports(1)
     words = ["paper", "--market", market, "--port", str(port), *more]
@@ -121,8 +121,8 @@ def paper(
 async def until_ready(
     home: Path, process: subprocess.Popen[str], line: str = DETECTION_READY, most_seconds: float = READY_SECONDS
 ) -> float:
-    """Seconds until detection was ready, or the session said `line`. Raises SystemExit if the session ends or takes
-    too long."""
+    """Wait until detection is ready, or the session says `line`; return the seconds. Raises SystemExit if the session
+    ends or takes too long."""
     began = steady_now()
     while line not in (home / "said.txt").read_text():
         waited = (steady_now() - began) / 1_000_000
@@ -134,7 +134,7 @@ async def until_ready(
 
 @asynccontextmanager
 async def floor_latencies(session: Session) -> AsyncIterator[list[float]]:
-    """Milliseconds from the writing of each row to its reading, as long as the block lasts."""
+    """Yield the milliseconds from the writing of each row to its reading, measured while the block lasts."""
     await asyncio.to_thread(_create_topic, session.kafka)
     latencies: list[float] = []
     writer = TopicWriter(session.kafka)
@@ -150,7 +150,7 @@ async def floor_latencies(session: Session) -> AsyncIterator[list[float]]:
 
 
 def _create_topic(address: str) -> None:
-    # kept until it is done: it takes its requests with it
+    # keep the client until it is done: its requests end with it
     client = AdminClient(client_settings(address))
     for future in client.create_topics([NewTopic(FLOOR_TOPIC, 1, 1)]).values():
         future.result()
@@ -167,8 +167,8 @@ async def _read(reader: TopicReader, latencies: list[float]) -> None:
         latencies.append((wall_now() - int(record.value)) / 1_000)
 
 
-async def stopped_trading(store: MongoTradeStore) -> Terms:
-    """Nothing is open, and the session's bots send nothing more; what they traded by until then."""
+async def stop_trading(store: MongoTradeStore) -> Terms:
+    """Wait until nothing is open and the session's bots send nothing more; return what they traded by until then."""
     settings = await _switched(store, "reduce_only")
 
     async def nothing_open() -> bool:
@@ -190,7 +190,7 @@ async def _switched(store: MongoTradeStore, state: TradingState) -> Settings:
 
 async def traded_without_store(home: Path, terms: Terms, seconds: float) -> list[Arbitrage]:
     command = (sys.executable, "-m", "benchmarks.storeless_bot", str(home), str(seconds))
-    # a session of its own, as each part of the demo has one
+    # a process session of its own, as each part of the demo has
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
     try:
         async with asyncio.timeout(seconds + END_SECONDS):
@@ -215,7 +215,7 @@ async def measure(market: str, seconds: float) -> None:
                 await SystemClock().sleep(seconds)
             used, load = parts.used(), os.getloadavg()
             async with await open_store(session) as store:
-                terms = await stopped_trading(store)
+                terms = await stop_trading(store)
                 ours = await store.session_arbitrages()
                 theirs = await traded_without_store(home, terms, seconds)
             load_beside = os.getloadavg()
@@ -230,7 +230,7 @@ async def measure(market: str, seconds: float) -> None:
 
 
 def _print_latencies(summary: dict[str, Any], trades: int, floor: Sequence[float]) -> None:
-    """By the session's own summary, which has percentiles alone."""
+    """Print the session's own summary, which has only percentiles."""
     print(f"{'ms':34}" + "".join(f"{name:>9}" for name in PERCENTILES))
     print(f"{'a row through Kafka and back':34}" + "".join(f"{figure:9.1f}" for figure in percentiles(floor)))
     stages, steps = summary["latency_ms"], summary["step_ms"]

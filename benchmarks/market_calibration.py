@@ -1,7 +1,7 @@
 """Moments of the simulated markets beside those of recorded ones.
 
 `python -m benchmarks.market_calibration [--data FOLDER] [--minutes N]`. FOLDER has the recorded sets, by default
-`../shared/data`; without them the simulated markets stand alone, and a sentence says so.
+`../shared/data`; without them only the simulated markets are shown, and a sentence says so.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def recorded_book_rows(data: Path) -> Iterator[Row]:
 
 
 def net_row(name: str, tracks: Sequence[Track]) -> Row:
-    """Dislocations in which some pair pays both fees and the default threshold."""
+    """Return the dislocations in which some pair pays both fees and the default threshold."""
     best = best_net_bps(tracks)
     is_tradable = best >= MIN_NET_BPS
     lasted = lengths_of(is_tradable) * STEP_SECONDS
@@ -110,7 +110,7 @@ def net_row(name: str, tracks: Sequence[Track]) -> Row:
 
 
 def best_net_bps(tracks: Sequence[Track]) -> Numbers:
-    """Of all ordered pairs, after the default taker fees, at each step."""
+    """Return the best of all ordered pairs, after the default taker fees, at each step."""
     fees = {name: float(fee) for name, fee in taker_fees().items()}
     best: Numbers = np.full(len(tracks[0].times), -np.inf)
     for bought in tracks:
@@ -141,7 +141,7 @@ def _pairs(tracks: Sequence[Track], step: float) -> Iterator[Row]:
 
 
 def _simulated_pairs(simulated: Mapping[MarketName, list[SimulatedTrack]]) -> Iterator[Row]:
-    """One pair of each market: they are all alike."""
+    """Yield one pair of each market: they are all alike."""
     for name, tracks in simulated.items():
         one, other = tracks[0].track, tracks[-1].track
         yield pair_row(f"{name}: {one.name} – {other.name}", pair_moments(one, other, _FINE))

@@ -1,8 +1,8 @@
-"""What detection costs as the number of markets grows: ticks a second, cores, memory, latency.
+"""The cost of detection as the number of markets grows: ticks per second, cores, memory, latency.
 
 `python -m benchmarks.market_counts [--assets 1,4,20,50] [--each 20] [--seconds 30] [--partitions 1]`. For each number
-of assets, on five exchanges each, a log and a detection of their own, as in a session and nothing else; every market
-has `--each` quotes a second. Latency and the floor beside it are those of `benchmarks.detection`.
+of assets, on five exchanges each, it starts a log and a detection, as in a session, and nothing else; every market has
+`--each` quotes a second. Latency and the floor beside it are those of `benchmarks.detection`.
 """
 
 import argparse
@@ -33,7 +33,7 @@ TITLES = (
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How fast quotes come, and for how long they are measured."""
+    """The rate of quotes, and how long they are measured."""
 
     each: float
     seconds: float
@@ -42,7 +42,8 @@ class Load:
 
 
 def measured_assets(count: int, load: Load, jars: Path) -> None:
-    """One line. A home, a broker and a detection for it alone, with the jars of another data folder."""
+    """Measure and print one line, with a home, a broker and a detection for it alone, and the jars of another data
+    folder."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "jars").symlink_to(jars)
@@ -86,7 +87,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     load = Load(arguments.each, arguments.seconds, arguments.partitions, arguments.seed)
-    # a detection sets the data folder of its process, so that it is asked once
+    # a detection sets the data folder of its process, so ask for it once
     jars = (home_folder() / "jars").resolve()
     print(TITLES)
     for count in (int(number) for number in arguments.assets.split(",")):

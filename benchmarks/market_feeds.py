@@ -1,4 +1,4 @@
-"""The feeds of some markets of one simulated exchange in this process, as a feeder has them but for Kafka."""
+"""The feeds of some markets of one simulated exchange in this process, as in a feeder but without Kafka."""
 
 import argparse
 import asyncio
@@ -32,7 +32,7 @@ ALIVE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class MarketsCost:
-    """CPU seconds of the process within `seconds`, and what the feeds did in that time; sockets open at its end."""
+    """CPU seconds of the process within `seconds`, the feeds' counts in that time, and the sockets open at its end."""
 
     cpu: float
     seconds: float
@@ -42,8 +42,8 @@ class MarketsCost:
     sockets: int
 
 
-async def fed(session: Session, exchange: str, seconds: float) -> MarketsCost:
-    """From three seconds after every market has a quote."""
+async def run_feeds(session: Session, exchange: str, seconds: float) -> MarketsCost:
+    """Measure from three seconds after every market has a quote."""
     clock = SystemClock()
     async with source_of(session, exchange, clock, TIMEOUTS.rest_seconds) as source:
         timeouts = TIMEOUTS.of_many(source.compare_seconds)
@@ -67,7 +67,7 @@ def _feed_session(market: Market, now: int, timeouts: FeedTimeouts) -> FeedSessi
 
 
 def _ignore(rows: list[Row]) -> None:
-    """Rows go nowhere."""
+    """Drop the rows."""
 
 
 async def _feed(source: FeedSource, feeds: Sequence[FeedSession], clock: SystemClock, timeouts: FeedTimeouts) -> None:
@@ -87,7 +87,7 @@ async def _feed(source: FeedSource, feeds: Sequence[FeedSession], clock: SystemC
 
 
 def _counted(feeds: Sequence[FeedSession]) -> tuple[int, int, int]:
-    """Quotes, requests by REST, dropped connections."""
+    """Return the numbers of quotes, REST requests and dropped connections."""
     states = [feed.feed.state for feed in feeds]
     return (
         sum(state.quotes for state in states),
@@ -97,7 +97,7 @@ def _counted(feeds: Sequence[FeedSession]) -> tuple[int, int, int]:
 
 
 def _session(exchange: str, markets: int, home: str, port: int) -> Session:
-    """With so many of the exchange's markets, bitcoin first."""
+    """Return a session with that many of the exchange's markets, bitcoin first."""
     traded = [row for row in simulated_markets(simulated_bases()) if row.exchange == exchange and not row.is_fx]
     return Session(
         session_id="benchmark",
@@ -122,5 +122,5 @@ if __name__ == "__main__":
     parser.add_argument("seconds", type=float)
     arguments = parser.parse_args()
     session = _session(arguments.exchange, arguments.markets, arguments.home, arguments.port)
-    cost = asyncio.run(fed(session, arguments.exchange, arguments.seconds))
+    cost = asyncio.run(run_feeds(session, arguments.exchange, arguments.seconds))
     sys.stdout.buffer.write(orjson.dumps(asdict(cost)))

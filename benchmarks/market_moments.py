@@ -13,19 +13,19 @@ Numbers = npt.NDArray[np.float64]
 
 YEAR_SECONDS = 365.25 * 86_400
 ANNUAL_SECONDS = 30.0
-"""Returns of so long make the volatility of a year: dislocations of a second hardly count in them."""
+"""Volatility is computed from returns over this time, so that dislocations of a second hardly affect it."""
 QUIET_BPS = 10.0
 DISLOCATION_BPS = (5.0, 10.0, 20.0)
 _BPS = float(BPS)
 _BASIS_SECONDS = 20
-"""The basis is the median of so long a piece, so that dislocations do not count as basis."""
+"""The basis is the median over this time, so that dislocations do not count as basis."""
 _LEVEL_SECONDS = 60
-"""A dislocation is away from the median of a minute around it."""
+"""A dislocation is a deviation from the median of a minute around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Quotes of one market in order of time; seconds, and prices of one currency. A trade is both bid and ask."""
+    """Quotes of one market in order of time; seconds, and prices in one currency. A trade is both bid and ask."""
 
     name: str
     times: Numbers
@@ -39,7 +39,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class ReturnMoments:
-    """Of returns over one second, in bps; `annual` is a fraction of one."""
+    """Moments of returns over one second, in bps; `annual` is a fraction of one."""
 
     deviation: float
     quiet_deviation: float
@@ -51,7 +51,7 @@ class ReturnMoments:
 
 @dataclass(frozen=True, slots=True)
 class DislocationMoments:
-    """Beyond `threshold` bps; seconds, None if there was none."""
+    """Dislocations beyond `threshold` bps; seconds, None if there was none."""
 
     threshold: float
     per_minute: float
@@ -61,7 +61,7 @@ class DislocationMoments:
 
 @dataclass(frozen=True, slots=True)
 class PairMoments:
-    """Between two markets: the deviation of the basis in bps, and seconds until half of it is gone."""
+    """Moments of the basis between two markets: its deviation in bps, and the seconds until half of it is gone."""
 
     deviation: float
     half_life: float | None
@@ -83,7 +83,7 @@ def return_moments(track: Track) -> ReturnMoments:
 
 
 def spread_bps(track: Track) -> tuple[float, float]:
-    """Median and 90th percentile over time."""
+    """Return the median and the 90th percentile over time."""
     spreads = (track.asks - track.bids) / track.mids * _BPS
     lasting = np.diff(track.times, append=track.times[-1])
     order = np.argsort(spreads)
@@ -93,7 +93,7 @@ def spread_bps(track: Track) -> tuple[float, float]:
 
 
 def pair_moments(one: Track, other: Track, step: float) -> PairMoments:
-    """On a grid of `step` seconds, while both are known."""
+    """Return the moments on a grid of `step` seconds, while both prices are known."""
     grid = np.arange(max(one.times[0], other.times[0]), min(one.times[-1], other.times[-1]), step)
     gap = pd.Series((np.log(_sampled(one, grid)) - np.log(_sampled(other, grid))) * _BPS)
     second = max(1, round(1 / step))
@@ -108,8 +108,8 @@ def pair_moments(one: Track, other: Track, step: float) -> PairMoments:
 
 
 def half_life(basis: Numbers) -> float | None:
-    """Sample until the autocorrelation is below one half; None if that is not within a third of them, or where
-    nothing changes."""
+    """Return the number of samples until the autocorrelation is below one half; None if that is not within a third of
+    them, or if nothing changes."""
     if not basis.std():
         return None
     lags = range(1, len(basis) // 3)
@@ -117,12 +117,12 @@ def half_life(basis: Numbers) -> float | None:
 
 
 def depth_within(mid: float, levels: Sequence[tuple[float, float]], bps: float) -> float:
-    """Value of the levels (price, amount) of one side that are no further than that from the mid."""
+    """Return the value of the levels (price, amount) of one side that are within `bps` of the mid."""
     return sum(price * amount for price, amount in levels if abs(price / mid - 1) * _BPS <= bps)
 
 
 def lengths_of(is_on: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """How many samples each run of true ones lasts."""
+    """Return how many samples each run of true ones lasts."""
     edges = np.diff(np.concatenate(([0], is_on.astype(np.int64), [0])))
     lengths: npt.NDArray[np.int64] = np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
     return lengths

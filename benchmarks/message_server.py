@@ -29,7 +29,8 @@ class StreamServer:
         return application
 
     async def _prepare(self, request: web.Request) -> web.Response:
-        """Anew for each reader, since books are dated. `pace` in messages a second, 0 for as many as are taken."""
+        """Prepare the stream anew for each reader, since books are dated. `pace` in messages per second, 0 for no
+        limit."""
         exchange, self._pace = request.match_info["exchange"], int(request.query["pace"])
         step = MICROSECONDS // self._pace if self._pace else STEP
         self._streams[exchange] = prepared_stream(exchange, self._messages, wall_now(), step)

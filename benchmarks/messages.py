@@ -1,4 +1,4 @@
-"""Prepared order-book streams in four exchanges' own protocols: the same changes of the same book, worded four ways."""
+"""Prepared order-book streams in four exchanges' own protocols: the same changes of the same book in four formats."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -16,11 +16,11 @@ from market.time_units import MICROSECONDS
 MIDDLE = 1_000_000
 """In tenths of a dollar."""
 STEP = 20
-"""Microseconds of exchange time between messages that go out as fast as they are taken: none may be found too old."""
+"""Microseconds of exchange time between messages that go out at full speed: none may look too old."""
 WARM_UP = 20
 """Changes before the book by REST: ccxt reads a few of Bitstamp's before it asks for it."""
 LAST_AMOUNT = 7_777_777_777
-"""Of the best bid behind the last message and never before, in units of 0.00000001."""
+"""Amount of the best bid after the last message and never before, in units of 0.00000001."""
 
 Change = tuple[int, int]
 """Price in tenths, amount in hundred-millionths; amount 0 removes the level."""
@@ -40,7 +40,8 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class PreparedStream:
-    """What the exchange says to a subscription, by REST, and then for as long as the measurement lasts."""
+    """The exchange's reply to a subscription, its book by REST, and its messages for as long as the measurement
+    lasts."""
 
     exchange: str
     market: Market
@@ -59,7 +60,7 @@ class ModelBook:
         for side, sign in zip(self.sides, (-1, 1), strict=True):
             side.update((MIDDLE + sign * (1 + rank), self._amount()) for rank in range(depth))
         self._away: list[tuple[int, int] | None] = [None, None]
-        """Of each side, the price that left and the worse one that stands in for it."""
+        """For each side, the price that left and the worse one that stands in for it."""
 
     def change(self, number: int) -> tuple[list[Change], list[Change]]:
         side = self._chance.randrange(2)
@@ -104,7 +105,8 @@ class ModelBook:
 
 
 def prepared_stream(exchange: str, messages: int, start: int, step: int) -> PreparedStream:
-    """`messages` changes from `start` on, `step` apart (microseconds), behind those that lead to the book by REST."""
+    """Return `messages` changes from `start` on, `step` apart (microseconds), after those that lead to the book by
+    REST."""
     wording, depth = _WORDINGS[exchange]
     book = ModelBook(depth, seed=1)
     opening = Moment(0, start, book.levels(0), book.levels(1), book.levels(0, MAX_LEVELS), book.levels(1, MAX_LEVELS))
@@ -119,7 +121,7 @@ def prepared_stream(exchange: str, messages: int, start: int, step: int) -> Prep
 
 
 def market_of(exchange: str) -> Market:
-    """Of BTC in dollars, or in what stands for them there."""
+    """Return the market of BTC in dollars, or in the exchange's substitute for them."""
     model = next(market for market in paper_markets() if market.exchange == "kraken" and market.base == "BTC")
     quote_currency = "USDT" if exchange == "binance" else "USD"
     return Market(
@@ -152,7 +154,7 @@ def _coinbaseexchange(moment: Moment, is_snapshot: bool) -> str:
 
 
 def _kraken(moment: Moment, is_snapshot: bool) -> str:
-    """Prices and amounts are JSON numbers with all their digits: the checksum is made of them."""
+    """Return the message. Prices and amounts are JSON numbers with all their digits, since the checksum covers them."""
     bids, asks = (
         "[" + ",".join(f'{{"price":{price},"qty":{amount}}}' for price, amount in _texts(side)) + "]"
         for side in (moment.bids, moment.asks)
@@ -181,7 +183,7 @@ def _binance(moment: Moment, is_snapshot: bool) -> str:
 
 
 def _rest_book(exchange: str, moment: Moment) -> str:
-    """Return what Bitstamp and Binance give by REST; the others' streams bring their own."""
+    """Return the book that Bitstamp and Binance give by REST; the others' streams bring their own."""
     if exchange == "bitstamp":
         return _json(_bitstamp_book(moment))
     return _json({"lastUpdateId": moment.number, "bids": _texts(moment.bids), "asks": _texts(moment.asks)})
@@ -198,7 +200,7 @@ _WORDINGS: dict[str, tuple[Callable[[Moment, bool], str], int]] = {
     "bitstamp": (_bitstamp, 500),
     "binance": (_binance, 500),
 }
-"""Exchange → how it words a moment, and the depth of its book in levels a side: Kraken's is ccxt's default."""
+"""Exchange → its message of a moment, and the depth of its book in levels per side: Kraken's is ccxt's default."""
 EXCHANGES = tuple(_WORDINGS)
 
 
@@ -207,7 +209,7 @@ def _texts(changes: list[Change]) -> list[list[str]]:
 
 
 def _digits(changes: list[Change]) -> str:
-    """As Kraken strings them together: without point and leading zeros."""
+    """Return the digits as Kraken joins them: without point and leading zeros."""
     return "".join(text.replace(".", "").lstrip("0") for row in _texts(changes) for text in row)
 
 

@@ -1,4 +1,4 @@
-"""Opportunities of the benchmark: at the prices that the exchanges show at this moment, there and back by turns."""
+"""Opportunities of the benchmark at the current prices of the exchanges, in both directions by turns."""
 
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -22,10 +22,10 @@ RETRY_SECONDS = 0.2
 
 
 class Offers:
-    """Reads both books by REST for each opportunity; nothing of that is measured."""
+    """Reads both books by REST for each opportunity; the measurement does not include that."""
 
     def __init__(self, session: Session, fresh_seconds: float = 0.0) -> None:
-        """Books that are not older than that are not read again."""
+        """Books that are at most `fresh_seconds` old are not read again."""
         self._session = session
         self._fresh = int(fresh_seconds * MICROSECONDS)
         self._books: dict[Market, tuple[int, Any]] = {}
@@ -49,7 +49,7 @@ class Offers:
         await self._stack.aclose()
 
     async def next(self) -> Opportunity:
-        """Detected now."""
+        """Return an opportunity that is detected now."""
         self._count += 1
         buy, sell = self._session.traded if self._count % 2 else self._session.traded[::-1]
         legs = await self._leg(buy, "asks"), await self._leg(sell, "bids")
@@ -95,7 +95,7 @@ class Offers:
         return book
 
     def _connected(self, exchange: str) -> Any:
-        """Raise AccountRejectedError as long as the exchange has made no accounts."""
+        """Return the connected client. Raises AccountRejectedError until the exchange has made accounts."""
         config = simulated_config(exchange, str(self._session.exchanges_url), self._session.home, is_limited=False)
         client = self._clients[exchange] = make_exchange(config)
         self._stack.push_async_callback(client.close)

@@ -1,4 +1,4 @@
-"""What each part of a session takes in a minute."""
+"""CPU and memory that each part of a session takes in a minute."""
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -14,7 +14,8 @@ MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PartMinute:
-    """Memory at its end, in megabytes: `pss_mb` has of shared pages its share, `rss_mb` all of them."""
+    """One minute; memory at its end in megabytes: `pss_mb` has the part's share of shared pages, `rss_mb` all of
+    them."""
 
     cores: float
     pss_mb: float
@@ -25,7 +26,7 @@ class PartMinute:
 
 
 async def part_minute(home: Path, supervisor: psutil.Process, seconds: float = MINUTE) -> dict[str, PartMinute]:
-    """From now on; parts that began meanwhile count from their beginning."""
+    """Measure from now on; parts that began meanwhile count from their beginning."""
     parts = Parts(home, supervisor)
     await SystemClock().sleep(seconds)
     used, resident = parts.used(), dict[str, float]()

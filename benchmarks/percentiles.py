@@ -7,7 +7,7 @@ PERCENTILES = (50, 95, 99)
 
 
 def percentiles(figures: Sequence[float]) -> list[float]:
-    """Those of `PERCENTILES`; none of fewer than two figures."""
+    """Return those of `PERCENTILES`; none for fewer than two figures."""
     if len(figures) < 2:
         return []
     cuts = statistics.quantiles(figures, n=100, method="inclusive")
@@ -15,5 +15,5 @@ def percentiles(figures: Sequence[float]) -> list[float]:
 
 
 def percentiles_text(figures: Sequence[float], digits: int) -> str:
-    """With so many digits after the point; a dash if there are none."""
+    """Return them with that many digits after the point; a dash if there are none."""
     return " / ".join(f"{figure:.{digits}f}" for figure in percentiles(figures)) or "–"

@@ -1,4 +1,4 @@
-"""Processes that a benchmark starts, and what they take of a core."""
+"""Processes that a benchmark starts, and their CPU time."""
 
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ import psutil
 
 @contextmanager
 def running(*command: str, log: Path | None = None) -> Iterator[psutil.Process]:
-    """Until the block ends; its standard error goes to `log` if that is given."""
+    """Run the command until the block ends; its standard error goes to `log` if that is given."""
     with ExitStack() as stack:
         errors = None if log is None else stack.enter_context(log.open("wb"))
         process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors))
@@ -26,5 +26,5 @@ def cpu_seconds(process: psutil.Process) -> float:
 
 
 def used_by(parts: Mapping[str, list[psutil.Process]]) -> dict[str, float]:
-    """CPU seconds of each part so far."""
+    """Return the CPU seconds of each part so far."""
     return {name: sum(map(cpu_seconds, processes)) for name, processes in parts.items()}

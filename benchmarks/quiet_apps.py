@@ -1,9 +1,9 @@
 """Memory and CPU of many quiet stream apps in one run.
 
-`python -m benchmarks.quiet_apps [--apps 50] [--seconds 60] [--rate 100]`: over a made-up log with so many quotes a
-second, in a Kafka of its own. With `--running` on the session that runs. The apps read quotes, opportunities and
-Spark's health, and give rows now and then. Counted are all processes of `arbitrage app run`: the command, Spark's JVM,
-the daemon of its workers and the worker. Memory that processes share is counted once (PSS).
+`python -m benchmarks.quiet_apps [--apps 50] [--seconds 60] [--rate 100]`: over a made-up log with that many quotes a
+second, in a Kafka of its own. With `--running` it uses the running session. The apps read quotes, opportunities and
+Spark's health, and give rows now and then. All processes of `arbitrage app run` count: the command, Spark's JVM, the
+daemon of its workers and the worker. Memory that processes share is counted once (PSS).
 """
 
 import argparse
@@ -46,8 +46,8 @@ TEXTS = (
     "from opportunities[net_bps > {}00.0] select opportunity_id, net_bps insert into Large;",
     "from health[batch_ms > {}000] select query, batch_ms insert into Slow;",
 )
-"""Quiet apps as people have them: filters that hardly ever pass, absence, means of an hour, what goes wrong. Each with
-a number of its own, so that no two apps are one."""
+"""Quiet apps as users have them: filters that hardly ever pass, absence, means of an hour, faults. Each gets a number
+of its own, so that no two apps are the same."""
 READY, READY_ALONE = "Ctrl-C ends them all", "Ctrl-C ends it"
 MEGABYTE = 1024**2
 ROLE, HOME_VARIABLE = "apps", "ARBITRAGE_HOME"
@@ -55,7 +55,7 @@ ROLE, HOME_VARIABLE = "apps", "ARBITRAGE_HOME"
 
 @contextmanager
 def made_up_session(rate: int) -> Iterator[None]:
-    """Return what apps see of a session: its log, and where its detection began."""
+    """Make what apps see of a session: its log, and the place where its detection began."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "jars").symlink_to((home_folder() / "jars").resolve())
@@ -80,7 +80,7 @@ def made_up_session(rate: int) -> Iterator[None]:
 
 
 def write_quotes(home: Path, rate: int) -> None:
-    """Without end."""
+    """Write quotes without end."""
     asyncio.run(write(with_logins(read_session(home), ROLE), GeneratedTicks(1), rate, float("inf")))
 
 
@@ -92,7 +92,7 @@ def written(folder: Path, count: int) -> Iterator[str]:
 
 
 def processes_of(command: psutil.Process) -> dict[str, psutil.Process]:
-    """By what they are."""
+    """Return the processes by their names."""
     found = {"the command": command}
     for child in command.children(recursive=True):
         found[f"{child.name()} {child.pid}"] = child
@@ -100,7 +100,7 @@ def processes_of(command: psutil.Process) -> dict[str, psutil.Process]:
 
 
 def rows_begun() -> int:
-    """Of all apps together, by the notes of their workers."""
+    """Return the rows of all apps together, from the notes of their workers."""
     folders = (path.parent for path in home_folder().glob("apps/*/*/*.worker"))
     found = (worker_progress(folder, 0) for folder in folders)
     return sum(0 if progress is None else progress.rows for progress in found)

@@ -1,4 +1,4 @@
-"""One reader of one prepared stream in a process of its own: what its messages cost from the socket to the quote."""
+"""One reader of one prepared stream in a process of its own: CPU cost of its messages from the socket to the quote."""
 
 import argparse
 import asyncio
@@ -31,12 +31,12 @@ from session.clock import SystemClock
 
 LAST = Decimal(LAST_AMOUNT).scaleb(-8)
 PATIENT = FeedTimeouts(stale_after=60.0, first_book=60.0, compare_every=3_600.0)
-"""Nothing but the messages is measured, and a busy machine must not end the connection."""
+"""Only the messages are measured, and a busy machine must not end the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of all messages of a stream, from the first to the last: seconds of this process's CPU and of the wall."""
+    """Cost of all messages of a stream, from the first to the last: seconds of this process's CPU and of the wall."""
 
     cpu: float
     wall: float
@@ -45,7 +45,7 @@ class Cost:
 
 
 class Meter:
-    """Runs from `begin` to `end`, and lets the server go."""
+    """Measures from `begin` to `end`, and lets the server begin."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -60,7 +60,7 @@ class Meter:
 
 
 async def ours(exchange: str, address: str, recordings: Path | None) -> Cost:
-    """Return a feeder's connection, reader and feed, as they run in a session; rows are counted and go nowhere."""
+    """Measure a feeder's connection, reader and feed, as they run in a session; rows are counted and dropped."""
     clock, market, wire = SystemClock(), market_of(exchange), wire_of(exchange)
     header = RecordingHeader("benchmark", exchange, (market,))
     recorder = NoRecorder() if recordings is None else FileRecorder(recordings, header, RecordingLimits())
@@ -98,9 +98,9 @@ class _Tally:
 
 
 async def peer(exchange: str, address: str, *, to_quotes: bool) -> Cost:
-    """ccxt.pro: `watch_order_book` in a loop, which hands over one book for all messages that came together.
+    """Measure ccxt.pro: `watch_order_book` in a loop, which hands over one book for all messages that came together.
 
-    Where `to_quotes`, its ten best levels become Decimals and go through the same feed as ours.
+    If `to_quotes`, its ten best levels become Decimals and go through the same feed as ours.
     """
     import ccxt.pro as ccxtpro  # noqa: PLC0415  it costs a second of CPU, and ours does without
 
@@ -125,7 +125,7 @@ async def peer(exchange: str, address: str, *, to_quotes: bool) -> Cost:
 
 
 def _top_of(book: Any) -> BookTop:
-    """Of a book as ccxt has it, whose numbers are floats."""
+    """Return the top of a book of ccxt, whose numbers are floats."""
     bids, asks = (
         tuple(Level(Price(decimal_of(row[0])), Amount(decimal_of(row[1]))) for row in book[side][:MAX_LEVELS])
         for side in ("bids", "asks")

@@ -1,4 +1,4 @@
-"""Recorded quotes and books that the simulated markets are compared with; files as `PROVENANCE.md` of the data says."""
+"""Recorded quotes and books that the simulated markets are compared with; files as in `PROVENANCE.md` of the data."""
 
 import csv
 import gzip
@@ -39,17 +39,17 @@ class RecordedBook:
 
 
 def binance_tracks(data: Path) -> list[Track]:
-    """Best bids and asks of one asset on three markets of one company, six minutes."""
+    """Return best bids and asks of one asset on three markets of one company, six minutes."""
     return [_tickers(name, data / "ticks/hftbacktest" / file) for name, file in BINANCE.items()]
 
 
 def japanese_tracks(data: Path) -> list[Track]:
-    """Last trades of one asset on two exchanges, at most one a second, one day."""
+    """Return last trades of one asset on two exchanges, at most one a second, one day."""
     return [_trades(name, data / "ticks/lead-lag" / file) for name, file in JAPAN.items()]
 
 
 def recorded_books(data: Path) -> Iterator[RecordedBook]:
-    """Of BTC in dollars."""
+    """Yield books of BTC in dollars."""
     for file in BOOKS:
         for book in orjson.loads((data / "books" / file).read_bytes()):
             if book["venue"] in _BOOK_EXCHANGES and (book["base"], book["quote"]) == ("BTC", "USD"):

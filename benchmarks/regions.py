@@ -1,11 +1,11 @@
-"""A session of three regions as a user starts it: how late orders are in each, and what it takes.
+"""A session of three regions as a user starts it: latency of the orders in each, and its CPU and memory.
 
 `python -m benchmarks.regions [--market busy] [--seconds 300] [--loopback]`. Starts `arbitrage paper --regions us,eu,jp
---wan` with a data folder of its own. From the store come, for each region, the milliseconds from the grant of a leg to
-its posting, and from the opportunity to the grant.
+--wan` with a data folder of its own. The store gives, for each region, the milliseconds from the grant of a leg to its
+posting, and from the opportunity to the grant.
 
 The floor beside it follows from the round trips: a grant is committed once the nearest other member has told the
-primary that it has it, one round trip; what the primary says of that is at another region a one-way trip later.
+primary that it has it, one round trip; the primary's message of that reaches another region a one-way trip later.
 """
 
 import argparse
@@ -68,7 +68,7 @@ async def measure(market: str, seconds: float, *, has_delays: bool) -> None:
 
 
 def floor_ms(leader: str, region: str) -> float:
-    """From the sending of the commit until a bot in `region` can hear of it, milliseconds."""
+    """Return the milliseconds from the sending of the commit until a bot in `region` can hear of it."""
     majority = min(_trip(leader, other) for other in REGIONS if other != leader)
     return majority if region == leader else majority + _trip(leader, region) / 2
 
@@ -95,7 +95,7 @@ def _print_legs(
 
 
 def _print_parts(used: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
-    """The supervisor, which all regions share, once."""
+    """Print what each part used; the supervisor, which all regions share, comes once."""
     print(f"{'part':34}{'cores':>9}{'MB':>9}")
     cores, megabytes = 0.0, 0.0
     for region, parts in used.items():

@@ -1,4 +1,4 @@
-"""What a running session answers over REST, and how long it takes to: the calls that pages open with."""
+"""REST calls that pages open with, and how long a running session takes to answer them."""
 
 import asyncio
 import statistics
@@ -39,17 +39,17 @@ ANSWER_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SessionCalls:
-    """With the owner's key."""
+    """Calls with the owner's key."""
 
     client: httpx.Client
 
     async def answer(self, path: str) -> Any:
-        """Raise httpx.HTTPError."""
+        """Return the answer. Raises httpx.HTTPError."""
         response = await asyncio.to_thread(self.client.get, f"/api{path}")
         return response.raise_for_status().json()
 
     async def milliseconds(self) -> dict[str, tuple[float, float]]:
-        """Call → how long the first takes, and the median of the next ones."""
+        """Return call → milliseconds of the first one, and the median of the next ones."""
         return {path: await self._timed(path) for path in PAGE_CALLS}
 
     async def _timed(self, path: str) -> tuple[float, float]:

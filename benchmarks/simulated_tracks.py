@@ -1,4 +1,4 @@
-"""Quotes of a simulated market without its exchanges: prices and ladders stepped as fast as they go, in dollars."""
+"""Quotes of a simulated market without its exchanges: prices and ladders stepped at full speed, in dollars."""
 
 from dataclasses import dataclass
 
@@ -19,14 +19,14 @@ _DEPTH_EVERY = 26
 
 @dataclass(frozen=True, slots=True)
 class SimulatedTrack:
-    """Of one exchange; `depths`: median dollars of a side within 5 and 10 bps."""
+    """Track of one exchange; `depths`: median dollars of a side within 5 and 10 bps."""
 
     track: Track
     depths: tuple[float, float]
 
 
 def simulated_tracks(name: MarketName, minutes: float, seed: int = 1) -> list[SimulatedTrack]:
-    """BTC on the exchanges of a paper session; each steps once every STEP_SECONDS."""
+    """Return BTC on the exchanges of a paper session; each steps once every STEP_SECONDS."""
     market = ChosenMarket(name)
     listings = market.listed({exchange: listings_of(exchange, ("BTC",)) for exchange in EXCHANGES})
     prices = market.prices(seed, listings)

@@ -1,7 +1,7 @@
-"""What the simulated exchanges take of a core while every book is followed, and how many changes they make a second.
+"""Cores that the simulated exchanges take while every book is followed, and how many changes they make a second.
 
 `python -m benchmarks.simulator [--seconds N]`. The peer is a bare aiohttp server that sends the very same frames at the
-same moments to as many readers: what is above it is the simulation itself.
+same times to as many readers: the cost above it is the simulation itself.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def _shown_rate(heard: list[Heard], seconds: float) -> float:
-    """Print each exchange's pace; changes a second, the mean of the exchanges."""
+    """Print each exchange's pace; return changes per second, the mean of the exchanges."""
     frames, changes = Counter[str](), Counter[str]()
     for one in heard:
         frames[one.market.exchange] += len(one.frames)
@@ -106,7 +106,7 @@ async def _bare(frames: Path, readers: int, seconds: float) -> float:
 
 
 async def _share(server: psutil.Process, follows: Sequence[Follow], seconds: float) -> float:
-    """Of a core, what `server` takes in so many seconds after all streams have begun."""
+    """Return the share of a core that `server` takes within `seconds` after all streams have begun."""
     begun = asyncio.Barrier(len(follows) + 1)
     tasks = [asyncio.create_task(follow(begun)) for follow in follows]
     try:
@@ -145,7 +145,7 @@ async def _follow_frames(port: int, number: int, begun: asyncio.Barrier) -> None
 
 @asynccontextmanager
 async def _opened(url: str) -> AsyncIterator[WebSocketConnection]:
-    """As soon as the server is up."""
+    """Open the connection as soon as the server is up."""
     while True:
         try:
             async with connected(url) as connection:

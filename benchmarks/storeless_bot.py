@@ -1,14 +1,14 @@
 """A bot without a store: what trading costs, and how much of it fails, if nothing has to survive a crash.
 
-One asyncio process for all exchanges of a running session. It reads the session's opportunities and spread windows from
-Kafka and chooses by the product's own code: checks, sizing, cool-down, liquidity used once, limits and rate limits are
-those of `bots.decide` and `market`, over rows in this process's memory. It posts both orders at once by the same ccxt
-calls, on the same accounts, and waits for both ends.
+It is one asyncio process for all exchanges of a running session. It reads the session's opportunities and spread
+windows from Kafka and chooses by the product's own code: checks, sizing, cool-down, liquidity used once, limits and
+rate limits are those of `bots.decide` and `market`, over rows in this process's memory. It posts both orders at once by
+the same ccxt calls, on the same accounts, and waits for both to end.
 
 What it does not do: it writes nothing to any disk or database, holds no lease, and waits for no commit or notification;
 if it dies, open orders are forgotten. A single leg is left as it is (`single_leg_policy` is `hold`). It does not follow
 changes of the settings, pauses no exchange that fails, reconciles nothing, and has no moving average strategy. Its
-balances are those that the exchanges report at its start, and what its own orders moved.
+balances are those that the exchanges report at its start, changed by its own orders.
 """
 
 import argparse
@@ -59,7 +59,7 @@ class LimitedAccount(TradingAccount, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the session's bots traded by."""
+    """The terms by which the session's bots traded."""
 
     settings: Settings
     used: dict[str, tuple[str, int]]
@@ -96,7 +96,7 @@ class StorelessBot:
         )
 
     async def open(self) -> None:
-        """Raise ExchangeError."""
+        """Open the accounts. Raises ExchangeError."""
         await self._rows.settings.create(self._settings)
         for name, account in self._accounts.items():
             await self._rows.balances.replace(name, await account.balances(), "before", UNFENCED)
@@ -105,7 +105,7 @@ class StorelessBot:
         self._cache.update_balances(await self._rows.balances.rows())
 
     async def trade(self, incoming: AsyncIterable[Signal], seconds: float) -> list[Arbitrage]:
-        """All that was begun within `seconds`, or until `incoming` ends, once it is over."""
+        """Trade until `seconds` have passed or `incoming` ends; return all that was begun, once it is over."""
         async with self._tasks:
             deciding = self._tasks.create_task(self._reserver.work())
             with suppress(TimeoutError):
@@ -131,7 +131,8 @@ class StorelessBot:
         self._cache.update_balances(await self._rows.balances.rows())
 
     def _legs_left(self, opportunity: Opportunity, under_way: int) -> int | None:
-        """Of the exchange that has fewer, less those that are open or being reserved; None without limits."""
+        """Return the legs left on the exchange that has fewer, less those that are open or being reserved; None without
+        limits."""
         names = (opportunity.buy.exchange, opportunity.sell.exchange)
         opened = self._cache.open.values()
         left = [less_open_legs(self._accounts[name].legs_left(), name, opened, under_way) for name in names]
@@ -139,8 +140,8 @@ class StorelessBot:
 
 
 async def trade_beside(session: Session, terms: Terms, seconds: float) -> list[Arbitrage]:
-    """On the accounts of a running session whose own bots have stopped."""
-    # as much of a busy machine as the session's bots get
+    """Trade on the accounts of a running session whose own bots have stopped."""
+    # the same share of a busy machine as the session's bots get
     os.nice(niceness_of("bot"))
     await AutogroupNice().follow("storeless bot", os.getpid())
     async with AsyncExitStack() as stack:

@@ -1,7 +1,7 @@
 """A thousand parameter sets against one, over a million generated quotes: `python -m benchmarks.sweeps [ROWS] [SIDE]`.
 
-Both are the command itself, each from a cold start in a data folder of its own: interpreter, JVM, detection, trading,
-results on disk. SIDE values of each of three parameters make SIDE³ sets (default 10). One set is the middle one.
+Both run the command itself, each from a cold start in a data folder of its own: interpreter, JVM, detection, trading,
+results on disk. SIDE values of each of three parameters make SIDE³ sets (default 10). The single set is the middle one.
 """
 
 import os
@@ -37,7 +37,7 @@ class Run:
     load: float
     """Load average of the last minute before it."""
     trades: int
-    """Of all sets together."""
+    """Trades of all sets together."""
 
 
 def main(rows: int, side: int) -> None:
@@ -89,7 +89,8 @@ def _swept(folder: Path, name: str, values: list[str]) -> Run:
 
 
 def _cpu_until_ended(process: "subprocess.Popen[bytes]") -> float:
-    """Seconds of the whole tree, looked at again and again: Spark's workers are gone before anybody could ask."""
+    """Return the seconds of the whole tree, sampled all the time: Spark's workers are gone before they could be asked
+    at the end."""
     tree, used, ended = psutil.Process(process.pid), dict[int, float](), Event()
 
     def wait() -> None:

@@ -1,4 +1,4 @@
-"""How late the steps of trades were, and how many did not close: two ways of trading side by side. Pure."""
+"""Latencies of the steps of trades, and how many did not close: two ways of trading side by side. Pure."""
 
 import statistics
 from collections import Counter
@@ -9,9 +9,9 @@ from launch.sessions.summary import Latencies, latencies_of, percentiles
 from market.trade.arbitrages import Arbitrage
 
 FEWEST = 300
-"""Trades below which the slowest one of a hundred says nothing."""
+"""Below this number of trades the slowest one of a hundred means nothing."""
 POINTS = 3.0
-"""How much more of what the session begins may fail, in percentage points."""
+"""How much more of the session's trades may fail, in percentage points."""
 STEPS = {
     "opportunity": "tick to opportunity traded",
     "detected_to_sent": "opportunity to both sent",
@@ -23,12 +23,12 @@ STEPS = {
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What became of all that was begun."""
+    """Outcomes of all arbitrages that were begun."""
 
     states: Mapping[str, int]
-    """How it ended, or that it is open → how many."""
+    """State at the end, or that it is open → number."""
     by_more: int
-    """Of those that closed: with an order more than the first two."""
+    """Number of closed ones that needed an order beyond the first two."""
 
     @property
     def begun(self) -> int:
@@ -36,7 +36,7 @@ class Outcomes:
 
     @property
     def failed(self) -> int:
-        """Not closed, whatever else became of it."""
+        """Number of those that did not close, for any reason."""
         return self.begun - self.states.get("closed", 0)
 
     @property
@@ -51,13 +51,13 @@ def outcomes_of(arbitrages: Sequence[Arbitrage]) -> Outcomes:
 
 
 def latencies(arbitrages: Sequence[Arbitrage]) -> Latencies:
-    """Of the opportunities, only those that were traded."""
+    """Return the latencies of the opportunities that were traded."""
     times = [one.times for one in arbitrages]
     return latencies_of(arbitrages, [(row["detected"] - row["event"]) / 1_000 for row in times], {})
 
 
 def figures(milliseconds: Sequence[float]) -> str:
-    """How many, and percentiles where these are enough."""
+    """Return their number, and percentiles if there are enough."""
     count = f"{len(milliseconds):9}"
     shares = percentiles(milliseconds) if len(milliseconds) >= FEWEST else None
     if shares is not None:
@@ -68,7 +68,7 @@ def figures(milliseconds: Sequence[float]) -> str:
 
 
 def side_by_side(session: Sequence[Arbitrage], storeless: Sequence[Arbitrage]) -> list[str]:
-    """Lines to print."""
+    """Return the lines to print."""
     sides = {"session": session, "without store": storeless}
     measured = {name: latencies(arbitrages) for name, arbitrages in sides.items()}
     lines = [f"{'ms':28}{'':14}{'trades':>9}{'p50':>9}{'p95':>9}{'p99':>9}"]

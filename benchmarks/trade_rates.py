@@ -1,8 +1,8 @@
-"""How many trades a second two bots and mongod carry: opportunities at fixed rates, whatever became of the last one.
+"""How many trades a second two bots and mongod carry: opportunities at fixed rates, without waiting for the last one.
 
 `python -m benchmarks.trade_rates [--rates 5,10,20,30,40] [--seconds 30]`. Bots, exchanges and opportunities are those
 of `benchmarks.two_legs`, without the exchanges' rate limits; both directions are offered by turns. At the end nothing
-may be open, and the exchanges' balances must be the opening ones and what the ledger booked.
+may be open, and the exchanges' balances must be the opening ones plus what the ledger booked.
 """
 
 import argparse
@@ -39,7 +39,7 @@ MANY = SETTINGS.model_copy(update={"max_open_arbitrages": 100})
 
 
 async def load(side: Side, rate: int, seconds: float) -> None:
-    """Offers so many opportunities a second, and waits until what they began is over."""
+    """Offer opportunities at `rate` a second, and wait until everything that they began is over."""
     began, tasks = steady_now(), []
     for number in range(int(rate * seconds)):
         await SystemClock().sleep(max(0.0, number / rate - (steady_now() - began) / 1_000_000))
@@ -79,7 +79,7 @@ async def measure(home: Path, rates: Sequence[int], seconds: float) -> None:
 
 
 async def _print_books(session: Session, store: MongoTradeStore) -> None:
-    """What is open, why opportunities were refused, and whether the ledger is what the exchanges say."""
+    """Print what is open, why opportunities were refused, and whether the ledger matches the exchanges."""
     after = {}
     for exchange in session.exchanges:
         account = open_session_account(session, exchange, {})

@@ -49,17 +49,18 @@ LINE_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`at` in microseconds of the wall. `sent`: one of the first two orders is handed to ccxt; `closed`: it is over."""
+    """`at` in microseconds of wall time. `sent`: one of the first two orders is handed to ccxt; `closed`: it is
+    over."""
 
     arbitrage_id: str
     name: StepName
     at: int
     outcome: str = ""
-    """How it closed; by more: with a leg that completed or reversed another."""
+    """How it closed; "by more": with a leg that completed or reversed another."""
 
 
 class NotingStore(MongoTradeStore):
-    """The real store, which also says when a process knew of a step."""
+    """The real store, which also reports when a process knew of a step."""
 
     async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         result = await super().reserve(reservation, by)
@@ -75,7 +76,7 @@ class NotingStore(MongoTradeStore):
 
 
 class NotingAccount:
-    """The real account, which also says when one of the first two orders of an opportunity is handed to it."""
+    """The real account, which also reports when it gets one of the first two orders of an opportunity."""
 
     def __init__(self, account: TradingAccount) -> None:
         self._account = account
@@ -118,7 +119,7 @@ class NotingAccount:
 
 
 async def trade_as_bot(session: Session, exchange: str) -> None:
-    """Lease, desk and account of a bot; only its opportunities come another way than by Kafka."""
+    """Trade with the lease, desk and account of a bot; only its opportunities do not come by Kafka."""
     async with AsyncExitStack() as stack:
         store = NotingStore(connect(session.mongodb), session.database, session.session_id)
         await stack.enter_async_context(store)
@@ -135,7 +136,7 @@ async def trade_as_bot(session: Session, exchange: str) -> None:
 
 
 async def trade_as_floor(session: Session, settings: Settings) -> None:
-    """The least that a bot can do: size, post both orders at once, wait for both ends. It keeps nothing."""
+    """Do the least that a bot can do: size, post both orders at once, wait for both to end. It keeps nothing."""
     async with AsyncExitStack() as stack:
         accounts: dict[str, TradingAccount] = {}
         for exchange in session.exchanges:
@@ -193,7 +194,7 @@ async def _seen_through(account: TradingAccount, order: LimitOrder, identity: st
 
 
 async def signals() -> AsyncIterator[Signal]:
-    """Opportunities from standard input, until it ends."""
+    """Yield opportunities from standard input, until it ends."""
     reader = asyncio.StreamReader(limit=LINE_BYTES)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
@@ -223,6 +224,6 @@ async def _trade(name: str, session: Session, settings: Settings) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("name", help=f"an exchange, or {FLOOR}")
-    parser.add_argument("home", type=Path, help="where session and settings lie")
+    parser.add_argument("home", type=Path, help="folder with session and settings")
     arguments = parser.parse_args()
     asyncio.run(_trade(arguments.name, *read_terms(arguments.home)))

@@ -24,7 +24,7 @@ START_SECONDS = 60.0
 SETTINGS = Settings(
     enabled_exchanges=EXCHANGES,
     taker_fees={name: fee for name, fee in taker_fees().items() if name in EXCHANGES},
-    # the exchanges' prices pay no fees: it is the way that is measured, not the profit
+    # the exchanges' prices do not cover the fees: the path is measured, not the profit
     min_net_bps=-1_000.0,
     emit_net_bps=-1_000.0,
     max_slippage_bps=200.0,
@@ -46,13 +46,13 @@ def session_of(home: Path, mongodb: str, exchanges_port: int) -> Session:
         markets=tuple(market for market in paper_markets() if market.exchange in EXCHANGES and not market.is_fx),
         settlement_currency="USD",
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
-        # they ask how fast we are, not how patient an exchange is
+        # the benchmark measures our speed, not an exchange's patience
         rate_limits=False,
     )
 
 
 def write_terms(session: Session) -> None:
-    """For the trading processes, in the session's home."""
+    """Write session and settings for the trading processes, in the session's home."""
     session.home.mkdir(parents=True, exist_ok=True)
     (session.home / "session.json").write_bytes(session.to_json())
     write_logins(session.home, SUPERVISOR, None, login_of(session.mongodb))
@@ -66,7 +66,7 @@ def read_terms(home: Path) -> tuple[Session, Settings]:
 
 @asynccontextmanager
 async def mongod(home: Path) -> AsyncIterator[tuple[str, psutil.Process]]:
-    """Its address, and the process."""
+    """Yield its address and the process."""
     (port,) = free_ports(1)
     own = own_logins(home)
     embedded = EmbeddedMongod(home, port, key=own.mongodb_key, users=own.database_users("benchmark"))
@@ -78,7 +78,7 @@ async def mongod(home: Path) -> AsyncIterator[tuple[str, psutil.Process]]:
 
 @contextmanager
 def simulated_exchanges(home: Path) -> Iterator[tuple[int, psutil.Process]]:
-    """Their port, and the process; they answer soon."""
+    """Yield their port and the process; they answer soon."""
     (port,) = free_ports(1)
     command = (
         sys.executable,

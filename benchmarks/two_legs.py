@@ -2,8 +2,8 @@
 
 `python -m benchmarks.two_legs [--count N] [--block N] [--pause SECONDS]`. The bots are processes of their own with
 leases, ledger and transactions on a real mongod. The floor is one asyncio process that sizes, posts both orders at once
-by the very same ccxt calls, waits for both ends, and writes nothing. Each of them trades on simulated exchanges of its
-own, with the same seed; they take blocks of opportunities by turns, one opportunity at a time.
+by the very same ccxt calls, waits for both to end, and writes nothing. Each of them trades on simulated exchanges of
+its own, with the same seed; they take blocks of opportunities by turns, one opportunity at a time.
 """
 
 import argparse
@@ -40,19 +40,19 @@ from session.session import Session
 from store.mongo.store import open_store
 
 PATIENCE_SECONDS = 10.0
-"""The next one follows then, whatever became of the last."""
+"""After this time the next one follows, whatever became of the last."""
 WARM_UP = 5
 MEANINGS = {"reserved": "both legs reserved", "sent": "both orders sent", "closed": "both legs ended, closed"}
 
 
 @dataclass(slots=True)
 class Side:
-    """Bots or floor: processes to tell, and what they said."""
+    """Bots or floor: the processes that get opportunities, and what they reported."""
 
     name: str
     offers: Offers
     parts: dict[str, list[psutil.Process]]
-    """What it consists of → its processes."""
+    """Part of the side → its processes."""
     arguments: list[Process] = field(default_factory=list)
     closed: dict[str, asyncio.Event] = field(default_factory=dict)
     moments: dict[str, dict[str, list[int]]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Side:
     detected: dict[str, int] = field(default_factory=dict)
 
     async def trade(self) -> None:
-        """One opportunity, from its detection until it is closed."""
+        """Offer one opportunity, and wait from its detection until it is closed."""
         opportunity = await self.offers.next()
         identity = opportunity.opportunity_id
         closed = self.closed[identity] = asyncio.Event()
@@ -77,7 +77,7 @@ class Side:
                 await closed.wait()
 
     async def listen(self, process: Process) -> None:
-        """Keep every step that a process tells of."""
+        """Keep every step that a process reports."""
         assert process.stdout is not None
         async for line in process.stdout:
             step = Step(**orjson.loads(line))
@@ -90,14 +90,15 @@ class Side:
                 self.closed[step.arbitrage_id].set()
 
     def forget(self) -> None:
-        """What the warm-up left."""
+        """Forget what the warm-up left."""
         self.moments.clear()
         self.detected.clear()
         self.outcomes.clear()
         self.cpu.clear()
 
     def milliseconds(self, step: str) -> list[float]:
-        """Until the last of both legs was sent; until the first process knew that both were reserved, or closed."""
+        """Return the milliseconds until the last of both legs was sent, or until the first process knew that both were
+        reserved or closed."""
         last = max if step == "sent" else min
         return sorted(last(steps[step]) / 1_000 for steps in self.moments.values() if step in steps)
 
@@ -136,7 +137,7 @@ async def _measured(home: Path, count: int, block: int, pause: float) -> tuple[S
 
 
 async def _opened(home: Path, mongodb: str, stack: AsyncExitStack) -> tuple[Side, Session]:
-    """Exchanges of its own, and its settings."""
+    """Open a side with exchanges and settings of its own."""
     port, exchanges = stack.enter_context(simulated_exchanges(home))
     session = session_of(home, mongodb, port)
     write_terms(session)
@@ -161,7 +162,7 @@ async def started(
 
 @asynccontextmanager
 async def _trader(name: str, home: Path) -> AsyncIterator[Process]:
-    """Ready to trade."""
+    """Yield a process that is ready to trade."""
     command = (sys.executable, "-m", "benchmarks.traders", name, str(home))
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, limit=LINE_BYTES)
     try:

@@ -65,7 +65,7 @@ def _generated(folder: Path, rows: int, is_fresh: bool) -> Path:
 
 
 def _compile(able: list[Runnable], few: Path, log: Path) -> None:
-    """Everybody compiles into a cache, as `make setup` does for ours."""
+    """Compile everything into caches, as `make setup` does for ours."""
     for each in able:
         if each.engine.is_ours or each.engine.package == "numba":
             measured(each.engine.command(each.python, few, WARM_UP_ROWS), 1, each.environment, log)

@@ -1,4 +1,4 @@
-"""Runs the engines in turn, and tells whether all of them found the same."""
+"""Runs the engines in turn, and checks that all of them found the same."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class DisagreementError(Exception):
 
 @dataclass(slots=True)
 class Measured:
-    """Rounds of one engine; each round is a process with so many passes."""
+    """Rounds of one engine; each round is a process with some passes."""
 
     engine: Engine
     rows: int
@@ -27,7 +27,8 @@ class Measured:
 
 
 def compared(runnables: list[Runnable], folder: Path, rows: int, rounds: int, log: Path) -> list[Measured]:
-    """Round in turn, so that a busy moment of the machine falls on all. Raises EngineError, DisagreementError."""
+    """Run all rounds in turn, so that a busy moment of the machine affects all. Raises EngineError,
+    DisagreementError."""
     results = [Measured(runnable.engine, min(rows, runnable.engine.most_rows)) for runnable in runnables]
     for _ in range(rounds):
         for runnable, result in zip(runnables, results, strict=True):
@@ -55,7 +56,7 @@ def _one_round(runnable: Runnable, result: Measured, folder: Path, log: Path) ->
 
 
 def read_all(path: Path) -> None:
-    """Once before it is measured: everybody finds the file in memory."""
+    """Read the file once before measuring, so that every engine finds it in memory."""
     paths = [path] if path.is_file() else sorted(path.rglob("ticks.parquet"))
     for each in paths:
         with each.open("rb") as file:
@@ -64,7 +65,7 @@ def read_all(path: Path) -> None:
 
 
 def check_agreement(results: Iterable[Measured]) -> None:
-    """Raise DisagreementError."""
+    """Raise DisagreementError if two engines found different opportunities."""
     answers: dict[int, tuple[str, Found]] = {}
     for result in results:
         for passed in (passed for passes in result.rounds for passed in passes):

@@ -19,10 +19,10 @@ import numpy.typing as npt
 EXCHANGES = ("alpha", "beta", "gamma", "delta", "epsilon")
 ASSETS = tuple(f"A{number:02}" for number in range(50))
 FEES = ("0.0010", "0.0008", "0.0012", "0.0010", "0.0009")
-"""Of each exchange, as a fraction of the notional."""
+"""Taker fee of each exchange, as a fraction of the notional."""
 FEE_RATES = tuple(float(fee) for fee in FEES)
 MAX_AGE = 10_000_000
-"""Microseconds; a hundredth of the quotes is older by the time another exchange quotes."""
+"""Microseconds; a hundredth of the quotes are older by the time another exchange quotes."""
 START = 1_767_571_200_000_000
 """2026-01-05, microseconds UTC."""
 PRICE_DECIMALS = 2
@@ -35,32 +35,33 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one pass over the quotes came to."""
+    """The result of one pass over the quotes."""
 
     rows: int
     count: int
     times: int | None
-    """Sum over the opportunities of microseconds since START; None: it was not asked for."""
+    """Sum over the opportunities of microseconds since START; None: not requested."""
     net_bits: int
     """Sum over the opportunities of the 64 bits of net bps, modulo 2^64."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Parts of the pass that the engine itself can tell."""
+    """Parts of the pass that the engine itself can measure."""
 
     def agrees(self, other: "Found") -> bool:
-        """On the same rows; the sum of bits alone says that each net bps is the other's to the last bit."""
+        """Return whether both agree on the same rows; the sum of bits alone shows that each net bps is equal to the
+        last bit."""
         same_times = None in (self.times, other.times) or self.times == other.times
         return (self.rows, self.count, self.net_bits) == (other.rows, other.count, other.net_bits) and same_times
 
 
 def found(rows: int, times: Times, net_bps: Numbers, seconds: dict[str, float] | None = None) -> Found:
-    """`times` and `net_bps` of the opportunities, in any order."""
-    # sums of numpy's integers wrap around no message, which is what is wanted
+    """Return the result; `times` and `net_bps` are those of the opportunities, in any order."""
+    # sums of numpy's integers wrap around without a message, as wanted
     bits = int(np.ascontiguousarray(net_bps).view(np.uint64).sum(dtype=np.uint64)) % _WRAP
     return Found(rows, len(times), int((times - START).sum()), bits, seconds or {})
 
 
 def answer(one_pass: Callable[[], Found]) -> None:
-    """Print what a pass found as a line of JSON; another pass for each line that is read, until there are no more."""
+    """Print a pass's result as a line of JSON; run another pass for each line that is read, until there are no more."""
     while True:
         sys.stdout.write(json.dumps(asdict(one_pass())) + "\n")
         sys.stdout.flush()

@@ -16,7 +16,7 @@ MEMORY = {"memory_limit": "12GB"}
 
 
 def one_pass(path: Path, rows: int) -> Found:
-    # what does not fit goes to the disk, and by itself that would be the current folder
+    # rows that do not fit in memory go to the disk, by default to the current folder
     with TemporaryDirectory() as scratch, duckdb.connect(config={"temp_directory": scratch, **MEMORY}) as connection:
         columns = connection.execute(query(), {"path": str(path), "rows": rows}).fetchnumpy()
     times = columns.pop("time")
@@ -47,7 +47,7 @@ def query() -> str:
 
 
 def _nets(number: int) -> tuple[str, str]:
-    """Both directions with one exchange, null if the pair does not count."""
+    """Return both directions with one exchange, null if the pair does not count."""
     counts = f"exchange <> {number} AND time - time_{number} <= {MAX_AGE}"
     fee = f"{FEE_RATES[number]!r}::DOUBLE"
     return (

@@ -1,4 +1,4 @@
-"""The engines by name: what runs them, on how many rows, and what they read."""
+"""The engines by name: their commands, their numbers of rows, and what they read."""
 
 import sys
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ OURS = "ours"
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """`package`: what it takes beside numpy and pyarrow; `most_rows`: of a comparison of many rows."""
+    """`package`: needed besides numpy and pyarrow; `most_rows`: limit of a comparison of many rows."""
 
     name: str
     title: str
@@ -30,11 +30,12 @@ class Engine:
 
     @property
     def passes(self) -> int:
-        """The second one is warm; for peers it would say the same as the first, without what they import."""
+        """Two for ours: the second one is warm. For peers it would differ from the first only by their imports."""
         return 2 if self.name == OURS else 1
 
     def why_not(self, rows: int) -> str | None:
-        """Ours takes a set whole; peers take its first rows."""
+        """Return why the engine cannot take that many rows; None if it can. Ours takes a set whole; peers take its
+        first rows."""
         too_many = self.is_ours and rows > self.most_rows
         return f"it takes a set whole, and its sets are of {self.most_rows:,} rows at most" if too_many else None
 
@@ -57,7 +58,7 @@ ENGINES = (
 
 @dataclass(frozen=True, slots=True)
 class Runnable:
-    """An engine, the Python that has what it takes, and what that Python must be told."""
+    """An engine, the Python that has what it needs, and that Python's environment variables."""
 
     engine: Engine
     python: Path
@@ -67,7 +68,7 @@ class Runnable:
 def runnable(
     names: tuple[str, ...], rows: int, peers: Peers | None, caches: Path
 ) -> Iterator[Runnable | tuple[Engine, str]]:
-    """Each engine asked for, or why it cannot run. Without `peers` those run that this environment has."""
+    """Yield each requested engine, or why it cannot run. Without `peers` those run that this environment has."""
     for engine in ENGINES:
         if engine.name not in names:
             continue

@@ -1,8 +1,8 @@
 """Generated quotes of 5 exchanges × 50 assets in dollars, as a tick set and as the one file that suits the peers.
 
-A random walk for each asset and an AR(1) about it for each exchange; about 0.5 % of the rows have an opportunity.
-Ten million quotes are a day (8.64 ms between two, 2.16 s between two of one market), whatever the number of rows.
-`python -m benchmarks.backtests.generator FOLDER ROWS`
+A random walk for each asset and an AR(1) about it for each exchange; about 0.5 % of the rows have an opportunity. Ten
+million quotes are a day (8.64 ms between two, 2.16 s between two of one market), whatever the number of rows. `python
+-m benchmarks.backtests.generator FOLDER ROWS`
 """
 
 import shutil
@@ -31,10 +31,10 @@ SEED = 20260105
 DAY_ROWS = 10_000_000
 DAY = 86_400 * MICROSECONDS
 CHUNK_ROWS = 1_000_000
-"""Also the row group of the peers' file: a million rows are read at full speed by each of them."""
+"""Also the row group of the peers' file: each of them reads groups of a million rows at full speed."""
 
 WALK, PULL, DEVIATION, HALF_SPREAD = 1.0e-5, 0.98, 1.04e-4, 2.5e-4
-"""Of an asset's step, of the AR(1) and its step, as fractions of the price; half of the quoted spread."""
+"""Step of an asset, pull of the AR(1) and its step, as fractions of the price; half of the quoted spread."""
 TICKS = 10**PRICE_DECIMALS
 AMOUNTS = pa.array([f"{number / 1000:.3f}" for number in range(1, 4001)])
 
@@ -55,7 +55,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """Columns of so many rows in a row, the first of them of rank `first`; prices in ticks."""
+    """Columns of consecutive rows, the first of them of rank `first`; prices in ticks."""
 
     first: int
     times: Integers
@@ -84,7 +84,7 @@ def peer_file(folder: Path) -> Path:
 
 
 def generate(folder: Path, rows: int) -> None:
-    """Both forms, below `folder`; nothing of it is seen before it is whole. Memory: the numbers of one day."""
+    """Write both forms below `folder`; neither appears before it is complete. Memory: the numbers of one day."""
     work = folder.with_name(f".{folder.name}.building")
     shutil.rmtree(work, ignore_errors=True)
     tick_set_folder(work).mkdir(parents=True)
@@ -94,9 +94,9 @@ def generate(folder: Path, rows: int) -> None:
     with pq.ParquetWriter(
         peer_file(work),
         PEER_SCHEMA,
-        # the quickest to read of those tried, by far; twice the size of lz4
+        # by far the quickest to read of those tried; twice the size of lz4
         compression="none",
-        # the stubs know the switch alone, not the list of columns
+        # the stubs only know the switch, not the list of columns
         use_dictionary=["exchange", "asset"],  # type: ignore[arg-type]
     ) as peers:
         for day, quotes in enumerate(_days(rows, peers)):
@@ -111,7 +111,7 @@ def generate(folder: Path, rows: int) -> None:
 
 
 def _days(rows: int, peers: pq.ParquetWriter) -> Iterator[Quotes]:
-    """Return a day at a time, each chunk written for the peers."""
+    """Yield a day at a time, each chunk written for the peers."""
     held: list[Quotes] = []
     for quotes in _chunks(rows):
         peers.write_table(_peer_table(quotes), row_group_size=CHUNK_ROWS)
@@ -137,7 +137,7 @@ def _chunks(rows: int) -> Iterator[Quotes]:
 
 
 def _times(generator: np.random.Generator, first: int, size: int) -> Integers:
-    """Growing by a microsecond at least, and such that a day has as many rows as it should."""
+    """Return times that grow by at least a microsecond, and such that a day has as many rows as it should."""
     gaps = np.cumsum(generator.standard_exponential(size))
     start, end = (DAY * row // DAY_ROWS for row in (first, first + size))
     spread: Integers = (gaps * ((end - start - size) / (gaps[-1] + 1))).astype(np.int64)
@@ -148,7 +148,7 @@ def _times(generator: np.random.Generator, first: int, size: int) -> Integers:
 def _prices(
     middles: Floats, deviations: Floats, exchanges: Codes, assets: Codes, noise: Floats
 ) -> tuple[Integers, Integers]:
-    """Bids and asks in ticks; `middles` and `deviations` go on from chunk to chunk."""
+    """Return bids and asks in ticks; `middles` and `deviations` go on from chunk to chunk."""
     bids, asks = np.empty(len(assets), np.int64), np.empty(len(assets), np.int64)
     for row in range(len(assets)):
         asset = assets[row]
@@ -195,7 +195,7 @@ def _ticks(quotes: Quotes, asset: int, offset: int) -> pa.Table:
         "received_time": pa.array(quotes.times),
         "exchange_time": pa.array(quotes.times - 1_000),
         "sequence": pa.array(np.arange(offset + 1, offset + size + 1)),
-        # divided once, so that they are the doubles of the very text
+        # divided once, so that they are exactly the doubles of the text
         "bid_price": pa.array(quotes.bids / TICKS),
         "ask_price": pa.array(quotes.asks / TICKS),
         "bid": _texts(quotes.bids),
@@ -210,7 +210,7 @@ def _ticks(quotes: Quotes, asset: int, offset: int) -> pa.Table:
 
 
 def _texts(ticks: Integers) -> "pa.Array[Any]":
-    """Decimals as text: the low halves of Arrow's decimals are the ticks, the high ones are zero."""
+    """Return decimals as text: the low halves of Arrow's decimals are the ticks, the high ones are zero."""
     halves = np.zeros((len(ticks), 2), np.int64)
     halves[:, 0] = ticks
     decimals = pa.Array.from_buffers(

@@ -1,4 +1,4 @@
-"""One engine in processes of its own: what each pass takes of the wall, of the cores and of memory."""
+"""Measures one engine in processes of its own: wall time, CPU time and memory of each pass."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from session.clock import wall_now
 
 SAMPLE_SECONDS = 0.25
 MOST_BYTES = 16 * 1024**3
-"""Of one engine; one that takes more is stopped."""
+"""Memory limit of one engine; one that takes more is stopped."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -32,7 +32,7 @@ class TooMuchMemoryError(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """The first pass of a process begins with its start: interpreter, imports and all."""
+    """One pass. The first of a process begins with its start: interpreter, imports and all."""
 
     found: Found
     wall: float
@@ -40,13 +40,13 @@ class Pass:
     cpu: float
     """Seconds of all its processes together."""
     peak: int
-    """Most bytes of them at a time: proportional set sizes, so that what is shared counts once."""
+    """Peak of their memory together, in bytes: proportional set sizes, so that shared pages count once."""
     load: float
-    """Load average of the last minute before it."""
+    """Load average of the last minute before the pass."""
 
 
 def measured(command: Sequence[str], passes: int, environment: dict[str, str], log: Path) -> list[Pass]:
-    """`passes` in one process. Raises EngineError, TooMuchMemoryError."""
+    """Measure `passes` in one process. Raises EngineError, TooMuchMemoryError."""
     load, begun = os.getloadavg()[0], wall_now()
     with (
         log.open("w") as errors,
@@ -81,7 +81,7 @@ def measured(command: Sequence[str], passes: int, environment: dict[str, str], l
 
 
 def cpu_seconds(process: psutil.Process) -> float:
-    """Of a process and all below it, those included that have ended and were waited for."""
+    """Return the CPU seconds of a process and all below it, also of those that have ended and were waited for."""
     total = 0.0
     for member in _members(process):
         try:
@@ -93,7 +93,7 @@ def cpu_seconds(process: psutil.Process) -> float:
 
 
 class _Peak:
-    """The most bytes seen at a time."""
+    """The most bytes seen at one time."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -109,7 +109,7 @@ class _Peak:
 
 @contextmanager
 def _peak(process: psutil.Process) -> Iterator[_Peak]:
-    """Looked at now and then, by a thread, until the block ends, and once more then."""
+    """Follow the memory from a thread at intervals until the block ends, and once more then."""
     peak, ended = _Peak(), threading.Event()
 
     def follow() -> None:
@@ -141,7 +141,7 @@ def _memory(process: psutil.Process) -> int:
 
 
 def _answer(output: IO[str]) -> str | None:
-    """Return the next line that is one; engines print other things, too. None: it ended."""
+    """Return the next line that is an answer; engines print other things, too. None: it ended."""
     return next((line for line in output if line.startswith("{")), None)
 
 

@@ -1,6 +1,6 @@
 """NautilusTrader's BacktestEngine: five venues of fifty instruments, a strategy that looks at each quote tick.
 
-It matches orders on every tick, too, of which there are none here. Making its objects from columns is not counted.
+It also matches orders on every tick, though there are none here. Making its objects from columns is not counted.
 `python -m benchmarks.backtests.nautilus FILE ROWS`
 """
 
@@ -96,8 +96,8 @@ def one_pass(path: Path, rows: int) -> Found:
 
 
 def fill(engine: BacktestEngine, path: Path, rows: int) -> dict[InstrumentId, tuple[int, int]]:
-    """Instruments and their ticks; where each instrument's quotes are kept."""
-    # its wrangler uses what pandas gives up
+    """Add instruments and their ticks; return instrument → asset and exchange of its quotes."""
+    # its wrangler uses functions that pandas has deprecated
     warnings.simplefilter("ignore", DeprecationWarning)
     frame = next(pq.ParquetFile(path).iter_batches(batch_size=rows)).to_pandas()
     places: dict[InstrumentId, tuple[int, int]] = {}

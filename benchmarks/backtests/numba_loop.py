@@ -1,4 +1,4 @@
-"""The bound: a compiled loop over the columns as pyarrow reads them, in the order of time, state for every market.
+"""The bound: a compiled loop over the columns as pyarrow reads them, in order of time, with state for every market.
 
 `python -m benchmarks.backtests.numba_loop FILE ROWS`; with READ_AHEAD a second thread reads while the loop runs.
 """
@@ -33,7 +33,7 @@ def detect(
     latest: Numbers,
     sums: Integers,
 ) -> None:
-    """`latest`: seen, bid and ask of each (asset, exchange); `sums`: count, times, bits."""
+    """Fill `sums` (count, times, bits) from the rows; `latest`: seen, bid and ask of each (asset, exchange)."""
     count, late, bits = sums[0], sums[1], sums[2]
     for row in range(len(times)):
         now, mine, asset, bid, ask = times[row], exchanges[row], assets[row], bids[row], asks[row]
@@ -56,7 +56,7 @@ def detect(
 
 
 def tables(path: Path, rows: int, read_ahead: bool) -> Iterator[pa.Table]:
-    """Row group by row group, `rows` in all."""
+    """Yield row group by row group, `rows` in all."""
     with pq.ParquetFile(path, memory_map=True) as file, ThreadPoolExecutor(1) as reader:
         numbers = range(-(-rows // file.metadata.row_group(0).num_rows))
         if read_ahead:

@@ -1,7 +1,7 @@
 """Ours: a session of Spark on this machine's cores, and the summary of what detection finds in the tick set.
 
 `python -m benchmarks.backtests.ours TICK_SET ROWS [trade]`; with `trade` a whole backtest: every opportunity found is
-written down, and traded on the books of five simulated accounts.
+stored, and traded on the books of five simulated accounts.
 """
 
 import logging
@@ -48,13 +48,13 @@ def backtest(spark: SparkSession, tick_set: TickSet) -> Found:
 
 
 def parameters() -> Parameters:
-    """Rich enough that balances reject nothing for a day."""
+    """Return parameters with balances that are large enough to reject nothing for a day."""
     balances = {exchange: {"USD": OPENING_DOLLARS, **dict.fromkeys(ASSETS, OPENING_UNITS)} for exchange in EXCHANGES}
     return Parameters(SETTINGS, balances)
 
 
 def main() -> None:
-    # a pass of peers says nothing of its own accord either
+    # peers do not log anything during a pass either
     logging.disable(logging.WARNING)
     folder = Path(sys.argv[1])
     one_pass: Callable[[SparkSession, TickSet], Found] = backtest if TRADE in sys.argv else detection

@@ -21,7 +21,7 @@ def one_pass(path: Path, rows: int) -> Found:
 
 
 def opportunities(quotes: pd.DataFrame) -> Iterator[tuple[Times, Numbers]]:
-    """Of one asset: times and net bps, per exchange beside the one that has just quoted."""
+    """Yield, for one asset, times and net bps per exchange beside the one that has just quoted."""
     exchanges, times = quotes["exchange"], quotes["time"]
     own_fee = np.array(FEE_RATES)[exchanges]
     for number, _ in enumerate(EXCHANGES):

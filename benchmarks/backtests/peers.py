@@ -1,4 +1,4 @@
-"""The peers' own environment, below the data folder: the newest Python there is, since some of them want it."""
+"""The peers' own environment, below the data folder: with the newest Python available, since some of them need it."""
 
 import shutil
 import subprocess
@@ -10,19 +10,20 @@ REQUIREMENTS = Path(__file__).parents[1] / "peers" / "requirements.txt"
 WANTED = ("python3.13", "python3.12")
 PYENV = Path.home() / ".pyenv" / "versions"
 COMPLETE = "requirements.txt"
-"""A copy of what was installed, written last."""
+"""A copy of the requirements that were installed, written last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Where it is, and `3.13` and the like."""
+    """The environment's Python, and its version, such as `3.13`."""
 
     python: Path
     python_version: str
 
 
 def peers_environment(folder: Path) -> Peers:
-    """Made if it is not there or the requirements have changed since. Raises CalledProcessError."""
+    """Return the environment; make it if it is missing or the requirements have changed since. Raises
+    CalledProcessError."""
     python = folder / "bin" / "python"
     complete = folder / COMPLETE
     if not complete.is_file() or complete.read_text() != REQUIREMENTS.read_text():
@@ -35,7 +36,7 @@ def peers_environment(folder: Path) -> Peers:
 
 
 def newest_python() -> str:
-    """Of those that the peers know; else the one that runs this."""
+    """Return the newest Python that the peers support; else the one that runs this."""
     for name in WANTED:
         candidates = [shutil.which(name), *sorted(map(str, PYENV.glob(f"{name.removeprefix('python')}.*/bin/{name}")))]
         for path in candidates:
@@ -45,7 +46,7 @@ def newest_python() -> str:
 
 
 def _version(python: str) -> str:
-    """Empty if it does not start: a shim may stand for a Python that is not there."""
+    """Return its version; empty if it does not start: a shim may stand for a Python that is not there."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     started = subprocess.run((python, "-c", code), capture_output=True, text=True, check=False)
     return started.stdout.strip()

@@ -1,7 +1,7 @@
-"""Polars' streaming engine: the quotes of each asset, in them each exchange's newest one by filling forward.
+"""Polars' streaming engine: the quotes of each asset, and in them each exchange's newest one by filling forward.
 
-`forward_fill().over("asset")` in one plan takes four times as long here and three times the memory.
-`python -m benchmarks.backtests.polars_streaming FILE ROWS`
+`forward_fill().over("asset")` in one plan takes four times as long here and three times the memory. `python -m
+benchmarks.backtests.polars_streaming FILE ROWS`
 """
 
 import sys
@@ -23,13 +23,13 @@ def one_pass(path: Path, rows: int) -> Found:
 
 
 def opportunities(quotes: pl.DataFrame) -> pl.DataFrame:
-    """Of one asset: the rows at which a pair pays, with net bps of each."""
+    """Return, for one asset, the rows at which a pair pays, with net bps of each."""
     spreads = quotes.lazy().with_columns(*newest()).select("time", *nets())
     return spreads.filter(pl.any_horizontal(pl.exclude("time") >= 0)).collect(engine="streaming")
 
 
 def newest() -> list[pl.Expr]:
-    """Per exchange: time, bid and ask of its newest quote."""
+    """Return, per exchange: time, bid and ask of its newest quote."""
     return [
         pl.when(pl.col("exchange") == number).then(pl.col(name)).forward_fill().alias(f"{name}_{number}")
         for number, _ in enumerate(EXCHANGES)
@@ -38,7 +38,7 @@ def newest() -> list[pl.Expr]:
 
 
 def nets() -> list[pl.Expr]:
-    """Per exchange and direction: net bps, null if the pair does not count."""
+    """Return, per exchange and direction: net bps, null if the pair does not count."""
     own_fee = pl.lit(pl.Series(FEE_RATES)).gather(pl.col("exchange"))
     found: list[pl.Expr] = []
     for number, fee in enumerate(FEE_RATES):

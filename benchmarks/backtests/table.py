@@ -1,4 +1,4 @@
-"""What was measured, as a table to read and as JSON to keep."""
+"""The measurements, as a table to read and as JSON to keep."""
 
 import os
 import platform
@@ -49,7 +49,7 @@ def lines(results: Iterable[Measured]) -> list[Line]:
 
 
 def _lines(result: Measured) -> Iterator[Line]:
-    """One for each pass of a process; where the engine tells its run alone, one for that before them."""
+    """Yield one line per pass of a process; if the engine measures its run alone, a line for that comes first."""
     title = result.engine.title
     for number in range(len(result.rounds[0])):
         passes = [passes[number] for passes in result.rounds]
@@ -91,7 +91,7 @@ def _median(figures: Iterable[float]) -> float:
 
 
 def markdown(found: list[Line], missing: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Ratios are of rows a second by the wall."""
+    """Yield the table; ratios are of rows per second by the wall."""
     cold = next((line.rate for line in found if line.name == OURS and not line.is_warm), None)
     warm = next((line.rate for line in found if line.name == OURS and line.is_warm), None)
     yield "| " + " | ".join(HEADINGS) + " |"
@@ -124,7 +124,7 @@ def _ratio(ours: float | None, line: Line) -> str:
 
 
 def document(found: list[Line], results: Iterable[Measured]) -> dict[str, object]:
-    """Medians, and each pass of each round."""
+    """Return medians, and each pass of each round."""
     return {
         "lines": [asdict(line) for line in found],
         "rounds": {
