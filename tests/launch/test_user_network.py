@@ -19,8 +19,13 @@ from streams.broker.embedded_broker import free_ports
 from tests.cep.logs import session
 from tests.no_rights import WITHOUT_RIGHTS
 
-FAULT = user_network_fault()
-pytestmark = pytest.mark.skipif(FAULT is not None, reason=f"no user namespaces here: {FAULT}")
+
+@pytest.fixture(scope="module", autouse=True)
+def _user_namespaces() -> None:
+    fault = user_network_fault()
+    if fault is not None:
+        pytest.skip(f"no user namespaces here: {fault}")
+
 
 COMMAND = """
 import asyncio, json, os, sys

@@ -66,7 +66,7 @@ KeptBook.TestCase.settings = settings(max_examples=50, stateful_step_count=30, d
 TestKeptBook = KeptBook.TestCase
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_kept_book_over_many_more_histories() -> None:
     examples = settings(max_examples=500, stateful_step_count=30, deadline=None)
     run_state_machine_as_test(KeptBook, settings=examples)

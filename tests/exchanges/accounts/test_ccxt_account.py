@@ -61,7 +61,7 @@ class SimulatedBench:
 @pytest.fixture(params=[one.values for one in ACCOUNTS], ids=[str(one.id) for one in ACCOUNTS])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SimulatedBench]:
     market, is_generic = request.param
-    async with served(tmp_path) as outside:
+    async with served(tmp_path, only=(market.exchange,)) as outside:
         account = open_account(outside.config(market.exchange, is_generic=is_generic), [market])
         try:
             yield SimulatedBench(account, market, outside, is_generic)

@@ -87,7 +87,7 @@ class Place:
 @pytest.fixture(params=sorted(BY_EXCHANGE))
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
     clock = SteppedClock()
-    async with served(tmp_path, clock=clock) as outside:
+    async with served(tmp_path, clock=clock, only=(request.param,)) as outside:
         account = open_account(outside.config(request.param), [BY_EXCHANGE[request.param]])
         yield Place(request.param, outside, clock, account)
         await account.close()
@@ -213,7 +213,7 @@ async def test_with_the_live_limits_no_order_waits(exchange: str, tmp_path: Path
     """The limiter's clock stands still, so that whatever waited for it would wait for ever. The exchange's does not:
     it would reject what is signed a second after its own time."""
     market = BY_EXCHANGE[exchange]
-    async with served(tmp_path) as outside:
+    async with served(tmp_path, only=(exchange,)) as outside:
         config = replace(outside.config(exchange), is_limited=True)
         account = open_account(config, [market], steady_clock=lambda: 0)
         place = Place(exchange, outside, SteppedClock(), account)

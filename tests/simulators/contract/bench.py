@@ -119,7 +119,7 @@ class Bench:
 @asynccontextmanager
 async def opened(exchange: str, home: Path, clock: Clock | None = None) -> AsyncIterator[Bench]:
     """Return a client from ccxt's own constructor: addresses and keys, and no waiting between calls."""
-    async with served(home, clock=clock) as outside:
+    async with served(home, clock=clock, only=(exchange,)) as outside:
         listings = outside.world.gateways[exchange].exchange.listings.values()
         market = next(listing.market for listing in listings if not listing.market.is_fx)
         keys = load_credentials(home, exchange)

@@ -61,9 +61,11 @@ def zst(content: bytes) -> bytes:
     return bytes(pa.compress(content, "zstd", asbytes=True))
 
 
-def written(content: bytes) -> Callable[[Path], Path]:
+def written(content: Callable[[], bytes]) -> Callable[[Path], Path]:
+    """`content` is packed for its own test: it takes a second, which each process that collects tests would wait."""
+
     def write(path: Path) -> Path:
-        path.write_bytes(content)
+        path.write_bytes(content())
         return path
 
     return write
@@ -72,16 +74,16 @@ def written(content: bytes) -> Callable[[Path], Path]:
 LINES = b"".join(b"%d,x\n" % number for number in range(100_000))
 NO_CONTENT = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
 """A frame of Zstandard without content, as pzstd writes one first."""
-PACKED = {
-    "gzip": gzip.compress(LINES),
-    "bz2": bz2.compress(LINES),
-    "bz2 in two streams": bz2.compress(LINES[:999]) + bz2.compress(LINES[999:]),
-    "xz": lzma.compress(LINES),
-    "xz in two streams": lzma.compress(LINES[:999]) + b"\0" * 8 + lzma.compress(LINES[999:]) + b"\0" * 4,
-    "zst": zst(LINES),
-    "zst in two frames": NO_CONTENT + zst(LINES[:999]) + NO_CONTENT + zst(LINES[999:]),
-    "lines that end in CR": LINES.replace(b"\n", b"\r"),
-    "lines that end in CR, as xz": lzma.compress(LINES.replace(b"\n", b"\r")),
+PACKED: dict[str, Callable[[], bytes]] = {
+    "gzip": lambda: gzip.compress(LINES),
+    "bz2": lambda: bz2.compress(LINES),
+    "bz2 in two streams": lambda: bz2.compress(LINES[:999]) + bz2.compress(LINES[999:]),
+    "xz": lambda: lzma.compress(LINES),
+    "xz in two streams": lambda: lzma.compress(LINES[:999]) + b"\0" * 8 + lzma.compress(LINES[999:]) + b"\0" * 4,
+    "zst": lambda: zst(LINES),
+    "zst in two frames": lambda: NO_CONTENT + zst(LINES[:999]) + NO_CONTENT + zst(LINES[999:]),
+    "lines that end in CR": lambda: LINES.replace(b"\n", b"\r"),
+    "lines that end in CR, as xz": lambda: lzma.compress(LINES.replace(b"\n", b"\r")),
 }
 
 
@@ -103,18 +105,30 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "password": (with_password, "is a zip file that cannot be unpacked (File 'a.csv' is encrypted"),
     "unknown packing": (packed_strangely, "is a zip file that cannot be unpacked (That compression method"),
     "damaged lzma": (damaged_lzma, "is a zip file that cannot be unpacked (Corrupt"),
-    "bz2 cut off": (written(bz2.compress(LINES)[:-5]), "is not a valid bz2 file; it is damaged or was cut off ("),
+    "bz2 cut off": (
+        written(lambda: bz2.compress(LINES)[:-5]),
+        "is not a valid bz2 file; it is damaged or was cut off (",
+    ),
     "bz2 damaged between two streams": (
-        written(bz2.compress(LINES) + b"?" + bz2.compress(LINES)[1:]),
+        written(lambda: bz2.compress(LINES) + b"?" + bz2.compress(LINES)[1:]),
         "is not a valid bz2 file; it is damaged or was cut off (Invalid data stream)",
     ),
-    "bz2 damaged": (written(b"BZh91AY" + b"?" * 99), "is not a valid bz2 file; it is damaged or was cut off ("),
-    "xz cut off": (written(lzma.compress(LINES)[:-50]), "is not a valid xz file; it is damaged or was cut off ("),
-    "xz damaged": (written(lzma.compress(LINES) + b"?" * 99), "is not a valid xz file; it is damaged or was cut off ("),
+    "bz2 damaged": (written(lambda: b"BZh91AY" + b"?" * 99), "is not a valid bz2 file; it is damaged or was cut off ("),
+    "xz cut off": (
+        written(lambda: lzma.compress(LINES)[:-50]),
+        "is not a valid xz file; it is damaged or was cut off (",
+    ),
+    "xz damaged": (
+        written(lambda: lzma.compress(LINES) + b"?" * 99),
+        "is not a valid xz file; it is damaged or was cut off (",
+    ),
     "xz of much memory": (xz_of_much_memory, "is not a valid xz file; it is damaged or was cut off (Memory usage"),
-    "zst cut off": (written(zst(LINES)[:-5]), "is not a valid zst file; it is damaged or was cut off ("),
-    "zst damaged": (written(zst(LINES) + b"?" * 99), "is not a valid zst file; it is damaged or was cut off ("),
-    "zst of one long line": (written(zst(b"x,y\n" + b"0" * 80_000_000)), ", line 2: is longer than 64,000,000 bytes"),
+    "zst cut off": (written(lambda: zst(LINES)[:-5]), "is not a valid zst file; it is damaged or was cut off ("),
+    "zst damaged": (written(lambda: zst(LINES) + b"?" * 99), "is not a valid zst file; it is damaged or was cut off ("),
+    "zst of one long line": (
+        written(lambda: zst(b"x,y\n" + b"0" * 80_000_000)),
+        ", line 2: is longer than 64,000,000 bytes",
+    ),
     "one long line": (one_long_line, ", line 2: is longer than 64,000,000 bytes"),
 }
 

@@ -119,7 +119,7 @@ def _cut_in_thirds(case: Case) -> None:
 
 
 @pytest.mark.skipif(conformance_folder() is None, reason="the shared conformance cases are not here")
-@pytest.mark.parametrize(("step", "least"), [(6, 150), pytest.param(1, 1_200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("step", "least"), [(6, 150), pytest.param(1, 1_200, marks=pytest.mark.soak)])
 def test_conformance_cases_that_are_cut_give_the_same_rows(step: int, least: int) -> None:
     ran = 0
     for case in list(conformance_cases())[::step]:

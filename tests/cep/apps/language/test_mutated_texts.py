@@ -98,10 +98,7 @@ def test_the_texts_themselves_are_apps(text: str) -> None:
     StreamEngine(parse_app(text))
 
 
-@pytest.mark.parametrize(
-    ("count", "seed"),
-    [(400, 1), pytest.param(4_000, 2, marks=pytest.mark.slow), pytest.param(100_000, 3, marks=pytest.mark.soak)],
-)
+@pytest.mark.parametrize(("count", "seed"), [(400, 1), pytest.param(100_000, 3, marks=pytest.mark.soak)])
 def test_a_mangled_text_gives_an_app_or_one_sentence(count: int, seed: int) -> None:
     apps = 0
     for text in mutations(count, seed):
