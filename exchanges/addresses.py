@@ -33,7 +33,7 @@ _BINANCE_REST = {
     "papiV2": "/papi/v2",
 }
 PRIVATE_ENDINGS = (".local", ".internal")
-"""Of names that no public server of names has; those of a cluster end with `.cluster.local`."""
+"""Endings of names that no public server of names has; those of a cluster end with `.cluster.local`."""
 _BINANCE_STREAMS = ("spot", "margin", "linear", "inverse", "stock", "option", "optionMarket", "optionPrivate", "papi")
 
 

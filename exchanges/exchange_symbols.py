@@ -67,6 +67,6 @@ def kraken_market_id(market: Market) -> str:
 
 
 def own_codes(exchange: str, market: Market) -> tuple[str, str]:
-    """Of base and quote. `exchange`: ccxt's name, which need not be the session's."""
+    """Return the exchange's own codes of base and quote. `exchange`: ccxt's name, which need not be the session's."""
     base, quote = codes_in(market.symbol)
     return own_code(exchange, base), own_code(exchange, quote)

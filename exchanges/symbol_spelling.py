@@ -17,7 +17,7 @@ class Spelling:
 
     quotes: tuple[str, ...] = ()
     first: First = "base"
-    """Of the two codes of a symbol with a separator; "either": both orders were in use."""
+    """The one that comes first of the two codes of a symbol with a separator; "either": both orders were in use."""
 
 
 def _codes(text: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def written_decimal(text: str) -> Decimal:
 
 
 def decimal_of_double(value: float) -> Decimal:
-    """Of a double that we computed ourselves: what is smaller than any number of ours is nothing.
+    """Return the Decimal of a double that we computed ourselves: what is smaller than any number of ours is nothing.
 
     Raises ValueError if it is infinite, NaN, or too large.
     """
@@ -93,7 +93,7 @@ def decimal_of_double(value: float) -> Decimal:
 
 
 def decimal_of_whole(number: int) -> Decimal:
-    """Of a whole number that we counted or computed ourselves: exact, whatever its size."""
+    """Return the Decimal of a whole number that we counted or computed ourselves: exact, whatever its size."""
     return Decimal(number)
 
 
@@ -104,7 +104,7 @@ def _bounded(value: object) -> object:
 
 
 BoundedDecimal = Annotated[Decimal, BeforeValidator(_bounded)]
-"""Of each field that pydantic reads, whoever wrote the document: a request, a file, a store."""
+"""Each field that pydantic reads, whoever wrote the document: a request, a file, a store."""
 
 if TYPE_CHECKING:
     Price = NewType("Price", Decimal)

@@ -56,7 +56,7 @@ _WORDS: Mapping[str, str] = {
 
 
 def fault_text(fault: Mapping[str, Any]) -> str:
-    """Of one of pydantic's errors, without the place: it stands before, as in "port: must be a whole number"."""
+    """Describe one of pydantic's errors, without the place: it stands before, as in "port: must be a whole number"."""
     words = _WORDS.get(fault["type"])
     if words is None:
         # rules of our own say it themselves

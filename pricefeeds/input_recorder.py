@@ -26,7 +26,7 @@ def kept_folder(log_of_session: Path, label: str) -> Path:
 
 
 class InputRecorder:
-    """Of one topic, from `first` on; what earlier files have is not read again."""
+    """Records one topic, from `first` on; what earlier files have is not read again."""
 
     def __init__(self, session: Session, topic: str, first: Mapping[Position, int], label: str) -> None:
         """Raise ImportRejectedError if an earlier file cannot be read."""

@@ -29,7 +29,7 @@ class BacktestRequest:
     fee_tiers: dict[str, str] = field(default_factory=dict)
     """Exchange → its fees by volume as `volume:bps,volume:bps`, in place of its taker fee."""
     failed_percent: float = 0.0
-    """Of orders that exchanges reject."""
+    """The share of orders that exchanges reject, percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class BacktestFigures:
     return_on_capital: BoundedDecimal | None = None
     """Net over capital, a fraction."""
     drawdown_share: BoundedDecimal | None = None
-    """Of the capital and the net profit at the highest point, a fraction."""
+    """The drawdown as a share of the capital and the net profit at the highest point."""
     turnover: BoundedDecimal | None = None
     marked_gain: BoundedDecimal | None = None
     """What is held at the end less what was held at the opening, both at the closing marks."""
@@ -100,7 +100,7 @@ class BacktestJob:
     stage: str = ""
     """The current stage."""
     share: float = 0.0
-    """Of that stage, 0 to 1."""
+    """The share of that stage, 0 to 1."""
     attempts: int = 0
     runner: str | None = None
     """The runner; others leave the job alone while its heartbeat `heartbeat_at` is recent."""

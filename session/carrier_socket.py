@@ -47,7 +47,7 @@ def ask_carrier(home: Path, line: str) -> CarrierState:
 
 @contextmanager
 def short_path(home: Path) -> Iterator[str]:
-    """Of the socket: the kernel takes 107 bytes for it, and data folders may have longer paths."""
+    """Give the socket a short path: the kernel takes 107 bytes for it, and data folders may have longer paths."""
     folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{SOCKET}"

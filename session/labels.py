@@ -181,7 +181,7 @@ def exchange_name(exchange: str) -> str:
 
 
 def pair_name(pair: str) -> str:
-    """Of "buy → sell", or of one exchange."""
+    """Return the name of "buy → sell", or of one exchange."""
     return " → ".join(map(exchange_name, pair.split(" → ")))
 
 

@@ -76,7 +76,7 @@ def price(value: Number, tick: Decimal, currency: str) -> str:
 
 
 def amount(value: Number, lot: Decimal) -> str:
-    """Of base: never more than there is."""
+    """Return an amount of base, rounded down: never more than there is."""
     return number(value, lot, is_cut=True)
 
 

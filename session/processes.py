@@ -87,7 +87,7 @@ class Process:
 
 
 def kind_of(name: str) -> ProcessKind:
-    """Of a part by its name: `feed-kraken`, `bot-kraken-2`, `cep`, `backtest-…`."""
+    """Return the kind of a part by its name: `feed-kraken`, `bot-kraken-2`, `cep`, `backtest-…`."""
     word = name.partition("-")[0]
     return next((kind for kind in get_args(ProcessKind) if kind == word), "other")
 

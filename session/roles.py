@@ -22,7 +22,7 @@ class Caller:
     means: Means = "open"
     address: str = ""
     mark: str = field(default="", repr=False)
-    """Of the key itself, so that a replaced key differs from the one before; not the key, nor its hash."""
+    """Tells keys apart, so that a replaced key differs from the one before; not the key, nor its hash."""
     until: int | None = field(default=None, compare=False)
     """When the sign-in or the token ends, microseconds UTC; None for what has no end."""
     sign_in: str = field(default="", repr=False, compare=False)

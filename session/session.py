@@ -63,7 +63,7 @@ class Session:
     """Where this machine reaches the page, if not at `web_host`."""
     seed: int = 1
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
-    """Of the simulated exchanges, if there are any."""
+    """The market of the simulated exchanges, if there are any."""
     replay: ReplayTime | None = None
     paper_balances: dict[str, dict[str, BoundedDecimal]] = field(default_factory=dict)
     """Opening balances of local paper accounts: exchange → currency → amount."""

@@ -289,7 +289,7 @@ class HealthStore(Protocol):
         ...
 
     async def all(self) -> list[Health]:
-        """Of each exchange that ever failed, by name."""
+        """Return the health of each exchange that ever failed, by name."""
         ...
 
 
@@ -309,7 +309,7 @@ class Overview:
     opening: Balances = field(default_factory=dict)
     """What the exchanges reported before the session."""
     health: tuple[Health, ...] = ()
-    """Of each exchange that ever failed."""
+    """The health of each exchange that ever failed."""
     leases: tuple[Lease, ...] = ()
 
 
@@ -417,8 +417,8 @@ class TradeStore(Protocol):
         ...
 
     def watch_grants(self, exchange: str) -> AsyncIterator[Grant]:
-        """Of the legs at `exchange`: first those granted in open arbitrages, then each as it is granted. Only what the
-        store will not lose."""
+        """Follow the grants of legs at `exchange`: first those granted in open arbitrages, then each as it is granted.
+        Only what the store will not lose."""
         ...
 
     async def stop_reservations(self) -> None:

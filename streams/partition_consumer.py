@@ -130,7 +130,7 @@ class PartitionConsumer:
         self._consumer.close()
 
     def _marks(self) -> dict[Position, tuple[int, int]]:
-        """Of each partition the oldest row's offset and the next one's."""
+        """Return each partition's oldest offset and the next one."""
         try:
             return {position: self._watermarks(TopicPartition(*position)) for position in self.first}
         except KafkaException as error:

@@ -47,7 +47,7 @@ class QuoteScan:
     verified_time: int = 0
     """Time of the newest `alive` row after that quote."""
     sequence: int = -1
-    """Of that quote or withdrawal."""
+    """The sequence of that quote or withdrawal."""
 
 
 class LatestRecords(Protocol):
@@ -72,7 +72,7 @@ class NewestQuotes:
     rows_of_region: int = ROWS_OF_REGION
     _known: dict[MarketKey, LatestQuote | None] = field(default_factory=dict)
     _sequences: dict[MarketKey, int] = field(default_factory=dict)
-    """Of `_known`, withdrawals included."""
+    """The sequences of `_known`, withdrawals included."""
     _known_until: dict[MarketKey, Mapping[Position, int]] = field(default_factory=dict)
     """The offsets up to which `_known` is valid."""
 
@@ -104,7 +104,7 @@ class NewestQuotes:
         self._known_until[key] = ends
 
     def _unrepeated(self, records: Sequence[Record], wanted: Collection[MarketKey]) -> list[Record]:
-        """Of the rows that name one of `wanted`, those that count."""
+        """Return those of the rows that name one of `wanted` and count."""
         unrepeated = UnrepeatedRows()
         for partition, key in product({record.partition for record in records}, wanted):
             # the row that is known is found again where it still stands in the log

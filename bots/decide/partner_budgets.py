@@ -61,7 +61,7 @@ class PartnerBudgets:
 
 
 def less_open_legs(left: int | None, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int) -> int | None:
-    """Of `left` legs that the rate limits allow, those that remain for new trades; None without limits."""
+    """Return how many of `left`, the legs that rate limits allow, remain for new trades; None without limits."""
     if left is None:
         return None
     legs = (leg for arbitrage in open_arbitrages for leg in arbitrage.legs)
@@ -69,6 +69,6 @@ def less_open_legs(left: int | None, exchange: str, open_arbitrages: Iterable[Ar
 
 
 def partners_of(exchange: str, entries: Mapping[str, ExchangeEntry]) -> PartnerBudgets:
-    """Of all `entries` but `exchange`; one of unknown limits has no budget here, and so no limit."""
+    """Return all `entries` but `exchange`; one of unknown limits has no budget here, and so no limit."""
     rules = {name: entry_rules(entry) for name, entry in entries.items() if name != exchange}
     return PartnerBudgets({name: account_budget(name, rules=one) for name, one in rules.items() if one is not None})

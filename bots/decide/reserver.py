@@ -144,7 +144,7 @@ class Reserver:
         self.execute(result.arbitrage)
 
     def _record_used_up(self, request: Reservation, result: ReservationResult) -> None:
-        """Of its quotes, those that have less left than an order needs."""
+        """Record those of its quotes that have less left than an order needs."""
         liquidity = {} if result.read is None else result.read.liquidity
         for wanted in request.legs:
             side = wanted.leg.side

@@ -47,9 +47,9 @@ class StateCache:
 
     settings: Settings
     exchange: str = ""
-    """Of this bot; none in a backtest."""
+    """The exchange of this bot; none in a backtest."""
     partitions: int = 1
-    """Of the log."""
+    """The partitions of the log."""
     free: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     """(exchange, currency) → usable balance."""
     open: dict[str, Arbitrage] = field(default_factory=dict)

@@ -26,7 +26,7 @@ class Executing:
 
     exchange: str
     token: int
-    """Of its lease."""
+    """The token of its lease."""
     markets: Markets
     posted: PostedOrders = field(default_factory=PostedOrders)
     """The orders that it has begun to post."""

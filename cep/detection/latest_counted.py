@@ -97,7 +97,7 @@ def as_latest(states_df: DataFrame, layout: Layout, rates: tuple[RateSource, ...
 
 
 def _newest(fields: Column, counts: Column) -> Column:
-    """Of the row with the highest sequence, at its first place."""
+    """Return the fields of the row with the highest sequence, at its first place."""
     order = F.struct(F.col("sequence"), (-F.col("offset")).alias("before"))
     return F.max_by(fields, F.when(counts, order))
 

@@ -66,13 +66,13 @@ def log_rows(messages_df: DataFrame, layout: Layout, region: str | None = None) 
 
 
 def rows_in_order(table: pa.Table) -> list[LogRow]:
-    """Of a table with `COLUMNS`, by offset: a base's rows are all of one partition."""
+    """Return the rows of a table with `COLUMNS`, by offset: a base's rows are all of one partition."""
     columns = (table.column(name).to_pylist() for name in COLUMNS)
     return sorted((LogRow(*values) for values in zip(*columns, strict=True)), key=lambda row: row.offset)
 
 
 def counted_rows(table: pa.Table, unrepeated: UnrepeatedRows) -> pa.Table:
-    """Of a table with `SOURCE_COLUMNS`, the rows that did not come again."""
+    """Return the rows of a table with `SOURCE_COLUMNS` that did not come again."""
     ordered = table.sort_by("offset")
     sources = zip(*(ordered.column(name).to_pylist() for name in ("base", *SOURCE_COLUMNS)), strict=True)
     return ordered.filter(pa.array([unrepeated.counts(tuple(source), sequence) for *source, sequence in sources]))
@@ -85,7 +85,7 @@ class _Terms:
     max_quote_age: int
     min_net_bps: float
     fees: tuple[float | None, ...]
-    """Of each slot; None if its exchange is not enabled or has none."""
+    """The fees of each slot; None if its exchange is not enabled or has none."""
 
 
 @dataclass(slots=True)

@@ -93,7 +93,7 @@ class _BaseWindows:
 
 
 class SpreadWindows:
-    """Of all bases. Takes the log in pieces; the result does not depend on where it is cut."""
+    """Spread windows of all bases. Takes the log in pieces; the result does not depend on where it is cut."""
 
     def __init__(self, layout: Layout, opening: Mapping[str, Any] | None) -> None:
         """`opening`: the settings in force before the first row; None: none."""

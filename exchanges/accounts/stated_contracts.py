@@ -7,7 +7,8 @@ from market.instruments.markets import Market, codes_in
 from market.instruments.token_contracts import Contracts, Token, is_address, network_name
 
 _FIELDS = ("contract", "contractAddress", "contract_address", "ctAddr")
-"""Of a currency's network in ccxt, or as the exchange calls it: KuCoin, Bitget and Binance; Coinbase; OKX."""
+"""Names of the contract's field in a currency's network in ccxt, or as the exchange calls it: KuCoin, Bitget and
+Binance; Coinbase; OKX."""
 
 
 def stated_tokens(markets: Iterable[Market], currencies: Mapping[str, Any] | None) -> tuple[Token, ...]:
@@ -24,7 +25,7 @@ def stated_tokens(markets: Iterable[Market], currencies: Mapping[str, Any] | Non
 
 
 def stated_contracts(currency: Any) -> Contracts:
-    """Of ccxt's row of a currency; networks without a contract are left out."""
+    """Return the contracts in ccxt's row of a currency; networks without a contract are left out."""
     networks = currency.get("networks") if isinstance(currency, Mapping) else None
     found = {}
     for code, network in (networks or {}).items():

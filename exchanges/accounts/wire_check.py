@@ -86,7 +86,7 @@ class WireBench:
         return Caught(tuple(self.requests), error)
 
     def answer(self, request: SentRequest) -> object:
-        """Of ccxt's questions about the account, as the usual account has them; otherwise nothing."""
+        """Answer ccxt's questions about the account as a usual account would; otherwise nothing."""
         asked = [answer for path, answer in self.account_answers.items() if request.path.endswith(path)]
         if not asked:
             self.requests.append(request)

@@ -72,7 +72,7 @@ class BitflyerBook:
 
 
 def _channels_of(product: str) -> tuple[str, str]:
-    """Of changes, and of snapshots."""
+    """Return the channels of changes and of snapshots."""
     return f"lightning_board_{product}", f"lightning_board_snapshot_{product}"
 
 

@@ -36,7 +36,7 @@ class BookSource:
     """Books of one exchange. The requests of all its clients count against one budget."""
 
     def __init__(self, config: ExchangeConfig) -> None:
-        """Of a simulated exchange, or of a real one's public side. Raises AccountRejectedError if ccxt has no such
+        """Read a simulated exchange, or a real one's public side. Raises AccountRejectedError if ccxt has no such
         exchange."""
         self._config = config
         self._budget = full_budget(config.exchange, limit_rules(config))
@@ -201,7 +201,7 @@ def fault_text(fault: BookFault, detail: str) -> str:
 
 
 def _level_texts(level: Sequence[float]) -> list[str]:
-    """Of [price, amount, …]."""
+    """Return price and amount of [price, amount, …] as text."""
     return [text_of(decimal_of(number)) for number in level[:2]]
 
 

@@ -15,7 +15,7 @@ class OrderDocument:
     read: str
     """Year and month when the page's words were read."""
     paths: tuple[str, ...]
-    """Of the request, the end of it; `{side}` and `{symbol}` stand for buy or sell and the market's id."""
+    """The ends of the request's path; `{side}` and `{symbol}` stand for buy or sell and the market's id."""
     client_id: str | None
     """The field of the client's order id; None if the exchange has none."""
     side: tuple[str, str, str] | None

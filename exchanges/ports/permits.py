@@ -14,8 +14,8 @@ PermitCheck = Callable[[], None]
 
 
 RequestCheck = Callable[[str, str, str | None], None]
-"""Of an order's request, before it is sent: method, address, body. Raises `exchanges.errors.AccountRejectedError` where
-that is not what was ordered."""
+"""Checks an order's request before it is sent, by method, address, body. Raises `exchanges.errors.AccountRejectedError`
+where that is not what was ordered."""
 
 
 def _always() -> None:

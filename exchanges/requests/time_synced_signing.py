@@ -138,7 +138,7 @@ async def _server_milliseconds(client: Any) -> tuple[int, int]:
 
 
 async def _unified_time(client: Any) -> int:
-    """Of any exchange, in milliseconds."""
+    """Return the time of any exchange by ccxt, in milliseconds."""
     if not client.has.get("fetchTime"):
         raise AnswerNotUnderstoodError(f"{client.id} publishes no time that ccxt reads")
     return int(number_in({"time": await client.fetch_time()}, "time"))

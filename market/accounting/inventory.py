@@ -64,7 +64,7 @@ class Exposure:
     opening: Decimal
     now: Decimal
     value: Decimal | None
-    """Of the change, in the settlement currency."""
+    """The value of the change, in the settlement currency."""
 
     @property
     def change(self) -> Decimal:

@@ -24,7 +24,7 @@ from market.trade.reservation_state import BalanceRow, fill_key
 ROUNDING_SHARE = Decimal("0.000001")
 """A millionth of a balance: what exchanges round of fees, but no deposit that a person would make."""
 ORDER_SHARE = Decimal("0.01")
-"""Of an order: nearer to what its report says the balances must be, however much else the account has."""
+"""Share of an order: nearer to what its report says the balances must be, however much else the account has."""
 
 
 @dataclass(frozen=True, slots=True)

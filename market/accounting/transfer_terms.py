@@ -18,7 +18,7 @@ BANK_DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class TransferTerms:
-    """Of one currency leaving one exchange, amounts in that currency; `fee` is taken from what is sent."""
+    """Terms for one currency leaving one exchange, amounts in that currency; `fee` is taken from what is sent."""
 
     exchange: str
     currency: str

@@ -62,12 +62,12 @@ class RecordedContext:
     """A `DecisionContext` less what the opportunity has no part in."""
 
     offset: int
-    """Of the row that made the opportunity: one that comes again with its id is older by then."""
+    """The offset of the row that made the opportunity: one that comes again with its id is older by then."""
     settings_version: int
     now: int | None
     window: SpreadWindow | None = None
     calmest: SpreadWindow | None = None
-    """Of the 60 s windows of the pair the one that alone sets the limit of `market.decide.quarantine`."""
+    """The one of the pair's 60 s windows that alone sets the limit of `market.decide.quarantine`."""
     drift: dict[str, BoundedDecimal] = field(default_factory=dict)
     risk: RiskState | None = None
     free: dict[str, BoundedDecimal] = field(default_factory=dict)

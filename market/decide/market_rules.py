@@ -9,7 +9,7 @@ from market.money import BoundedDecimal
 
 
 def rule_key(exchange: str, symbol: str) -> str:
-    """Of `Settings.market_rules`."""
+    """Return the key of `Settings.market_rules`."""
     return f"{exchange}|{symbol}"
 
 

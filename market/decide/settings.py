@@ -63,13 +63,13 @@ class Settings(BaseModel):
     """Per arbitrage."""
     max_open_arbitrages: int = Field(default=4, ge=1, le=1_000)
     max_total_notional: Money = Decimal(10_000)
-    """Of all open arbitrages together."""
+    """The most of all open arbitrages together."""
     max_exchange_notional: Money = Decimal(5_000)
-    """Of the open arbitrages with a leg on one exchange."""
+    """The most of the open arbitrages with a leg on one exchange."""
     exchange_limits: dict[str, Money] = Field(default_factory=dict)
     """By exchange, in place of `max_exchange_notional`."""
     max_asset_notional: Money = Decimal(10_000)
-    """Of the open arbitrages in one base asset."""
+    """The most of the open arbitrages in one base asset."""
     asset_limits: dict[str, Money] = Field(default_factory=dict)
     """By base asset, in place of `max_asset_notional`."""
     max_daily_loss: Money = Decimal(1_000)

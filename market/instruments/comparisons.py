@@ -22,7 +22,7 @@ class ComparedMarket:
 def compared_markets(
     markets: Sequence[Market], settlement: str, codes: SessionCodes | None = None
 ) -> tuple[ComparedMarket, ...]:
-    """Of all traded ones among `markets`, in their order. `codes`: as `identity_fault` takes them."""
+    """Compare all traded ones among `markets`, in their order. `codes`: as `identity_fault` takes them."""
     rows = [_alone(market, settlement, markets, codes) for market in markets if not market.is_fx]
     return tuple(_with_others(row, rows) for row in rows)
 

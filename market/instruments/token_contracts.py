@@ -66,7 +66,7 @@ class Token:
 
 
 def known_contracts(asset_id: str) -> Contracts:
-    """Of one of our assets; empty if it is no token or nobody has looked."""
+    """Return the contracts of one of our assets; empty if it is no token or nobody has looked."""
     return _KNOWN.get(asset_id, {})
 
 

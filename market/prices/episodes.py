@@ -109,7 +109,8 @@ def pair_of(opportunity: Opportunity) -> MarketPair:
 
 
 def tradable_profit(opportunity: Opportunity, bounds: TradeBounds) -> Decimal:
-    """Of what the best levels promise (`expected_profit`) the share that one trade within `bounds` could have had.
+    """Return the share of `expected_profit`, which the best levels promise, that one trade within `bounds` could have
+    had.
 
     Notional counts for the dearer of both legs at the best prices, as in sizing. Exact if no bound cuts the amount;
     else rounded to 8 digits. Fees, lots and slippage could cut it a little further: an upper bound.
@@ -291,8 +292,8 @@ def _rank_of(episode: Episode) -> tuple[Decimal, int, bool, str]:
 
 
 def _rank(profit: Decimal, at: int, reason: str) -> tuple[Decimal, int, bool, str]:
-    """Of two rejected sightings the higher one counts: the dearer, of equal ones the first, and of one sighting what a
-    check said rather than that nobody had decided yet."""
+    """Return a rejected sighting's rank; of two the higher one counts: the dearer, of equal ones the first, and of one
+    sighting what a check said rather than that nobody had decided yet."""
     return profit, -at, reason != EXPIRED, reason
 
 

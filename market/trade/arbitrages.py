@@ -192,7 +192,7 @@ class Rejection:
     reason: str
     net_bps: float
     expected_profit: BoundedDecimal
-    """Of this opportunity, in the settlement currency."""
+    """The expected profit of this opportunity, in the settlement currency."""
     rejected_at: int
     count: int = 1
     tradable: BoundedDecimal = Decimal(0)

@@ -31,7 +31,7 @@ class StepRequest:
     role: LegRole | None = None
     results: tuple[OrderResult, ...] = ()
     context: RecordedContext | None = None
-    """Of the bot that reserves."""
+    """The context of the bot that reserves."""
     valid_until: int | None = None
     reservation: Reservation | None = None
     """Where there is no context that it follows from: an order of a strategy on one exchange."""

@@ -8,14 +8,14 @@ from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Of a leg in state `granted`, as it was granted."""
+    """A leg in state `granted`, as it was granted."""
 
     arbitrage_id: str
     leg: Leg
 
 
 def grants_in(arbitrages: Iterable[Arbitrage], exchange: str | None = None) -> list[Grant]:
-    """Of all legs that are granted, at `exchange` if it is given."""
+    """Return the grants of all granted legs, at `exchange` if it is given."""
     return [
         Grant(one.arbitrage_id, leg)
         for one in arbitrages

@@ -28,7 +28,7 @@ def inflight_key(leg: Leg) -> str:
 
 
 def inflight_keys(opportunity: Opportunity) -> tuple[str, ...]:
-    """Of all legs that it may come to have, unwinding ones included."""
+    """Return the keys of all legs that it may come to have, unwinding ones included."""
     return tuple(
         _key(one.exchange, one.symbol, side)
         for one in (opportunity.buy, opportunity.sell)

@@ -42,12 +42,12 @@ Subject = Literal[
 IMPLAUSIBLE: Final = "implausible_report"
 """Reason of a residual arbitrage: the exchange's report of an order contradicts the order."""
 HIGHEST_FEE = Decimal("0.02")
-"""Of the notional; or three times the account's taker fee, if that is more. Exchanges change fees meanwhile."""
+"""Share of the notional; or three times the account's taker fee, if that is more. Exchanges change fees meanwhile."""
 FEE_MARGIN = 3
 MOST_IMPROVEMENT = 2
 """A price better than the limit is no lie; one that is twice as good is not believed without the balances."""
 ROUNDING = Decimal("0.01")
-"""Of the notional, or of the market's smallest order: exchanges book costs and fees rounded, to whole yen."""
+"""Share of the notional, or of the market's smallest order: exchanges book costs and fees rounded, to whole yen."""
 MOST_OFF = 24 * 3_600 * MICROSECONDS
 """How far the time of a fill may be from the grant, by the exchange's clock; clocks are off by minutes."""
 LONGEST_ID = 100

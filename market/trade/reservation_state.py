@@ -333,6 +333,6 @@ def fill_key(fill: Fill) -> str:
 
 
 def reported_fill_keys(results: Iterable[OrderResult]) -> tuple[str, ...]:
-    """Of every fill that is reported."""
+    """Return the keys of all reported fills."""
     reports = (result.report for result in results)
     return tuple(fill_key(fill) for report in reports if report is not None for fill in report.fills)

@@ -31,7 +31,8 @@ class LegRequest:
     leg: Leg
     hold_currency: str
     hold_per_unit: BoundedDecimal
-    """Of `hold_currency` per unit of the leg's amount: limit price and fee to buy, 1 (and any base fee) to sell."""
+    """The hold in `hold_currency` for a unit of the leg's amount: limit price and fee to buy, 1 (and any base fee) to
+    sell."""
     factor: BoundedDecimal
     """1, or less if a fee taken in base would otherwise leave the two legs unequal."""
     step: BoundedDecimal

@@ -17,8 +17,8 @@ COLLECT_SECONDS = 0.05
 """Symbols that start together subscribe together."""
 
 _PING_SHARE = 2 / 3
-"""Of the time that a pong may take, at least, from one ping of a connection to the next: as long as each line waits
-between two. Exchanges count pings among the messages that a connection may send."""
+"""Share of the time that a pong may take, at least, from one ping of a connection to the next: as long as each line
+waits between two. Exchanges count pings among the messages that a connection may send."""
 
 log = logging.getLogger("pricefeeds")
 

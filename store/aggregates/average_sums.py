@@ -29,7 +29,7 @@ class AverageSum:
 
 
 class RunningAverageSums:
-    """Of one session, cheap enough to be read every few seconds."""
+    """Average sums of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
         sums = RunningSums(database, ARBITRAGES, wanted | {"strategy": "ma"}, _LEG, [1, *_AMOUNTS], _FILLS)

@@ -75,7 +75,7 @@ class EpisodeSum:
     reason: str
     """Why the best sighting was not traded; empty if any was, or nothing is decided yet."""
     bin: int
-    """Of the widest spread: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
+    """The bin of the widest spread: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
     episodes: int
     samples: int
     """How often they were seen together."""
@@ -84,7 +84,7 @@ class EpisodeSum:
 
 
 class EpisodeSums:
-    """Of one session, for many who ask."""
+    """Episode sums of one session, for many who ask."""
 
     def __init__(self, database: Database, of_session: Mapping[str, object]) -> None:
         self._database = database
@@ -97,12 +97,13 @@ class EpisodeSums:
         """Seconds → until when it is good, by the steady clock, and what was read."""
 
     async def of_session(self) -> list[EpisodeSum]:
-        """Of all of it; each read after the first reads what may have changed since. Raises StoreUnavailableError."""
+        """Return the sums of the whole session; each read after the first reads what may have changed since. Raises
+        StoreUnavailableError."""
         async with self._reading:
             return [_sum_of(key, values) for key, values in (await self._running.read()).items()]
 
     async def recent(self, seconds: int) -> list[EpisodeSum]:
-        """Of those that could still go on within the last `seconds`. Raises StoreUnavailableError."""
+        """Return those that could still go on within the last `seconds`. Raises StoreUnavailableError."""
         async with self._reading:
             good_until, sums = self._read.get(seconds, (0, []))
             began = steady_now()

@@ -58,8 +58,8 @@ class OutcomeSum:
     """In half basis points: `bin` / 2 ≤ net bps < (`bin` + 1) / 2."""
     count: int
     expected: Decimal
-    """Of what was reserved, at the best levels, in the settlement currency; 0 for those rejected, whose missed profit
-    is counted by episode."""
+    """The expected profit of what was reserved, at the best levels, in the settlement currency; 0 for those rejected,
+    whose missed profit is counted by episode."""
     net: Decimal
     """Realised P&L of those taken that have ended; 0 for those rejected."""
     pair_seconds: int
@@ -67,7 +67,7 @@ class OutcomeSum:
 
 
 class OpportunitySums:
-    """Of one session."""
+    """Opportunity sums of one session."""
 
     def __init__(self, database: Database, of_session: Mapping[str, object]) -> None:
         self._database = database
@@ -80,7 +80,8 @@ class OpportunitySums:
         """Seconds → when they were read, and what."""
 
     async def of_session(self) -> list[OutcomeSum]:
-        """Of all of it; each read after the first reads what is new. Raises StoreUnavailableError."""
+        """Return the sums of the whole session; each read after the first reads what is new. Raises
+        StoreUnavailableError."""
         taken, rejected = await self._taken.read(), await self._rejected.read()
         return [
             *(_sum_of("taken", key, values) for key, values in taken.items()),
@@ -88,8 +89,8 @@ class OpportunitySums:
         ]
 
     async def recent(self, seconds: int) -> list[OutcomeSum]:
-        """Of the last `seconds`, as read a two-hundredth of them ago at the most: many may ask, and the server sums
-        once. Raises StoreUnavailableError."""
+        """Return the sums of the last `seconds`, as read a two-hundredth of them ago at the most: many may ask, and the
+        server sums once. Raises StoreUnavailableError."""
         async with self._reading:
             now = wall_now()
             read_at, sums = self._recent.get(seconds, (0, []))
@@ -101,8 +102,8 @@ class OpportunitySums:
             return sums
 
     async def between(self, since: int, until: int) -> list[OutcomeSum]:
-        """Of those reserved or rejected from `since` to before `until`, microseconds of the server's and the bots'
-        clocks. Reads what lies in between, and nothing else. Raises StoreUnavailableError."""
+        """Return the sums of those reserved or rejected from `since` to before `until`, microseconds of the server's
+        and the bots' clocks. Reads what lies in between, and nothing else. Raises StoreUnavailableError."""
         span = self._of_session | {"at": {"$gte": since, "$lt": until}}
         return [
             *await self._sums("taken", ARBITRAGES, span | _TAKEN, _TAKEN_BY, _TAKEN_SUMS),

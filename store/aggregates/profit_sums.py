@@ -26,7 +26,7 @@ _IS_FIRST: Document = {"$cond": [{"$gt": ["$share", 0]}, 0, 1]}
 
 
 class RunningProfits:
-    """Of one session, cheap enough to be read every few seconds."""
+    """Profits of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
         parts = [{"$toDecimal": {"$ifNull": [f"$profit.shares.{part}", f"$profit.{part}"]}} for part in PROFIT_PARTS]

@@ -21,7 +21,7 @@ _BY_END = [("times.ended", 1), ("_id", 1)]
 
 
 class RunningEquity:
-    """Of one session, cheap enough to be read every few seconds."""
+    """Equity of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
         self._database = database

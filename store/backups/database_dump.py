@@ -45,7 +45,7 @@ class DatabaseSnapshot:
 
     database: BlockingDatabase
     session: ClientSession
-    """Of whatever kind; by itself a moment only if it is a snapshot's."""
+    """A session of any kind; by itself a moment only if it is a snapshot's."""
 
     def collections(self) -> list[str]:
         """By name; asked for before the first read, since those that are younger than it cannot be read."""

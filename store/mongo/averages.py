@@ -88,7 +88,7 @@ class MongoAverages:
             return [average_trade_of(document) async for document in found]
 
     def _state_in(self, states: Sequence[Document]) -> AverageState:
-        """Of this session: the closes of an earlier one are of another time."""
+        """Return the state of this session: the closes of an earlier one are of another time."""
         own = [document for document in states if document.get("session_id") == self._session_id]
         return average_state_of(own[0]) if own else AverageState()
 

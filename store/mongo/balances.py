@@ -20,7 +20,7 @@ from store.server.transactions import Transaction, in_transaction
 
 
 class MongoBalances:
-    """Of one session in one database."""
+    """Balances of one session in one database."""
 
     def __init__(self, database: Database, session_id: str) -> None:
         self._database = database

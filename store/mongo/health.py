@@ -11,7 +11,7 @@ from store.server.transactions import Transaction, in_transaction
 
 
 class MongoHealth:
-    """Of all exchanges in one database; it outlives sessions, as the exchanges do."""
+    """Health of all exchanges in one database; it outlives sessions, as the exchanges do."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,6 +31,6 @@ class MongoHealth:
         return await in_transaction(self._database, step)
 
     async def all(self) -> list[Health]:
-        """Of each exchange that ever failed, by name."""
+        """Return the health of each exchange that ever failed, by name."""
         with translated_errors():
             return [health_of(document) async for document in self._database[HEALTH].find().sort("_id", ASCENDING)]

@@ -17,7 +17,7 @@ from store.server.transactions import Transaction, in_transaction
 
 
 class MongoLeases:
-    """Of all exchanges in one database; every change is one write guarded by the token that was read."""
+    """Leases of all exchanges in one database; every change is one write guarded by the token that was read."""
 
     def __init__(self, database: Database, place: Standpoint | None = None) -> None:
         self._database = database

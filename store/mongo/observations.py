@@ -29,7 +29,7 @@ DUPLICATE_KEY = 11_000
 
 
 class MongoObservations:
-    """Of one session."""
+    """Observations of one session."""
 
     def __init__(self, database: Database, session_id: str) -> None:
         self._database = database

@@ -30,7 +30,7 @@ AS_REPORTED = [("at", ASCENDING), ("_id", ASCENDING)]
 
 
 class MongoOrders:
-    """Of one database. Streams bring only what was inserted, so that the server looks nothing up for them."""
+    """Orders of one database. Streams bring only what was inserted, so that the server looks nothing up for them."""
 
     def __init__(self, database: Database, grants_progress: ChangeStreamProgress, nearby: Database) -> None:
         """`nearby`: the same database, where new grants are heard of soonest."""

@@ -27,7 +27,7 @@ WAIT_MS = 250
 
 
 class MongoSettings(SettingsVersions):
-    """Of one database; every change is one transaction."""
+    """Settings of one database; every change is one transaction."""
 
     def __init__(self, database: Database, progress: ChangeStreamProgress | None = None) -> None:
         self._progress = progress

@@ -155,7 +155,7 @@ class MongoUnitOfWork:
         return arbitrage_document(arbitrage) | own
 
     def _write_arbitrage(self, document: Document) -> None:
-        """Of one that is stored already, only what changed."""
+        """Write an arbitrage; of one that is stored already only what changed."""
         if self._stored is None:
             self._transaction.write(ARBITRAGES, [InsertOne(document)])
         else:

@@ -56,7 +56,8 @@ async def open_app_tables(session: Session, app: str) -> AsyncGenerator["MongoAp
 
 
 class MongoAppTables:
-    """Of one app, by its name, in one region; None: without regions. A partition of its log has rows of its own."""
+    """The tables of one app, by its name, in one region; None: without regions. A partition of its log has rows of its
+    own."""
 
     def __init__(self, database: Database, app: str, region: str | None = None) -> None:
         self._documents, self._app, self._region = database[APP_TABLES], app, region

@@ -28,7 +28,7 @@ class AuditFilter:
 
 
 class MongoAudit:
-    """Of one database, over all its sessions."""
+    """The audit log of one database, over all its sessions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -185,7 +185,7 @@ class MongoBacktests:
 
 
 def _place(job_id: str, number: int) -> str:
-    """Of the document that holds the trade of this number."""
+    """Return the place of the document that holds the trade of this number."""
     return f"{job_id}:{(number - 1) // TRADES_TOGETHER:07}"
 
 

@@ -38,7 +38,7 @@ class NoticePosition:
     since: int
     """Nothing earlier is sent."""
     token: str | None = None
-    """Of the change stream; None before the first change was read."""
+    """The token of the change stream; None before the first change was read."""
     read_at: int = 0
     """All that happened before was read."""
     standing: Mapping[str, int] = field(default_factory=dict)
@@ -86,7 +86,8 @@ class DestinationState:
 
 
 class MongoNotices:
-    """Of all destinations in one database. Every call raises StoreUnavailableError if MongoDB is not reached."""
+    """Notices of all destinations in one database. Every call raises StoreUnavailableError if MongoDB is not
+    reached."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -36,8 +36,8 @@ async def open_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
 
 
 class MongoProcesses:
-    """Of one session in one database, None: of all of them; of one region, each of which has a supervisor. What is
-    wanted of a name outlives its session."""
+    """Processes of one session in one database, None: of all of them; of one region, each of which has a supervisor.
+    What is wanted of a name outlives its session."""
 
     def __init__(self, database: Database, session_id: str | None, region: str | None = None) -> None:
         self._database = database

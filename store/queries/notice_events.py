@@ -156,7 +156,7 @@ class NoticeEventReader:
             return [arbitrage_of(document) async for document in found]
 
     async def versions_since(self, since: int) -> list[SettingsVersion]:
-        """Of the settings, oldest first."""
+        """Return the versions of the settings since `since`, oldest first."""
         with translated_errors():
             found = self._database[SETTINGS_VERSIONS].find({"at": {"$gte": since}}).sort("_id", ASCENDING)
             return [version_of(document) async for document in found]

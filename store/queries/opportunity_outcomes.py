@@ -20,7 +20,7 @@ class OpportunityOutcome:
 
     name: OutcomeName
     state: str | None = None
-    """Of the arbitrage, if one was begun."""
+    """The state of the arbitrage, if one was begun."""
     reason: str | None = None
     """The first check that rejected; of a taken one, why it ended without closing."""
     net: Decimal | None = None
@@ -31,7 +31,7 @@ EXPIRED = OpportunityOutcome("expired")
 
 
 async def read_outcomes(database: Database, opportunity_ids: Sequence[str]) -> dict[str, OpportunityOutcome]:
-    """Of those given; two reads by index, whatever their number. Raises StoreUnavailableError."""
+    """Return the outcomes of those given; two reads by index, whatever their number. Raises StoreUnavailableError."""
     fields = {"state": 1, "reason": 1, "profit.net": 1}
     named: Document = {"opportunity_id": {"$in": list(opportunity_ids)}}
     with translated_errors():

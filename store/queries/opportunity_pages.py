@@ -73,8 +73,8 @@ _TAKEN = _Source(
 
 
 class MongoOpportunities:
-    """Of one session. A page may hold fewer than asked for and still be followed by another: what it costs is bounded,
-    however rare that is which is sought."""
+    """Opportunities of one session. A page may hold fewer than asked for and still be followed by another: what it
+    costs is bounded, however rare that is which is sought."""
 
     def __init__(self, database: Database, of_session: Mapping[str, object]) -> None:
         self._database = database

@@ -70,14 +70,14 @@ class SessionExport:
                 yield version_of(document)
 
     async def signals(self) -> AsyncGenerator[AverageTrade]:
-        """Of the moving average, oldest first."""
+        """Yield the signals of the moving average, oldest first."""
         with translated_errors():
             async for document in self._database[AVERAGE_TRADES].find(self._own).sort(OLDEST_FIRST):
                 yield average_trade_of(document)
 
     async def fills(self) -> AsyncGenerator[ExportedFill]:
-        """Of the session's ledger, oldest first; without those of arbitrages that began in an earlier session and
-        continued in this one: their decisions belong to that session."""
+        """Yield the fills of the session's ledger, oldest first; without those of arbitrages that began in an earlier
+        session and continued in this one: their decisions belong to that session."""
         with translated_errors():
             inherited = await self._inherited()
             async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):

@@ -55,7 +55,7 @@ class TakenStep:
 
 @dataclass(frozen=True, slots=True)
 class StoreSnapshot:
-    """Of all sessions of one database; balances before and after are the last session's."""
+    """All sessions of one database; balances before and after are the last session's."""
 
     arbitrages: Sequence[Arbitrage] = ()
     steps: Sequence[TakenStep] = ()
@@ -66,7 +66,7 @@ class StoreSnapshot:
     open_arbitrages: int = 0
     """From the counters, like the next two."""
     notional: Mapping[str, Decimal] = field(default_factory=dict)
-    """Of the open ones, in the settlement currency."""
+    """The notional of the open ones, in the settlement currency."""
     day_net: tuple[str, Decimal] | None = None
     """The last day (UTC) on which any ended, and its realised P&L."""
     pairs: Mapping[str, str | None] = field(default_factory=dict)

@@ -98,7 +98,7 @@ _WITH_ARBITRAGE: Document = {
 
 
 class TradeHistory:
-    """Of one session, or of all. Every read raises StoreError."""
+    """The trades of one session, or of all. Every read raises StoreError."""
 
     def __init__(self, database: Database, of_session: Document) -> None:
         self._database = database

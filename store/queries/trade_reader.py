@@ -175,8 +175,8 @@ class TradeReader:
     async def differences(
         self, kinds: Sequence[DifferenceKind], cursor: str | None, limit: int, *, open_only: bool = False
     ) -> Page[StoredDifference]:
-        """Of all sessions, since the accounts are the same in each; no kinds: all of them. `open_only`: those that
-        keep an exchange reduce-only."""
+        """Return the differences of all sessions, since the accounts are the same in each; no kinds: all of them.
+        `open_only`: those that keep an exchange reduce-only."""
         of_kinds: Document = {"kind": {"$in": list(kinds)}} if kinds else {}
         wanted: Document = {"$and": [of_kinds, OPEN_DIFFERENCES]} if open_only else of_kinds
         return await read_page(self._database, DIFFERENCES, difference_of, wanted, cursor, limit)

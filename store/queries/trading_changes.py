@@ -62,7 +62,7 @@ class TradingChange:
 
 
 class TradingChanges:
-    """Of what began in the session; in a session with regions as the member in this region knows it, which goes on
+    """Follows what began in the session; in a session with regions as the member in this region knows it, which goes on
     while the region is cut off."""
 
     def __init__(self, session: Session, wanted: Iterable[Trading], token: str | None) -> None:

@@ -180,7 +180,7 @@ def fill_of(document: Mapping[str, object]) -> Fill:
 
 
 def step_document(arbitrage_id: object, number: int, text: str, grants: Iterable[Grant]) -> Document:
-    """Of the step that led to that revision of the arbitrage."""
+    """Return the document of the step that led to that revision of the arbitrage."""
     key = {"_id": f"{arbitrage_id}|{number}", "arbitrage_id": arbitrage_id, "number": number}
     return key | {"text": text, "grants": [_document(_GRANT, grant) for grant in grants]}
 
@@ -369,7 +369,8 @@ def text_or_none(stored: object) -> str | None:
 
 
 def microseconds_of(stored: object) -> int:
-    """Of a BSON date, which the driver gives without a zone but means UTC; it has milliseconds."""
+    """Return the microseconds of a BSON date, which the driver gives without a zone but means UTC; it has
+    milliseconds."""
     if not isinstance(stored, datetime):
         raise StoreError(f"the server's time is not a date: {stored!r}")
     since = stored.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)

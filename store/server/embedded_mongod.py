@@ -63,7 +63,7 @@ log = logging.getLogger(__name__)
 
 
 def new_key() -> str:
-    """Of a replica set."""
+    """Make the key of a replica set."""
     return b64encode(secrets.token_bytes(48)).decode()
 
 
@@ -90,7 +90,7 @@ class EmbeddedMongod:
 
     @property
     def uri(self) -> str:
-        """Of the whole set."""
+        """Return the address of the whole set."""
         if self.replica_set is not None:
             return self.replica_set.uri
         return f"mongodb://{self.address}/?replicaSet={REPLICA_SET}"

@@ -17,7 +17,7 @@ from store.server.member_states import MemberState, member_states
 
 
 class PrimaryWatch(TopologyListener):
-    """Of one client. The driver's threads write to it; any thread may read."""
+    """Follows the primary for one client. The driver's threads write to it; any thread may read."""
 
     def __init__(self) -> None:
         self.describe: Callable[[], TopologyDescription] | None = None
@@ -28,19 +28,19 @@ class PrimaryWatch(TopologyListener):
 
     @property
     def region(self) -> str | None:
-        """Of the primary now; None while there is none that this client reaches."""
+        """Return the region of the primary now; None while there is none that this client reaches."""
         self._look()
         return self._region
 
     @property
     def newest(self) -> str | None:
-        """Of the last primary that was reached: during an outage nobody else is known to be it."""
+        """Return the region of the last primary that was reached: during an outage nobody else is known to be it."""
         self._look()
         return self._newest
 
     @property
     def members(self) -> tuple[MemberState, ...]:
-        """Of the replica set, as the driver knows them now; empty after the client's end."""
+        """Return the members of the replica set, as the driver knows them now; empty after the client's end."""
         return () if self.describe is None else member_states(self.describe())
 
     def opened(self, event: TopologyOpenedEvent) -> None:

@@ -42,7 +42,7 @@ class ReplicaSet:
 
     @property
     def uri(self) -> str:
-        """Of all members: a client finds the primary by any of them."""
+        """Return the address of all members: a client finds the primary by any of them."""
         addresses = ",".join(member.address for member in self.members)
         return f"mongodb://{addresses}/?{urlencode({'replicaSet': REPLICA_SET, 'heartbeatFrequencyMS': HEARTBEAT_MS})}"
 

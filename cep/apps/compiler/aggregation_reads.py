@@ -14,7 +14,7 @@ from cep.apps.parts.scope import Columns, Environment, Scope
 
 TIMES = ("long", "string")
 Finds = Callable[[Aggregation, Row, int], Iterable[Event]]
-"""Of an aggregation, for a row and its time: its rows."""
+"""Finds the rows of an aggregation for a row and its time."""
 
 
 @dataclass(frozen=True, slots=True)

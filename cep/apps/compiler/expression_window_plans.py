@@ -64,7 +64,8 @@ def expression_batch_window(given: WindowArguments) -> MakeWindow:
 
 
 def _condition(given: WindowArguments) -> Callable[[], HeldCondition]:
-    """Of a text in quotes, or of an attribute with one in each event. Raises AppTextError if it is no condition."""
+    """Return the condition of a text in quotes, or of an attribute with one in each event. Raises AppTextError if it is
+    no condition."""
     argument = given.call.arguments[0]
     if isinstance(argument, Attribute):
         if given.attribute(0).type != "string":

@@ -148,7 +148,7 @@ def _of_what_left(selection: SelectorPlan) -> list[str]:
 
 
 def _states(selection: SelectorPlan) -> list[str]:
-    """Of the row's group, or of all rows, as a0, a1, …."""
+    """Return the states of the row's group, or of all rows, as a0, a1, …."""
     group, names = selection.source.group, "".join(f"a{number}, " for number in range(len(selection.kinds)))
     return [f"key = {group}", f"{names}= groups.get(key) or new_group(key)"]
 

@@ -25,8 +25,8 @@ log = logging.getLogger("apps")
 
 
 def log_stage(call: FunctionCall, codes: Sequence[Code], environment: Environment) -> MakeStage:
-    """Of `#log()`, `#log('text')`, `#log('WARN', 'text')`, and with false at the end without the row itself. Raises
-    AppTextError."""
+    """Return the log stage of `#log()`, `#log('text')`, `#log('WARN', 'text')`, and with false at the end without the
+    row itself. Raises AppTextError."""
     given = list(codes)
     shows_row = given.pop().constant is not False if given and given[-1].type == "bool" else True
     if len(given) > 2 or any(code.type != "string" for code in given):

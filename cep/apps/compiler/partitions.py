@@ -15,9 +15,9 @@ from cep.apps.parts.scope import Columns, Environment, RowScope, unknown
 from cep.apps.parts.values import text_of
 
 Keys = Callable[[Row, int], Sequence[str]]
-"""Of a row: a value's one key, or every range that it is in."""
+"""Finds a row's keys: the one of a value, or every range that it is in."""
 KeyedTaker = Callable[[Mapping[str, RowTaker], Callable[[str], RowTaker]], RowTaker]
-"""Of the queries by key, and of what makes those of a new one: hands one row to the queries of its key."""
+"""Made of the queries by key, and of what makes those of a new key: hands one row to the queries of its key."""
 OF_A_VALUE = """
 def bind(by_key, made):
     def take(at, row):
@@ -53,7 +53,7 @@ class PartitionPlan:
     queries: tuple[QueryPlan, ...]
     inner: tuple[str, ...]
     line: int
-    """Of the text, where it begins."""
+    """The line of the app's text where it begins."""
     purge: PurgePlan | None = None
 
     @property

@@ -112,7 +112,7 @@ class _OwnScope:
 
 
 def _column(attribute: Attribute, columns: Columns) -> tuple[int, TypedColumn]:
-    """Of that name, with its position. Raises AppTextError."""
+    """Return the column of that name, with its position. Raises AppTextError."""
     for position, column in enumerate(columns):
         if column.name == attribute.name:
             return position, column
@@ -121,7 +121,7 @@ def _column(attribute: Attribute, columns: Columns) -> tuple[int, TypedColumn]:
 
 
 def _step_code(rows: str, attribute: Attribute) -> Code:
-    """Of a step itself, for `is null`: all of its rows, or the one that the index names."""
+    """Return the code of a step itself, for `is null`: all of its rows, or the one that the index names."""
     found = f"({rows} or None)" if attribute.index is None else f"row_at({rows}, {_index(attribute)})"
     return Code(found, "object")
 

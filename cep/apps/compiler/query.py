@@ -73,7 +73,7 @@ class QueryPlan:
     write: TableWrite | None = None
     """Where the target is a table."""
     fused: FusedPlan | None = None
-    """Of one row, if there is a shorter way through all parts but a pattern's."""
+    """The function of one row, if there is a shorter way through all parts but a pattern's."""
 
     @property
     def label(self) -> str:
@@ -246,7 +246,7 @@ class Selecting:
         return Code(aggregated_name(len(self.kinds) - 1), kind.type)
 
     def _place(self, attribute: Attribute, columns: Columns, sources: list[str]) -> int:
-        """Of the output that is ordered by; one that is not selected comes behind those that are."""
+        """Return the place of an output that is ordered by; one that is not selected comes behind those that are."""
         for position, column in enumerate(columns):
             if column.name == attribute.name and attribute.source is None:
                 return position
@@ -258,7 +258,7 @@ class Selecting:
         return len(sources) - 1
 
     def _group(self, attributes: Sequence[Attribute]) -> str | None:
-        """Of one attribute its value is the key."""
+        """Return the code of the group's key: of one attribute its value."""
         sources = [self.scope.code_of(attribute).source for attribute in attributes]
         return (sources[0] if len(sources) == 1 else tuple_source(sources)) if sources else None
 

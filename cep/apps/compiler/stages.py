@@ -18,7 +18,7 @@ MakeStage = Callable[[PartContext, Receiver], Receiver]
 
 
 RowPasses = Callable[[Row, int], bool]
-"""Of a row and its time."""
+"""Takes a row and its time."""
 
 
 def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns:

@@ -18,7 +18,7 @@ from cep.apps.parts.scope import Columns, Environment, RowScope, TypedColumn
 from cep.apps.parts.values import NUMERIC
 
 Added = Callable[..., Iterable[Row]]
-"""Of values, none of them null: the new columns, once for each row that comes of it."""
+"""Takes values, none of them null; gives the new columns, once for each row that comes of it."""
 
 
 def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
@@ -69,7 +69,7 @@ class AddingFunction:
 
 
 def _cartesian(theta: float, rho: float, *height: float) -> list[Row]:
-    """Of an angle in degrees and a radius; a height stays as it is."""
+    """Return the Cartesian coordinates of an angle in degrees and a radius; a height stays as it is."""
     angle = math.radians(theta)
     return [(rho * math.cos(angle), rho * math.sin(angle), *map(float, height))]
 

@@ -65,7 +65,7 @@ class WindowArguments:
         return self.scope.code_of(node)
 
     def position(self, argument: int) -> int:
-        """Of the column that the argument names."""
+        """Return the position of the column that the argument names."""
         node = self.call.arguments[argument]
         names = [column.name for column in self.scope.columns]
         return names.index(node.name) if isinstance(node, Attribute) and node.name in names else 0

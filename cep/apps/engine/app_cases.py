@@ -92,7 +92,7 @@ def read_case(line: str) -> AppCase:
 
 
 def _case_problem(error: ValidationError) -> str:
-    """Of its first fault, in one sentence."""
+    """Describe its first fault, in one sentence."""
     fault = error.errors(include_url=False)[0]
     match fault["loc"]:
         case () if fault["type"] == "json_invalid":

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from cep.apps.parts.chunks import CURRENT, Chunk, Receiver, Row, RowTaker, of_one
 
 RowListener = Callable[[int, Row], None]
-"""Of a row's time and values."""
+"""Takes a row's time and values."""
 OnFault = Callable[[Chunk, Exception], None]
-"""Of rows that a reader could not compute, and why."""
+"""Takes rows that a reader could not compute, and why."""
 FAULTS = (ArithmeticError, TypeError, ValueError, AttributeError, LookupError)
 """What generated code raises if a value is not what its type says, or a function cannot compute it."""
 

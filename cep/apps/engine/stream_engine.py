@@ -182,7 +182,7 @@ class StreamEngine:
             partition.kept = partial(kept, number)
 
     def key_states(self) -> Iterator[tuple[int, str, object]]:
-        """Of all keys that are at hand: the place of the partition, the key, and what it has kept."""
+        """Return what all keys at hand have kept: the place of the partition, the key, and what it has kept."""
         for number, partition in enumerate(self._partitions):
             for key, instance in partition.by_key.items():
                 yield number, key, self._context.state_of(instance.ranks)
@@ -320,7 +320,7 @@ class StreamEngine:
 
 
 def _float_places(streams: Mapping[str, Columns]) -> dict[str, frozenset[int]]:
-    """Of the streams that have columns of 32 bits."""
+    """Return the places of columns of 32 bits, by stream."""
     places = {
         name: frozenset(place for place, one in enumerate(columns) if one.type == "float")
         for name, columns in streams.items()

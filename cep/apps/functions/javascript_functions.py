@@ -19,7 +19,7 @@ from cep.apps.parts.app_limits import AppLimitError, AppLimits, FunctionFailedEr
 from cep.apps.parts.values import Value, as_float
 
 STACK_BYTES = 256 * 1024
-"""Of calls within calls; a thread has megabytes."""
+"""The stack of calls within calls, bytes; a thread has megabytes."""
 ACCEPTED: tuple[ValueType, ...] = ("string", "int", "long", "float", "double", "bool", "object")
 WANTED: Mapping[ValueType, str] = {
     "string": "string",

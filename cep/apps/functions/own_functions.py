@@ -18,7 +18,7 @@ PYTHON = "python"
 
 @dataclass(slots=True)
 class OwnFunctions:
-    """Of one app. `runtime`: what its generated Python calls."""
+    """The own functions of one app. `runtime`: what its generated Python calls."""
 
     terms: OperatorTerms
     runtime: dict[str, Callable[..., Value]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class OwnFunctions:
         self.defined[definition.name], self.runtime[runtime_name] = own, called
 
     def model(self, call: FunctionCall) -> OwnFunction:
-        """Of a call of `model:score`. Raises AppTextError, AppUnsupportedError."""
+        """Return the model of a call of `model:score`. Raises AppTextError, AppUnsupportedError."""
         file = model_file(call, self.terms.models)
         key = f"{file.path.name}:{file.output}:{len(call.arguments)}"
         if key not in self._models:

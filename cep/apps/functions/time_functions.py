@@ -75,7 +75,7 @@ def read_time(text: str, java_format: str = DATE_TIME) -> datetime:
 
 
 def _moment(value: Any, *java_format: str) -> datetime:
-    """Of a text, or of milliseconds."""
+    """Return the moment of a text, or of milliseconds."""
     return read_time(value, *java_format) if isinstance(value, str) else EPOCH + value * MILLISECOND
 
 

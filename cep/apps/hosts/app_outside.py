@@ -160,7 +160,7 @@ def app_outside(app: App) -> AppOutside:
 
 
 def _problem(part: Outside, outside: AppOutside) -> str | None:
-    """Of one beside the others."""
+    """Return what is wrong with one beside the others."""
     ids = [call.id for call in outside.calls]
     match part:
         case CallSink() if ids.count(part.id) > 1:
@@ -281,7 +281,7 @@ def _of_errors(end: AppEnd, definition: StreamDefinition | TableDefinition) -> t
 
 
 def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
-    """Of `'User-Agent:us', 'Accept:text/plain'`."""
+    """Return the headers of `'User-Agent:us', 'Accept:text/plain'`."""
     found, quoted = [], re.findall(r"'([^']*)'", text)
     beside = re.sub(r"'[^']*'", "", text).strip(", \t\n")
     if quoted and beside:

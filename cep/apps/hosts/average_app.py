@@ -37,7 +37,7 @@ Closes = tuple[Decimal, ...]
 
 
 def shipped_average_app() -> "AverageApp":
-    """Of the text that ships, `apps/moving-average.app`. Raises CepCannotStartError."""
+    """Return the app of the text that ships, `apps/moving-average.app`. Raises CepCannotStartError."""
     return AverageApp(files("cep.apps.hosts").joinpath(FILE_NAME).read_text(encoding="utf-8"))
 
 

@@ -33,15 +33,16 @@ FRESH_SECONDS = 60
 ROWS_OF_ONE = 1_000_000
 """More rows than come of one row of a log."""
 MOST_ROW_BYTES = 1 << 19
-"""Of the values in one row of an input log, which Kafka has to take."""
+"""The most bytes of the values in one row of an input log, which Kafka has to take."""
 MOST_HELD_BYTES = 4 << 20
-"""Of the rows that wait for their turn in one sink; of what is on its way then, a row each may come on top."""
+"""The most bytes of the rows that wait for their turn in one sink; of what is on its way then, a row each may come on
+top."""
 MOST_AHEAD = 8
 """Requests of a sink that are given to the caller beyond those that it makes at once: one that waits to be made again
 holds up no others."""
 MOST_WAITING_BYTES = 4 << 20
-"""Of the requests that are not answered, of all sinks: no more are read until some are, which holds up all. A request
-is not made after FRESH_SECONDS, so that is many a second."""
+"""The most bytes of the requests that are not answered, of all sinks: no more are read until some are, which holds up
+all. A request is not made after FRESH_SECONDS, so that is many a second."""
 
 log = logging.getLogger("cep")
 
@@ -61,7 +62,7 @@ class CallRequest:
 
 
 def call_requests(records: Iterable[Record], label: str, outside: AppOutside) -> Iterator[CallRequest]:
-    """Of the app whose rows have this label; other rows are left out."""
+    """Return the requests of the app whose rows have this label; other rows are left out."""
     sinks = {sink.stream: sink for sink in outside.calls}
     for record in records:
         if record.key != label:
@@ -101,7 +102,7 @@ class _Open:
 
 @dataclass(slots=True)
 class _SinkRequests:
-    """Of one sink, in their order: first those that are made, then those that wait for it."""
+    """The requests of one sink, in their order: first those that are made, then those that wait for it."""
 
     made: deque[_Open] = field(default_factory=deque)
     waiting: deque[CallRequest] = field(default_factory=deque)

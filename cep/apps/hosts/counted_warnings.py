@@ -11,7 +11,7 @@ from session.clock import steady_now
 REPEAT_AFTER = 60 * MICROSECONDS
 """Minimum time between two warnings of one kind."""
 MOST_KINDS = 100
-"""Of one source; what comes beyond is of one kind."""
+"""At most so many of one source; what comes beyond is of one kind."""
 
 _NUMBER = re.compile(r"\d[\d,]*")
 

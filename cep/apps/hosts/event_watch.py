@@ -51,7 +51,7 @@ class EventWatch:
 
 
 class CaseWatch:
-    """Of an app's cases, which run in the process of the command: CPU of each event, and memory of the process."""
+    """Watches an app's cases, which run in the process of the command: CPU of each event, and memory of the process."""
 
     def __init__(self, limits: AppLimits) -> None:
         self._limits = limits

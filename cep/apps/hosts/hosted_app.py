@@ -46,7 +46,7 @@ LONGEST_LABEL = 100
 
 
 def file_label(name: str, digest: str) -> str:
-    """Of a name of any characters and length, for names of files and topics; other digests have other labels."""
+    """Return a label for files and topics of a name of any characters and length; other digests have other labels."""
     return f"{NOT_IN_NAMES.sub('-', name)[:LONGEST_LABEL]}-{digest[:DIGEST_CHARACTERS]}"
 
 
@@ -71,7 +71,7 @@ class AppSource:
 
     @cached_property
     def digest(self) -> str:
-        """Of all that its rows follow from but its log."""
+        """Return the digest of all but the log that its rows follow from."""
         parts = [self.text, *(repr(one) for one in (self.variables, self.files) if one)]
         return app_digest("\n".join(parts))
 
@@ -86,7 +86,7 @@ class AppSource:
 
     @cached_property
     def label(self) -> str:
-        """Of name and version; it stands before the ids of the app's rows, and names its files."""
+        """Return the label of name and version; it stands before the ids of the app's rows, and names its files."""
         return file_label(self.name, self.digest)
 
     @cached_property

@@ -16,7 +16,7 @@ from session.backoff import backoff
 from session.clock import SystemClock
 
 MOST_BYTES = 1 << 20
-"""Of a response."""
+"""The most bytes of a response."""
 FIRST_RETRY_SECONDS = 0.5
 
 log = logging.getLogger("cep")

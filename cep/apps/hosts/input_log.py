@@ -65,7 +65,7 @@ class InputPlace:
 
 
 def time_of(topic: str, row: Mapping[str, Any], written_at: int) -> int:
-    """Of a row of a topic by the app's clock, microseconds: `ticks` have the time at which they were received, others
+    """Return a row's time by the app's clock, microseconds: `ticks` have the time at which they were received, others
     that at which they were written. Raises KeyError, TypeError, ValueError if it has none."""
     return int(row["received_time"] if topic == TICKS else written_at)
 

@@ -75,9 +75,9 @@ class InputMerger:
     openers: Mapping[str, OpenSource] = field(default_factory=dict)
     market_time: Callable[[int], int] = int
     region: str | None = None
-    """Of the session, where it has any: what comes again in its `ticks` is left out of the log."""
+    """The region of the session, if it has any: what comes again in its `ticks` is left out of the log."""
     shared: SharedReader | None = None
-    """Of rows of other regions, where the app shares any."""
+    """The reader of other regions' rows, if the app shares any."""
 
     async def run(self) -> None:
         """Goes on until it is cancelled. Raises StreamError, StoreError: call it again where the error may pass."""
@@ -195,7 +195,7 @@ class TopicSource:
 
 
 class FreshRecords:
-    """Of records of `ticks`: those from `first` on that did not come again."""
+    """The records of `ticks` from `first` on that did not come again."""
 
     def __init__(self, first: int) -> None:
         self._first, self._unrepeated = first, UnrepeatedRows()

@@ -92,7 +92,7 @@ class ForeignTopic:
         self._patience = patience
         self._next = dict(_offsets(read.name, place.next))
         self._ends: Mapping[int, int] = {}
-        """Of the partitions, when it was opened; none once nobody waits for old rows."""
+        """The ends of the partitions, when it was opened; none once nobody waits for old rows."""
         self._gone: dict[int, int] = {}
         """Partition → rows that were deleted before they were read."""
         self._reader: ForeignReader | None = None
@@ -235,7 +235,7 @@ class ForeignTopic:
         return SourceRow(name, record.partition, record.offset, time, rows, record.key) if rows else None
 
     def _leave_out(self, record: Record, stream: str, reason: str) -> None:
-        """Of one kind is what differs in a value alone."""
+        """Leave a record out and count it; what differs in a value alone is of one kind."""
         kind = re.split(r"[:(]", reason, maxsplit=1)[0]
         place = {"partition": record.partition, "offset": record.offset}
         self.warnings.tell("row left out", reason, f"{stream}: {kind}", stream=stream, **place)

@@ -11,7 +11,7 @@ from streams.topics import TICKS
 
 
 class LogRows:
-    """Of one partition of a log."""
+    """The rows of one partition of a log."""
 
     def __init__(
         self, topic: str, streams: tuple[ProductStream, ...], *, is_merged: bool, unrepeated: UnrepeatedRows | None

@@ -76,7 +76,8 @@ def _value(name: str, kind: ValueType, value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """Of a list or an object its kind alone: as text it may be nested too deep to be written."""
+    """Return a value as text; of a list or an object its kind alone: as text it may be nested too deep to be
+    written."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     return repr(str(value)[:40])

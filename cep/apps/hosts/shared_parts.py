@@ -28,7 +28,7 @@ from cep.apps.language.stream_names import nodes_of, stream_names
 
 GLOBAL = "global"
 Edges = dict[str, list[str]]
-"""Of what is read → what is written with its rows."""
+"""What is read → what is written with its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _reads(one: Assignment, outer: Collection[str], table: StoredTable) -> bool:
 
 
 def _names_in(app: App, query: Query, seen: frozenset[str] = frozenset()) -> set[str]:
-    """Of the columns of a query's rows; if nothing is selected, of those that it reads."""
+    """Return the names of the columns of a query's rows; if nothing is selected, of those that it reads."""
     given = query.selection.columns
     if given is not None:
         return {column.name or _name_of(column.expression) for column in given}

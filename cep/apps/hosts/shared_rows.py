@@ -28,8 +28,8 @@ from streams.records import Record
 from streams.topics import SHARED_IN
 
 Stamp = str
-"""Of a change: the time by the app's clock, the region, and the order among the region's changes. As a text, so that
-MongoDB says of two which is greater, too."""
+"""The stamp of a change: the time by the app's clock, the region, and the order among the region's changes. As a text,
+so that MongoDB says of two which is greater, too."""
 Order = tuple[int, int]
 """By which row of its log an app gave a row, and the place among the app's rows of that; as in the row's id."""
 _TIME_DIGITS = 15
@@ -54,7 +54,8 @@ def oldest_kept(now: int) -> Stamp:
 
 
 def changed_before(changes: Iterable[Row], time: int) -> list[Row]:
-    """Of changes, by SHARED_CHANGE, those that an app begins with whose first row is of that time (milliseconds).
+    """Return those of the changes, by SHARED_CHANGE, with which an app begins whose first row is of that time
+    (milliseconds).
 
     Later ones come from `shared-in` where they came. Who knew them from the start would change a row with one of the
     past, and win: who has seen a row always does.
@@ -127,8 +128,8 @@ class SharedRows:
         return name in self._tables
 
     def fresh(self, rows: Iterable[tuple[str, Row]]) -> list[tuple[str, Row]]:
-        """Of rows of `shared-in` in an input log: the stream's row, or the table's change. Raises ValueError,
-        TypeError, KeyError where one came before, or is none."""
+        """Return what is new in rows of `shared-in` in an input log: the stream's row, or the table's change. Raises
+        ValueError, TypeError, KeyError where one came before, or is none."""
         found = []
         for name, (origin, offset, number, time, content) in rows:
             last = self._last.get(origin, (-1, -1, -1))

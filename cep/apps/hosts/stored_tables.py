@@ -185,5 +185,5 @@ class TableSource:
 
 
 def kept_values(table: StoredTable, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[Any, ...]]:
-    """Of rows with their numbers, by column: what a table of the region's own is filled with."""
+    """Return the values of rows with their numbers, by column: what a table of the region's own is filled with."""
     return ((number, *(row.get(name) for name, _ in table.columns)) for number, row in rows)

@@ -30,7 +30,7 @@ DEEPEST = 150
 @dataclass(frozen=True, slots=True)
 class Statement:
     annotations: tuple[Annotation, ...]
-    """Of the whole app, written before this statement."""
+    """The annotations of the whole app, written before this statement."""
     element: Definition | Query | PartitionBlock
 
 

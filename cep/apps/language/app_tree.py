@@ -48,7 +48,7 @@ class StreamDefinition:
     role: Literal["stream", "source", "sink", "sink stream"] = "stream"
     scope: Scope | None = None
     properties: tuple[AnnotationItem, ...] = ()
-    """Of `WITH (…)`; of Siddhi's spelling they are in the annotations."""
+    """The properties of `WITH (…)`; of Siddhi's spelling they are in the annotations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class JoinInput:
     kind: Literal["inner", "left", "right", "full"]
     on: Expression | None
     within: tuple[Expression, ...] = ()
-    """Of an aggregation: none, one or two."""
+    """The times of an aggregation's `within`: none, one or two."""
     per: Expression | None = None
 
 

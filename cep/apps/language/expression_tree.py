@@ -14,7 +14,7 @@ Mark = Literal["", "#", "!"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Of the first character; both from 1."""
+    """Place of the first character; both from 1."""
 
     line: int
     column: int

@@ -163,7 +163,7 @@ def sequence(at: Place, *parts: Any) -> Chain:
 
 
 def stream_input(step: Step | Group, alias: str | None = None, is_unidirectional: bool = False) -> StreamInput:
-    """Of a stream alone: what only a step of a pattern can have is refused."""
+    """Return the stream input of a stream alone: what only a step of a pattern can have is refused."""
     if not isinstance(step, StreamStep) or step.reference is not None or step.is_counted:
         raise AppTextError(step.at, "a stream alone is expected here, not a step of a pattern")
     return StreamInput(step.at, step.source, step.handlers, alias, is_unidirectional)

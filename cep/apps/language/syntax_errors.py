@@ -138,7 +138,7 @@ def _is_fraction_of_time(word: str, before: str, expected: set[str]) -> bool:
 
 
 def _is_unit(word: str) -> bool:
-    """Of time, as `sec` or `milliseconds`."""
+    """Tell if it is a unit of time, as `sec` or `milliseconds`."""
     return word in UNIT_WORDS or word.rstrip("s") in (*SHORT_UNITS.values(), "second", "minute", "millisecond")
 
 

@@ -11,7 +11,7 @@ from cep.apps.parts.chunks import CURRENT, Chunk, Row
 from cep.apps.parts.selector import SelectorPlan
 
 Time = Callable[[Row, int], Any]
-"""Of a row and the time at which it came: in which bucket it is, milliseconds; None: in none."""
+"""Finds the bucket of a row and the time at which it came, milliseconds; None: in none."""
 DAY = 86_400_000
 KEPT: Mapping[str, int] = {
     "sec": 120_000,

@@ -78,7 +78,7 @@ class Sum(Stateful):
 
 
 class LongSum(Sum):
-    """Of 64 bits, which wrap."""
+    """A sum in 64 bits, which wrap."""
 
     def add(self, value: Value) -> None:
         super().add(value)
@@ -96,7 +96,7 @@ class Average(Sum):
 
 
 class Deviation(Stateful):
-    """Of the whole population, by Welford's method (https://doi.org/10.1080/00401706.1962.10490022)."""
+    """The standard deviation of the whole population, by Welford's method (https://doi.org/10.1080/00401706.1962.10490022)."""
 
     STATE = ("_count", "_mean", "_squares", "_sum")
 

@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 NAMESPACE = UUID("9d1f6f0a-6c0e-4d0b-9f3b-1c9b8c2f7a55")
-"""Of the ids that an app makes: they follow from its log."""
+"""The namespace of the ids that an app makes: they follow from its log."""
 
 Wake = Callable[[int, Any], None]
 """Called with the time that was due, and what the part gave with it."""
 Wait = tuple[int, int, int, Any]
 """Due, number, rank of the part, what it gave."""
 Forget = Callable[[range, int], None]
-"""Of the ranks of parts, and the time up to which they still get what they wait for."""
+"""Takes the ranks of parts, and the time up to which they still get what they wait for."""
 
 
 class Stateful:
@@ -59,7 +59,7 @@ class _Turn:
 
 
 class AppContext:
-    """Of one running app. Its clock moves with the log's rows.
+    """The context of one running app. Its clock moves with the log's rows.
 
     When a row moves the time past several waits, the parts are called in the order in which they were made, each with
     all of its times that are due, as in Siddhi: not in the order of those times. They see the new time.
@@ -72,7 +72,7 @@ class AppContext:
         self._waits: list[Wait] = []
         self._number = 0
         self.ranks = 0
-        """Of the newest part."""
+        """The rank of the newest part."""
         self._ids = 0
         self._parts: dict[int, Stateful] = {}
         self.owner = ""
@@ -175,7 +175,7 @@ class AppContext:
             self._parts[rank].restore(of_part)
 
     def state_of(self, ranks: range) -> object:
-        """Of these parts alone, and what they wait for."""
+        """Return the state of these parts alone, and what they wait for."""
         waits = [(due, rank - ranks.start, what) for due, _, rank, what in sorted(self._waits) if rank in ranks]
         return waits, [(rank - ranks.start, self._parts[rank].state()) for rank in ranks if rank in self._parts]
 

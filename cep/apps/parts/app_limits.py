@@ -16,12 +16,13 @@ class FunctionFailedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AppLimits:
-    """Of one partition of the log. Rows, matches and keys are counted for each query, in all keys of its partition."""
+    """The limits of one partition of the log. Rows, matches and keys are counted for each query, in all keys of its
+    partition."""
 
     window_rows: int = 100_000
     partial_matches: int = 10_000
     keys: int = 10_000
-    """Of a partition, of `group by`, of sessions and of an aggregation's groups."""
+    """The most keys of a partition, of `group by`, of sessions and of an aggregation's groups."""
     table_rows: int = 100_000
     event_seconds: float = 10.0
     """CPU of one row of the log, with all that comes of it."""

@@ -32,7 +32,7 @@ CURRENT, EXPIRED, RESET = Kind.CURRENT, Kind.EXPIRED, Kind.RESET
 
 
 def of_one(receive: Receiver) -> RowTaker:
-    """Of a receiver that has no shorter way."""
+    """Take one row by a receiver that has no shorter way."""
     return lambda at, row: receive([(CURRENT, at, row)])
 
 

@@ -14,9 +14,9 @@ from cep.apps.parts.chunks import CURRENT, EXPIRED, Chunk, Event, Receiver, Row
 from cep.apps.parts.windows import Key
 
 Moved = Callable[[int, Any], Any]
-"""Of an aggregator's number and what it is given: its value after that."""
+"""Takes an aggregator's number and what it is given; returns its value after that."""
 Holds = Callable[[Row, int, Event, Event, Moved], bool]
-"""Of an event's row and time, the first and the last event in the window, and the aggregators."""
+"""Takes an event's row and time, the first and the last event in the window, and the aggregators."""
 
 
 Condition = tuple[Holds, tuple[AggregatorKind, ...]]

@@ -34,9 +34,9 @@ class ExternalTimeBatchWindow(Stateful):
         """By key, or by number if there is none; those that came last are last."""
         self._expiring: list[Row] = []
         self._times: list[int] = []
-        """Of what expires: when each row came."""
+        """The times of what expires: when each row came."""
         self._first: Row | None = None
-        """Of the batch: aggregators are reset before it."""
+        """The first row of the batch: aggregators are reset before it."""
         self._start, self._end, self._newest, self._due = 0, -1, 0, 0
         self._is_flushed = False
         context.keep(self, self._on_time)

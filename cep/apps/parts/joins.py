@@ -80,7 +80,8 @@ class Join:
 
 @dataclass(slots=True)
 class PassingWindow:
-    """Of a side without a window: nothing is kept, and every event expires at once. Aggregators begin again then."""
+    """The window of a side without one: nothing is kept, and every event expires at once. Aggregators begin again
+    then."""
 
     context: PartContext
     emit: Receiver

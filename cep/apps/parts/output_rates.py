@@ -192,8 +192,8 @@ class _Snapshots(Stateful):
 
 
 class LastSnapshot(_Snapshots):
-    """Of the last row, or that of each group, again and again. Of a query that keeps events there is nothing once the
-    last thing that happened was that one left."""
+    """Gives the last row, or that of each group, again and again. Of a query that keeps events there is nothing once
+    the last thing that happened was that one left."""
 
     STATE = ("_next", "_last")
 
@@ -215,8 +215,8 @@ class LastSnapshot(_Snapshots):
 
 
 class KeptSnapshot(_Snapshots):
-    """Of the rows that are in the query's window, with the newest values where columns are aggregated. With `group by`
-    and aggregators it has one row for each group."""
+    """Gives the rows that are in the query's window, with the newest values where columns are aggregated. With `group
+    by` and aggregators it has one row for each group."""
 
     STATE = ("_next", "_kept", "_newest")
 

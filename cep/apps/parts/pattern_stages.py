@@ -14,9 +14,9 @@ from cep.apps.parts.app_context import PartContext
 from cep.apps.parts.chunks import Row
 
 Places = list[list[tuple[int, Row]]]
-"""Of each step's place: the rows that it has so far, with their times."""
+"""By step: the rows that it has so far, with their times."""
 Passes = Callable[[Row, int, Row], bool]
-"""Of a row, its time and the places so far."""
+"""Takes a row, its time and the places so far."""
 NEVER = -1
 NO_ROW: tuple[int, Row] = (NEVER, ())
 """In the place of `not`, where its time is over without a row."""
@@ -145,7 +145,7 @@ class Stage:
             self.begin()
 
     def _waits_elsewhere(self) -> bool:
-        """Of a sequence that is to be found once."""
+        """Tell if a sequence that is to be found once waits elsewhere."""
         return not self.restarts and self.next is not None and bool(self.next.pending)
 
     def let_arrive(self) -> None:

@@ -25,11 +25,11 @@ SelectedReceiver = Callable[[list[Selected]], None]
 
 
 Outputs = Callable[[Row, int, Sequence[object]], Row]
-"""Of a row, its time and the aggregators' values."""
+"""Takes a row, its time and the aggregators' values."""
 Group = Callable[[Row, int], Hashable]
-"""Of a row and its time."""
+"""Takes a row and its time."""
 Having = Callable[[Row, Row, int, Sequence[object]], bool]
-"""Of an output, the row that it was made of, its time and the aggregators' values."""
+"""Takes an output, the row that it was made of, its time and the aggregators' values."""
 
 
 @dataclass(frozen=True, slots=True)

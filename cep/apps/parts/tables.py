@@ -9,11 +9,11 @@ from cep.apps.parts.chunks import CURRENT, Chunk, Event, Row
 from cep.apps.parts.scope import Columns
 
 Meets = Callable[[Row, int, Row], bool]
-"""Of a query's row, its time and a row of the table."""
+"""Takes a query's row, its time and a row of the table."""
 Changed = Callable[[Row, int, Row], Row]
 """What becomes of a row of the table."""
 TableListener = Callable[[Hashable, Row | None], None]
-"""Of a row's key, and what it is by now; None: it is gone. Without a primary key rows are numbered."""
+"""Takes a row's key, and what the row is by now; None: it is gone. Without a primary key rows are numbered."""
 
 
 class Table(Stateful):
@@ -43,7 +43,7 @@ class Table(Stateful):
 
     @property
     def key_columns(self) -> Columns:
-        """Of the primary key; none where rows are numbered."""
+        """Return the columns of the primary key; none if rows are numbered."""
         return tuple(self.columns[place] for place in self._key)
 
     def put(self, key: Hashable, row: Row | None) -> None:

@@ -40,7 +40,7 @@ def as_float(value: float) -> float:
 
 
 def quotient(left: Value, right: Value) -> Value:
-    """Of whole numbers towards zero; of others as they divide. None if `right` is zero."""
+    """Return the quotient of whole numbers towards zero; of others as they divide. None if `right` is zero."""
     if right == 0:
         return None
     if isinstance(left, int) and isinstance(right, int):

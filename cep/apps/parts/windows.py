@@ -13,7 +13,7 @@ from cep.apps.parts.app_context import PartContext, Stateful
 from cep.apps.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
 
 Key = Callable[[Row, int], Any]
-"""Of a row and its time."""
+"""Takes a row and its time."""
 
 
 class EventWindow(Protocol):

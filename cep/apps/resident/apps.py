@@ -23,7 +23,7 @@ from cep.apps.resident.worker_progress import forget_progress
 from cep.apps.resident.worker_watch import WorkerWatch
 
 MOST_FAILURES = 1_000
-"""Of a task: a worker that dies is started again; an app that fails is not."""
+"""At most so many of a task: a worker that dies is started again; an app that fails is not."""
 SPARK_ENDED = (Py4JError, PySparkException, ConnectionError)
 END_SECONDS = 15.0
 """How long a process may take to save what it has; on a busy machine it takes seconds."""
@@ -31,7 +31,7 @@ WATCH_SECONDS = 1.0
 """Between two looks at the processes, and at what they say of their apps."""
 
 TellEnd = Callable[[AppSource, str], None]
-"""Of an app that ended by itself, and why."""
+"""Takes an app that ended by itself, and why."""
 
 
 def resident_master(partitions: int) -> str:

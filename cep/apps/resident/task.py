@@ -46,7 +46,7 @@ class ResidentTask:
     apps: tuple[PlacedApp, ...]
     kafka: str
     log_pipe: Path | None = None
-    """Of `cep.run_log`."""
+    """The log pipe of `cep.run_log`."""
 
     @property
     def folder(self) -> Path:

@@ -31,7 +31,7 @@ from streams.topics import APPS
 log = logging.getLogger("cep")
 
 BATCH_ROWS = 20_000
-"""Of one micro-batch at most, all partitions together: they are in the worker's memory at once."""
+"""The rows of one micro-batch at most, all partitions together: they are in the worker's memory at once."""
 TRIGGER = "250 milliseconds"
 """A batch costs about half a core's second however few rows it has."""
 MOST_FAILURES = 5
@@ -53,7 +53,8 @@ class StructuredTask:
 
     @property
     def checkpoint(self) -> Path:
-        """Of this version of the app, and of the form that its state has now: of another one the log is read again."""
+        """Return the checkpoint folder of this version of the app, and of the form that its state has now: of another
+        one the log is read again."""
         return self.placed.folder / f"checkpoint-{hashlib.sha256(FORMAT).hexdigest()[:8]}"
 
     @property
