@@ -44,7 +44,7 @@ class PipeHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         before = f"WARNING {self._left_out} lines left out: the terminal is too slow\n" if self._left_out else ""
         line = (before + self.format(record)).encode(errors="replace")[: select.PIPE_BUF - 1] + b"\n"
-        # where the run has ended, so has its terminal
+        # if the run has ended, so has its terminal
         with suppress(BrokenPipeError):
             while not (is_written := self._write(line)) and self._is_patient:
                 select.select([], [self._pipe], [])

@@ -84,11 +84,11 @@ def connector_jars(folder: Path) -> tuple[Path, ...]:
 
 
 def closed_to_others(scratch: Path, temporary: str | None = None) -> dict[str, str]:
-    """Settings of a master on this machine, that keep its other users out.
+    """Return settings of a master on this machine, that keep its other users out.
 
     The driver's own servers, for blocks and for messages, require a secret that Spark creates at each start and keeps
     in memory. JVM and Python talk over sockets in a folder of this user: over TCP those for state and results have no
-    authentication. The folder is `scratch`, or, where that path is too long for a socket, one in `temporary` (None:
+    authentication. The folder is `scratch`, or, if that path is too long for a socket, one in `temporary` (None:
     where this process has its temporary files), or in /tmp where that is too long as well."""
     scratch.mkdir(parents=True, exist_ok=True)
     folder = str(scratch)
@@ -235,7 +235,7 @@ def stop_at_once(spark: SparkSession) -> None:
 
 
 def stop_in_order(spark: SparkSession) -> None:
-    """Stops queries and the JVM, and waits for its end; killed if it does not end within a minute."""
+    """Stop queries and the JVM, and wait for its end; kill it if it does not end within a minute."""
     process = _jvm(spark)
     try:
         for query in spark.streams.active:

@@ -1,4 +1,4 @@
-"""API keys of one exchange account. They never appear in a repr, a log or an error."""
+"""Return API keys of one exchange account. They never appear in a repr, a log or an error."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def credentials_path(home: Path) -> Path:
 
 
 def load_credentials(home: Path, exchange: str) -> Credentials:
-    """API keys of a simulated exchange's test account. Raises AccountRejectedError if there are none."""
+    """Return API keys of a simulated exchange's test account. Raises AccountRejectedError if there are none."""
     path = credentials_path(home)
     try:
         keys = json.loads(path.read_text())[exchange]
@@ -56,7 +56,7 @@ def load_credentials(home: Path, exchange: str) -> Credentials:
 def key_variables(exchange: str, is_sandbox: bool, fields: Collection[str] | None = None) -> dict[str, str]:
     """Environment variables of an account's credentials, by field; a sandbox has its own.
 
-    `fields`: those that it needs, where `exchange` is no name of ccxt's.
+    `fields`: those that it needs, if `exchange` is no name of ccxt's.
     """
     prefix = f"ARBITRAGE_{'SANDBOX_' if is_sandbox else ''}{exchange.upper()}_"
     return {field: prefix + _SUFFIXES[field] for field in fields or own_key_fields(exchange)}
@@ -83,7 +83,7 @@ def environment_credentials(
     is_sandbox: bool = False,
     fields: Collection[str] | None = None,
 ) -> Credentials:
-    """API keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
+    """Return API keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
     variables = key_variables(exchange, is_sandbox, fields)
     missing = [name for name in variables.values() if not environment.get(name, "").strip()]
     if missing:

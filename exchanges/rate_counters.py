@@ -93,7 +93,7 @@ class Used:
         return list(rows.values())
 
     def left(self, now: int) -> Fraction:
-        """Below zero where more was used than allowed."""
+        """Below zero if more was used than allowed."""
         return self.limit.maximum - self.level(now)
 
     def seconds_until(self, weight: int, now: int) -> float:

@@ -51,7 +51,7 @@ class InputRecorder:
                 await asyncio.Event().wait()
 
     async def finish(self) -> None:
-        """To the end of the topic, where it can be reached. To be called once, behind `follow`."""
+        """To the end of the topic, if it can be reached. To be called once, behind `follow`."""
         with suppress(StreamError):
             if not self._is_stopped:
                 async for record in self._reader.records_to_end():

@@ -43,7 +43,7 @@ log = logging.getLogger("cep")
 
 
 async def _at_once() -> None:
-    """The log is there already."""
+    """Do nothing: the log is there already."""
 
 
 def run_cep(
@@ -177,7 +177,7 @@ def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
 
 
 async def probed(session: Session) -> None:
-    """Returns once a probe row, written to the log now, has passed the query."""
+    """Return once a probe row, written to the log now, has passed the query."""
     marker_id = secrets.token_hex(8)
     async with TopicReader(session.kafka, (OPPORTUNITIES,), "latest") as reader:
         writer = TopicWriter(session.kafka)

@@ -22,6 +22,6 @@ def log_messages(
 
 
 def with_partition(messages_df: DataFrame, partitions: int) -> DataFrame:
-    """Adds the partition of the key, as `streams.topics.partition_of` computes it."""
+    """Add the partition of the key, as `streams.topics.partition_of` computes it."""
     number = F.crc32(F.col("key").cast("binary")) % partitions
     return messages_df.withColumn("partition", number.cast("int"))

@@ -1,7 +1,7 @@
 """As `latest`, over a region's log: rows that come again do not count, by `streams.mirrored_rows`.
 
 An aggregate cannot ask whether an earlier row had a higher sequence. But the newest row that counts is the one with the
-highest sequence, at its first place in the log; and a row counts where this is its own place. Rows of before the log's
+highest sequence, at its first place in the log; and a row counts if this is its own place. Rows of before the log's
 first one of a source are known by a sequence below that. So it is equal to `UnrepeatedRows` wherever each source's rows
 are in the order of their sequences but for those that come again, as a mirror leaves them.
 """
@@ -103,6 +103,6 @@ def _newest(fields: Column, counts: Column) -> Column:
 
 
 def _counted(name: str, number: int) -> Column:
-    """Null where it is a row of before the first one of its source."""
+    """Null if it is a row of before the first one of its source."""
     newest = F.col(f"{name}_{number}")
     return F.when(newest["sequence"] >= F.col(f"first_{number}"), newest)

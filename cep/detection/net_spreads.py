@@ -20,7 +20,7 @@ PAIRS_TYPE = "array<struct<buy:int,sell:int>>"
 
 
 def with_legs(latest_df: DataFrame, layout: Layout) -> DataFrame:
-    """`base, row, settings, legs`: per slot its prices in the settlement currency, null without a valid quote.
+    """Return `base, row, settings, legs`: per slot its prices in the settlement currency, null without a valid quote.
 
     A quote is valid while its exchange is enabled, it is not withdrawn, and it and its FX rate are not too old.
     """

@@ -15,7 +15,7 @@ def opportunity_messages(
 ) -> DataFrame:
     """Return the whole real-time job: messages of `ticks` in, messages (`key`, `value`) of `opportunities` out.
 
-    `rates`: the session's sources of FX rates, where it has regions, so that rows may come again; None: they do not.
+    `rates`: the session's sources of FX rates, if it has regions, so that rows may come again; None: they do not.
     """
     rows_df = messages_df.transform(tick_rows).transform(with_slot, layout)
     if rates is None:

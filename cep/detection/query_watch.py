@@ -57,7 +57,7 @@ class QueryHeartbeat:
         self._probed = [bases[0] for bases in bases_by_partition(session.bases, session.partitions).values()]
 
     def send(self, queries: Iterable[WatchedQuery]) -> None:
-        """Returns at once, and does nothing before the next heartbeat is due. Raises Py4JError if Spark's JVM is
+        """Send at once, but nothing before the next heartbeat is due. Raises Py4JError if Spark's JVM is
         gone."""
         now = self._now()
         if now - self._sent_at < self._interval:
@@ -97,8 +97,8 @@ class QueryHeartbeat:
 
 
 def _last_figures(query: StreamingQuery) -> dict[str, object]:
-    """None before the first batch, and where Spark's report cannot be read: detection must not stop for that. Raises
-    Py4JError where the JVM is gone."""
+    """None before the first batch, and if Spark's report cannot be read: detection must not stop for that. Raises
+    Py4JError if the JVM is gone."""
     try:
         reported = query._jsq.lastProgress()
         # as JSON: one call to the JVM instead of one per field
@@ -137,7 +137,7 @@ def newest_offsets_at(checkpoint: Path) -> int | None:
 
 
 def _offsets(sources: Iterable[Mapping[str, object]]) -> dict[str, int]:
-    """Ends of the log's partitions; Spark gives them as an object or as text, by the source's version."""
+    """Return the ends of the log's partitions; Spark gives them as an object or as text, by the source's version."""
     found: dict[str, int] = {}
     for source in sources:
         end = source.get("endOffset")

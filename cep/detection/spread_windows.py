@@ -96,7 +96,7 @@ class SpreadWindows:
     """Spread windows of all bases. Takes the log in pieces; the result does not depend on where it is cut."""
 
     def __init__(self, layout: Layout, opening: Mapping[str, Any] | None) -> None:
-        """`opening`: the settings in force before the first row; None: none."""
+        """Begin with `opening`: the settings in force before the first row; None: none."""
         self._layout = layout
         self._opening = opening
         self._bases: dict[str, _BaseWindows] = {}

@@ -170,7 +170,7 @@ class CcxtAccount:
         await asyncio.gather(self._orders.client.close(), self._reads.client.close())
 
     async def _poll_report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport:
-        """Return the final report where the exchange has it within a second, otherwise one that the order exists."""
+        """Return the final report if the exchange has it within a second, otherwise one that the order exists."""
         report = OrderReport(exchange_order_id, False, Amount(ZERO), ())
         for pause in _POLL_DELAYS:
             try:

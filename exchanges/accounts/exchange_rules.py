@@ -1,4 +1,4 @@
-"""The exchange's size rules and our fee there, as Decimals; from our own table where ccxt has none (bitFlyer)."""
+"""The exchange's size rules and our fee there, as Decimals; from our own table if ccxt has none (bitFlyer)."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -174,7 +174,7 @@ def market_as_listed(
 ) -> Market:
     """`market` with ccxt's sizes. Raises AccountRejectedError if it is not traded or has another asset.
 
-    `ccxt_id`: ccxt's name of the exchange where the market has another one of ours. `said`: codes that our lists need
+    `ccxt_id`: ccxt's name of the exchange if the market has another one of ours. `said`: codes that our lists need
     not know.
 
     ccxt's steps are floats made from the exchange's decimals, so their shortest text is the exchange's own.
@@ -271,7 +271,7 @@ async def _binance_rate(client: Any, _market: Market) -> Decimal:
 
 
 async def _highest_rate(client: Any, markets: Sequence[Market]) -> Decimal:
-    """Ours by ccxt where it can ask for it, otherwise the listed one: the highest of the markets, since some have a
+    """Ours by ccxt if it can ask for it, otherwise the listed one: the highest of the markets, since some have a
     promotion."""
     symbols = [market.symbol for market in markets if not market.is_fx] or [markets[0].symbol]
     if client.has.get("fetchTradingFees"):

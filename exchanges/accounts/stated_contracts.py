@@ -12,7 +12,7 @@ Binance; Coinbase; OKX."""
 
 
 def stated_tokens(markets: Iterable[Market], currencies: Mapping[str, Any] | None) -> tuple[Token, ...]:
-    """Base and quote of all traded markets of one exchange, each once, where it states any contract."""
+    """Return base and quote of all traded markets of one exchange, each once, if it states any contract."""
     tokens: dict[str, Token] = {}
     for market in markets:
         if market.is_fx:

@@ -29,7 +29,7 @@ OUR_ID = client_order_id("wire check", "buy")
 THEIR_ID = "1234567"
 """An exchange's id of an order."""
 MARKET_ID = "BTC-QUOTE"
-"""What the exchange's own name of the market is taken to be, where ccxt's methods name it."""
+"""What the exchange's own name of the market is taken to be, if ccxt's methods name it."""
 NOON = 1_764_417_600_000_000
 _SIDES: tuple[Side, Side] = ("buy", "sell")
 _YEN = ("JPY", "6412345", "1")

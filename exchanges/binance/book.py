@@ -139,7 +139,7 @@ def parse_server_time(body: bytes) -> int:
 
 
 def _check_other(fields: Fields) -> None:
-    """A message other than a book change: raises unless it can be ignored."""
+    """Raise unless a message other than a book change can be ignored."""
     _check_answer(fields)
     if "e" in fields:
         event = text_in(fields, "e")

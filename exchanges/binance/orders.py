@@ -156,7 +156,7 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         amount=Amount(number_in(row, "qty")),
         cost=number_in(row, "quoteQty"),
         fee=number_in(row, "commission"),
-        # The received currency, or BNB where the account pays its fees in it.
+        # The received currency, or BNB if the account pays its fees in it.
         fee_currency=text_in(row, "commissionAsset"),
         filled_at=int(number_in(row, "time")) * _MICROS_OF_MS,
     )

@@ -157,7 +157,7 @@ def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
 
 
 def _fill(row: Mapping[str, Any], market: Market) -> Fill:
-    """Executions do not name their market."""
+    """Return a fill in `market`: executions do not name their market."""
     price, amount = number_in(row, "price"), number_in(row, "size")
     return Fill(
         fill_id=text_in(row, "id"),

@@ -110,7 +110,7 @@ class BitstampBook:
             self._book_time = moment
 
     def _fetch(self, now: int) -> list[WireOutput]:
-        """Requested after the first change, so that the snapshot's time can be compared with it."""
+        """Request it after the first change, so that the snapshot's time can be compared with it."""
         if self._book_time is not None or not self._waiting:
             return []
         return self._fetches.due(now, len(self._waiting))

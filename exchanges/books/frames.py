@@ -119,7 +119,7 @@ def micros_of_iso(text: str) -> int:
 
 
 def exchange_error(exchange: str, text: str, final_words: Iterable[str]) -> FeedDroppedError | FeedRejectedError:
-    """Return the feed error for an exchange's error text: final where it contains any of the lower-case
+    """Return the feed error for an exchange's error text: final if it contains any of the lower-case
     `final_words`."""
     lowered = text.lower()
     if any(word in lowered for word in final_words):

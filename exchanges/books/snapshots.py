@@ -32,7 +32,7 @@ class SnapshotFetches:
         return [FetchSnapshot(self._path)]
 
     def came_too_old(self, now: int) -> None:
-        """The snapshot is older than the first change. Raises FrameRejectedError after the last try."""
+        """Ask again: the snapshot is older than the first change. Raises FrameRejectedError after the last try."""
         if self._fetches >= MAX_FETCHES:
             raise FrameRejectedError("sequence_gap", f"{self._path} is behind the stream after {MAX_FETCHES} fetches")
         self._due_at = now + RETRY_AFTER

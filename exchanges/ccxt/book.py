@@ -1,5 +1,5 @@
 """Books of any exchange that ccxt knows, as `exchanges.ccxt` writes them: `{"bids": [[price, amount], …], "asks",
-"timestamp" (milliseconds), "nonce"}`, the last two where the exchange has them, or `{"fault", "detail"}`."""
+"timestamp" (milliseconds), "nonce"}`, the last two if the exchange has them, or `{"fault", "detail"}`."""
 
 from dataclasses import dataclass, field
 

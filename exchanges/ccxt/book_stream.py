@@ -110,7 +110,7 @@ class BookStream:
         self._watching: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Returns once it is connected, or has failed, as `texts` then says. Raises ExchangeUnavailableError,
+        """Return once it is connected, or has failed, as `texts` then says. Raises ExchangeUnavailableError,
         AccountRejectedError."""
         await self._prepare(self._client)
         make_socket = self._client.client

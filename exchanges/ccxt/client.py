@@ -115,7 +115,7 @@ def make_exchange(
 
     `posts_only`: it posts permitted orders (`exchanges.ports.permits`) and sends nothing else.
 
-    Raises AccountRejectedError if live trading is not armed in `environment` or lacks API keys, or where an address
+    Raises AccountRejectedError if live trading is not armed in `environment` or lacks API keys, or if an address
     is neither on loopback or in a private network (simulated) nor remote and https (live, sandbox). The client is
     untyped: callers convert its answers to typed values at once.
     """

@@ -29,7 +29,7 @@ def ccxt_facts(ccxt_id: str) -> CcxtFacts:
 
 
 def _units(kind: type, method: str, asked: frozenset[str]) -> float:
-    """Return the most expensive request of one of ccxt's methods, by the costs that it lists; one unit where it lists
+    """Return the most expensive request of one of ccxt's methods, by the costs that it lists; one unit if it lists
     none.
 
     The requests are found in the method's source: ccxt has them nowhere else.

@@ -59,6 +59,6 @@ class _Package(ModuleType):
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: object) -> None:
-        """What was imported becomes an attribute of its package: of an exchange's module its class, as with ccxt."""
+        """Make what was imported an attribute of its package: of an exchange's module its class, as with ccxt."""
         offered = getattr(value, name, None) if isinstance(value, ModuleType) else None
         super().__setattr__(name, offered if isinstance(offered, type) else value)

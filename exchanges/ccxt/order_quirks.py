@@ -37,7 +37,7 @@ class OrderQuirks:
     fee_field: str | None = None
     """Field of the exchange's own fill that has the fee, if ccxt does not read it."""
     cost_steps: Mapping[str, Decimal] = field(default_factory=dict)
-    """By quote currency: what the exchange rounds the cost of a fill down to, where its fills do not say the cost."""
+    """By quote currency: what the exchange rounds the cost of a fill down to, if its fills do not say the cost."""
     earlier_fills: EarlierPage = field(default_factory=EarlierPage)
 
 

@@ -63,7 +63,7 @@ class SharedMarkets:
 
 
 class GenericOrderApi:
-    """One call at a time: where an exchange counts nonces, one that overtakes another is rejected."""
+    """One call at a time: if an exchange counts nonces, one that overtakes another is rejected."""
 
     def __init__(self, client: Any, quirks: OrderQuirks) -> None:
         # ccxt's numbers as texts with the exchange's own digits, not as floats
@@ -91,7 +91,7 @@ class GenericOrderApi:
         return None if row is None else await self._report_of(row, order, market)
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
-        """By our id where ccxt can ask for it, otherwise among the account's orders since the intent: by our id where
+        """By our id if ccxt can ask for it, otherwise among the account's orders since the intent: by our id where
         the exchange shows it, otherwise by side, price and size, as `others` does not contain it.
 
         Raises OutcomeUnknownError if two orders match: then a person must decide.
@@ -146,7 +146,7 @@ class GenericOrderApi:
 
     async def _report_of(self, row: Mapping[str, Any], order: LimitOrder, market: Market) -> OrderReport:
         exchange_order_id = text_in(row, "id")
-        # where the order has a fill twice, ccxt has counted it twice
+        # if the order has a fill twice, ccxt has counted it twice
         stated = None if _has_twice(row.get("trades") or ()) else _stated(row, "filled")
         rows = [] if stated == ZERO else await self._fills_of(row, order, market, exchange_order_id)
         fills = [self._fill(one, _side_of(one, order.side), market) for one in rows]
@@ -154,7 +154,7 @@ class GenericOrderApi:
         return report_of(exchange_order_id, row.get("status") in _ENDED, filled, fills, _stated_order(row, rows))
 
     async def _fills_of(self, row: Mapping[str, Any], order: LimitOrder, market: Market, name: str) -> Rows:
-        """From the order itself where that has them, with their ids; otherwise from the account's fills."""
+        """From the order itself if that has them, with their ids; otherwise from the account's fills."""
         trades: Rows = [one for one in row.get("trades") or () if one.get("id") and one.get("amount")]
         if not trades and self._client.has.get("fetchOrderTrades") is True:
             trades = await self._rows("fetch_order_trades", name, market.symbol)
@@ -187,7 +187,7 @@ class GenericOrderApi:
         """Read on from a full page, which may be the oldest or the newest one, in both directions until nothing is
         new."""
         asked = self._quirks.earlier_fills if method == "fetch_my_trades" else EarlierPage()
-        # where an offset passes over rows of every symbol, all of them are read and counted
+        # if an offset passes over rows of every symbol, all of them are read and counted
         symbol = None if asked.counts == "account rows" else market.symbol
         found = {text_in(row, "id"): row for row in await self._rows(method, symbol, since_ms)}
         for _ in range(_MAX_PAGES):
@@ -281,7 +281,7 @@ def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
 
 
 def _of_symbol(rows: Iterable[Mapping[str, Any]], market: Market, asked: str | None) -> Rows:
-    """Return the market's own rows, where those of all symbols were asked for."""
+    """Return the market's own rows, if those of all symbols were asked for."""
     return [row for row in rows if asked is not None or row.get("symbol") == market.symbol]
 
 

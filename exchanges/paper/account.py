@@ -40,7 +40,7 @@ class PaperAccount:
         latency_ms: float,
         conditions: FillConditions = FillConditions(),  # noqa: B008 - frozen
     ) -> None:
-        """Read the journal; `opening` balances are used where it is empty. Raises PaperJournalError."""
+        """Read the journal; `opening` balances are used if it is empty. Raises PaperJournalError."""
         self._exchange = exchange
         self._markets = markets_by_symbol(markets)
         self._opening = dict(opening)

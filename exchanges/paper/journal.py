@@ -128,7 +128,7 @@ class PaperJournal:
             raise PaperJournalError(f"{self._path} cannot be written: no space left")
 
     async def _lock(self, file: BinaryIO) -> None:
-        """The lock is released when the file is closed, by the kernel where the process is killed."""
+        """Lock the file; the lock is released when it is closed, by the kernel if the process is killed."""
         until = wall_now() + int(self._timeout * MICROSECONDS)
         while True:
             try:
@@ -142,7 +142,7 @@ class PaperJournal:
 
 
 def _cut_torn_line(path: Path, file: BinaryIO) -> None:
-    """Searches the end of the last complete line block by block, backwards."""
+    """Search the end of the last complete line block by block, backwards."""
     size = end = os.fstat(file.fileno()).st_size
     if size == 0:
         return

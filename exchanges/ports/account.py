@@ -29,7 +29,7 @@ class TradingAccount(Protocol):
         `others`: exchange order ids of all other known orders. An exchange without client order ids could mistake one
         of them for this order, since the search goes far back to allow for clock differences. Fills carry fees and
         costs as the exchange reported them. Raises ExchangeUnavailableError, AccountRejectedError,
-        OutcomeUnknownError where several orders match (a person must decide).
+        OutcomeUnknownError if several orders match (a person must decide).
         """
         ...
 

@@ -174,7 +174,8 @@ def report_of(
     fills: Sequence[Fill],
     stated: StatedOrder | None = None,
 ) -> OrderReport:
-    """Final only once all fills that the exchange counts are there; they may appear after the order's end."""
+    """Return a report that is final only once all fills that the exchange counts are there; they may appear after
+    the order's end."""
     # an exchange may list a fill twice
     once = tuple({fill.fill_id: fill for fill in fills}.values())
     complete = total(fill.amount for fill in once) == filled

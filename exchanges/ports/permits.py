@@ -10,12 +10,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 PermitCheck = Callable[[], None]
-"""Raises `exchanges.errors.NotPostedError` where the order must no longer be sent."""
+"""Raises `exchanges.errors.NotPostedError` if the order must no longer be sent."""
 
 
 RequestCheck = Callable[[str, str, str | None], None]
 """Checks an order's request before it is sent, by method, address, body. Raises `exchanges.errors.AccountRejectedError`
-where that is not what was ordered."""
+if that is not what was ordered."""
 
 
 def _always() -> None:
@@ -43,7 +43,7 @@ class OutgoingOrder:
 
     permit: Permit
     spend: PermitCheck = field(default=_always)
-    """Spends the order's weights; raises NotPostedError where a rate limit is used up."""
+    """Spends the order's weights; raises NotPostedError if a rate limit is used up."""
     check_request: RequestCheck = field(default=_any_request)
 
     def check(self) -> None:

@@ -38,7 +38,7 @@ RESERVED_ORDERS = 2
 
 PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 120.0
-"""First and longest pause after "too many requests" where the exchange names none."""
+"""First and longest pause after "too many requests" if the exchange names none."""
 
 Rows = Mapping[str, Sequence[tuple[int, int]]]
 """Rows of `Used.rows`, by limit."""
@@ -82,10 +82,10 @@ class RateBudget:
     """Monotonic microseconds."""
     _paused_until: int = 0
     _pause_seconds: float = PAUSE_SECONDS
-    """The next pause where the exchange names none."""
+    """The next pause if the exchange names none."""
 
     def legs_left(self) -> int | None:
-        """How many legs may be started now, each with its reads, without the part reserved for open trades; None where
+        """How many legs may be started now, each with its reads, without the part reserved for open trades; None if
         there is no limit."""
         now = self.clock()
         weights = [(self.trades[name], weight) for name, weight in self.rules.leg.items() if name in self.trades]
@@ -169,7 +169,7 @@ class RateBudget:
         self._paused_until = max(self._paused_until, now + int(seconds * MICROSECONDS))
 
     def record_answer(self) -> None:
-        """The exchange answered: reset the pause, unless one is running."""
+        """Reset the pause, as the exchange answered, unless one is running."""
         if self.clock() >= self._paused_until:
             self._pause_seconds = PAUSE_SECONDS
 

@@ -61,7 +61,7 @@ ORDERS: Mapping[str, Weights] = {
     "kraken": {"engine": 1},
     "binance": {"weight": 1, "orders": 1},
 }
-"""Weights of an order, of a small one where those weigh more."""
+"""Weights of an order, of a small one if those weigh more."""
 
 LEGS: Mapping[str, Weights] = {
     "coinbaseexchange": {"private": 3, "fills": 1},
@@ -88,7 +88,7 @@ _GENERIC_SECONDS = 60
 _TENTHS = 10
 """ccxt's costs have fractions; ours are whole numbers."""
 _GENERIC_LEG_UNITS = 3.0
-"""The order, its state, its fills, where the cost of none is known."""
+"""The order, its state, its fills, if the cost of none is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class TimeSyncedSigning:
 
 @cache
 def client_class(exchange: str) -> Any:
-    """Return the class of an exchange's clients: ccxt.pro's, or ccxt.async_support's where that has none (bitFlyer).
+    """Return the class of an exchange's clients: ccxt.pro's, or ccxt.async_support's if that has none (bitFlyer).
 
     Raises AccountRejectedError if ccxt has no such exchange.
     """

@@ -61,7 +61,7 @@ def source_of(
 async def endpoints_of(
     session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[FeedEndpoints]:
-    """Return the simulated exchange where the session has one, otherwise the real one with keys from `environment`.
+    """Return the simulated exchange if the session has one, otherwise the real one with keys from `environment`.
 
     Raises FeedRejectedError if there is no parser for that exchange.
     """

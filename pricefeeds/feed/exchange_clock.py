@@ -1,4 +1,4 @@
-"""Measures the offset of one exchange's clock to ours, where the exchange publishes its time."""
+"""Measures the offset of one exchange's clock to ours, if the exchange publishes its time."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ class ExchangeClock:
         self._recheck_due.set()
 
     async def run(self) -> None:
-        """Run for ever; returns at once where the exchange publishes no time."""
+        """Run for ever; returns at once if the exchange publishes no time."""
         server_time = self._endpoints.wire.server_time
         if server_time is None:
             return

@@ -49,7 +49,7 @@ async def run_feeder(
 
     `environment` holds the API keys of a real account, for streams that need them.
 
-    Raises StreamError if Kafka is unavailable for longer than the writer can buffer, FeedRejectedError where the
+    Raises StreamError if Kafka is unavailable for longer than the writer can buffer, FeedRejectedError if the
     exchange rejects the subscription: the process ends with it and is restarted. An outage of the store only delays
     the feeds' states.
     """

@@ -1,4 +1,4 @@
-"""Books of any exchange that ccxt knows: by its stream where ccxt has one, otherwise by REST, again and again."""
+"""Books of any exchange that ccxt knows: by its stream if ccxt has one, otherwise by REST, again and again."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable

@@ -14,7 +14,7 @@ MAX_BODY_BYTES = 16 << 20
 TOO_MANY = (418, 429)
 DEFAULT_PAUSE_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 120.0
-"""Pause after "too many requests" where the exchange names none, and the longest one."""
+"""Pause after "too many requests" if the exchange names none, and the longest one."""
 
 
 @dataclass(frozen=True, slots=True)

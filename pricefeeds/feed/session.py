@@ -97,7 +97,7 @@ class FeedSession:
         self.feed.correct(offset, now)
 
     def renew(self, now: int) -> None:
-        """Once a second: publish that the quote is still in force, or withdraw it where the feed is stale."""
+        """Once a second: publish that the quote is still in force, or withdraw it if the feed is stale."""
         if self.verdict(now) == "stale":
             self.withdraw("stale", now)
             return

@@ -118,7 +118,7 @@ class SharedConnection:
 
     async def _spaced_ping(self, socket: WebSocketConnection, seconds: float) -> None:
         clock = SystemClock()
-        # never longer than between two pings, where the machine's clock was set back
+        # never longer than between two pings, if the machine's clock was set back
         wait = min((self._next_ping_at - clock.now()) / MICROSECONDS, seconds * _PING_SHARE)
         await clock.sleep(max(0.0, wait))
         self._next_ping_at = clock.now() + round(seconds * _PING_SHARE * MICROSECONDS)

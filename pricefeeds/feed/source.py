@@ -12,7 +12,7 @@ from pricefeeds.feed.rest_reader import RestAnswer
 
 
 class StreamConnection(Protocol):
-    """One connection. Every failure is a FeedDroppedError, or a FeedRejectedError where trying again changes
+    """One connection. Every failure is a FeedDroppedError, or a FeedRejectedError if trying again changes
     nothing."""
 
     def frames(self) -> AsyncIterator[bytes]:

@@ -91,7 +91,7 @@ class SymbolFeed:
         return now + (self._offset.value or 0)
 
     def take(self, top: BookTop, now: int) -> list[Row]:
-        """Rows for a book that was just received; none where its ten best levels are in the log already.
+        """Rows for a book that was just received; none if its ten best levels are in the log already.
 
         An invalid book makes the quote before it doubtful too, so that is withdrawn. A mid that differs by more than
         half from the last accepted one is accepted once five books in a row, over 3 s, agree on it; until then they

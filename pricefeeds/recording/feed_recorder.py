@@ -201,7 +201,7 @@ class _Parts:
         self.flush()
 
     def make_room(self, now: int) -> None:
-        """Start a new file where this one is old or large enough; `now` is the next event's time."""
+        """Start a new file if this one is old or large enough; `now` is the next event's time."""
         if self._ends_at is not None and (self._size >= self._limits.part_bytes or now >= self._ends_at):
             self.end("continued")
             self.open_next(now)

@@ -6,7 +6,7 @@
 * Then events: `symbol`, `kind`, `now` (microseconds UTC) and the data as `text`, as `bytes` (they were bytes, and
   UTF-8) or as `base64` (bytes that are not). What an exchange sent is recorded unchanged; what was sent to it is not
   recorded.
-* The last line: `{"end": "closed"}`, `"continued"` where another file goes on, `"stopped"` if the recording ended
+* The last line: `{"end": "closed"}`, `"continued"` if another file goes on, `"stopped"` if the recording ended
   before the feed did. A file without it was truncated by a crash.
 """
 

@@ -42,7 +42,7 @@ from cep.apps.parts.triggers import CronTrigger, PeriodicTrigger, StartTrigger, 
 
 ERROR = "_error"
 """The column of a stream of errors that says why."""
-ACTIONS = "there are log and stream, and wait where the stream has a sink"
+ACTIONS = "there are log and stream, and wait if the stream has a sink"
 STORED_ERRORS = "write action = 'stream', and insert the rows of the stream behind `!` into a stored table"
 TRIGGER_COLUMNS = (TypedColumn("triggered_time", "long"),)
 MakeTrigger = Callable[[PartContext, Receiver], Trigger]
@@ -225,7 +225,7 @@ def _check_new(plan: AppPlan, at: Place, name: str, columns: Sequence[ColumnDefi
 
 
 def _add_stream(plan: AppPlan, query: QueryPlan, streams: dict[str, Columns]) -> None:
-    """The stream that the query writes to, if nothing else has it yet."""
+    """Add the stream that the query writes to, if nothing else has it yet."""
     if query.target is None or query.write is not None:
         return
     wanted = (_readable(plan) | streams).get(query.target)

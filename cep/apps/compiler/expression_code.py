@@ -166,7 +166,7 @@ class ExpressionCompiler:
         return Code(f"(None if ({name} := {code.source}) is None else {negative})", code.type)
 
     def _bound(self, left: Code, right: Code) -> tuple[str, str, str]:
-        """Whether one of both is null, and both where they are used then: each is computed once."""
+        """Whether one of both is null, and both if they are used then: each is computed once."""
         tests, values = [], []
         for code in (left, right):
             name = code.source if code.is_constant else self._name()

@@ -34,7 +34,7 @@ class HeldScope:
         return self.row.code_of(attribute)
 
     def called(self, call: FunctionCall) -> Code | None:
-        """Aggregators, and the times of both ends."""
+        """Return the code of aggregators, and of the times of both ends."""
         match call:
             case FunctionCall(namespace=None, name="eventTimestamp", arguments=(Attribute(source=None, name=name),)):
                 return Code(f"{name}[1]", "long") if name in ENDS else None
@@ -58,7 +58,7 @@ def expression_batch_window(given: WindowArguments) -> MakeWindow:
     given.counted(1, 3)
     make, includes, streams = _condition(given), given.truth(1), given.truth(2)
     if streams and isinstance(given.call.arguments[0], Attribute):
-        problem = "where events pass on as they come, the condition is one text in quotes"
+        problem = "if events pass on as they come, the condition is one text in quotes"
         raise AppUnsupportedError(given.call.arguments[0].at, problem)
     return lambda context, emit: ExpressionBatchWindow(context, emit, make(), includes=includes, streams=streams)
 

@@ -35,7 +35,7 @@ KEPT_BATCHES = 2
 
 
 def app_limits(app: App, most: AppLimits) -> AppLimits:
-    """Those of the app, where it has some, and else `most`. Raises AppTextError."""
+    """Those of the app, if it has some, and else `most`. Raises AppTextError."""
     limits = most
     for annotation in app.annotations:
         if annotation.name.lower() == "app:limits":

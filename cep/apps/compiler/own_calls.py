@@ -45,7 +45,7 @@ def calls_of(tree: object) -> Iterator[FunctionCall]:
 
 
 def operator_files(app: App, terms: OperatorTerms) -> tuple[tuple[str, str], ...]:
-    """Files of the operator's folders that the app uses, each with a digest of its content. Raises AppTextError where
+    """Files of the operator's folders that the app uses, each with a digest of its content. Raises AppTextError if
     one is missing, OSError if one cannot be read."""
     paths = {
         function_file(one, terms.functions, named_function(one)[0])

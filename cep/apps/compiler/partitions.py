@@ -39,7 +39,7 @@ class PurgePlan:
 
 @dataclass(frozen=True, slots=True)
 class PartitionKey:
-    """`take`: a shorter way of one row, where it has one key at most."""
+    """`take`: a shorter way of one row, if it has one key at most."""
 
     of: Keys
     take: KeyedTaker | None = None

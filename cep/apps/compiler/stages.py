@@ -33,7 +33,7 @@ def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns
 
 
 def row_condition(condition: Expression | None, scope: Scope, environment: Environment) -> RowPasses:
-    """Always true if there is none. Raises AppTextError."""
+    """Return the condition, always true if there is none. Raises AppTextError."""
     source = "True" if condition is None else _condition_source(condition, scope, environment)
     return cast(RowPasses, function_of(source, "row, at", environment))
 

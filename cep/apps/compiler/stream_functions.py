@@ -86,7 +86,7 @@ def _text_parts(text: str, pattern: str) -> list[Row]:
 
 
 APART = "a text, and where to take it apart"
-POLAR = "two numbers, an angle in degrees and a radius, and a height where there is one"
+POLAR = "two numbers, an angle in degrees and a radius, and a height if there is one"
 CARTESIAN: Columns = (TypedColumn("x", "double"), TypedColumn("y", "double"))
 STREAM_FUNCTIONS: Mapping[str, AddingFunction] = {
     "pol2Cart": AddingFunction(

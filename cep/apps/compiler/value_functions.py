@@ -39,7 +39,7 @@ _CAST_CLASSES: Mapping[ValueType, tuple[type, ...]] = {
 
 
 def cast_value(value: Value, wanted: ValueType, known: ValueType) -> Value:
-    """Return the value itself, where it is of that type already. A string to another type fails only when it is used,
+    """Return the value itself, if it is of that type already. A string to another type fails only when it is used,
     so it passes here: Siddhi does not look at it."""
     if value is None or "object" in (known, wanted) or wanted == known:
         return value
@@ -71,13 +71,13 @@ def size_of(values: Value) -> int | None:
 
 
 def row_value(rows: Sequence[tuple[object, ...]], index: int, column: int) -> object:
-    """Return a column of one of a pattern's rows; None if there is no such row. From the end where `index` is
+    """Return a column of one of a pattern's rows; None if there is no such row. From the end if `index` is
     negative."""
     return rows[index][column] if -len(rows) <= index < len(rows) else None
 
 
 def row_at(rows: Sequence[tuple[object, ...]], index: int) -> tuple[object, ...] | None:
-    """One of a pattern's rows; None if there is no such row. From the end where `index` is negative."""
+    """One of a pattern's rows; None if there is no such row. From the end if `index` is negative."""
     return rows[index] if -len(rows) <= index < len(rows) else None
 
 
@@ -111,7 +111,7 @@ RUNTIME_NAMES: Mapping[str, object] = {
 
 
 def null_test(code: Code) -> str:
-    """Return the Python of whether a value is null; Python warns where a constant is asked."""
+    """Return the Python of whether a value is null; Python warns if a constant is asked."""
     return "False" if code.is_constant else f"({code.source} is None)"
 
 

@@ -1,6 +1,6 @@
 """Cases of an app: rows that go in, with their times, and the rows that must come out. What `arbitrage app test` runs.
 
-A case is one JSON object: `id`; `events`, each `[time, stream, values]`, or `[time]` where the clock alone moves on;
+A case is one JSON object: `id`; `events`, each `[time, stream, values]`, or `[time]` if the clock alone moves on;
 `outputs`, the streams that are watched; `expected`: `{"out": [[stream, time, expired, values], …]}` in order; `queries`
 and `expected.query` likewise, with `[query, time, rows in, rows removed]` of a chunk each. `compare` is "ordered" or
 "set"; `times: false` leaves out times; `app` is a text of its own for the case. Streams are compared each for itself.
@@ -115,7 +115,7 @@ def differences(
     begin: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Return what differs from the expected rows, a sentence for each stream; nothing if all is equal. `text`: of the
-    app, where the case has none. `parse`: as the app's host reads it. `terms`: what it may use and take. `begin`:
+    app, if the case has none. `parse`: as the app's host reads it. `terms`: what it may use and take. `begin`:
     called before each event.
 
     Raises AppTextError, AppUnsupportedError, AppCaseError.
@@ -169,7 +169,7 @@ class _Watched:
                     self._move(moment)
 
     def _move(self, at: int) -> None:
-        """The clock alone."""
+        """Move the clock alone."""
         try:
             self._engine.advance(at)
             self._engine.check_limits()
@@ -228,7 +228,7 @@ def _of_queries(case: AppCase, watched: _Watched) -> Iterable[str]:
 
 
 def _of_answers(case: AppCase, engine: StreamEngine) -> Iterable[str]:
-    """On-demand queries, asked in their order once all events are over; their rows are a set but where they have an
+    """On-demand queries, asked in their order once all events are over; their rows are a set but if they have an
     order."""
     for text, wanted in zip(case.on_demand, case.expected.on_demand, strict=True):
         try:

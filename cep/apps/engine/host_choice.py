@@ -1,7 +1,7 @@
 """Who runs an app live: `@App:host('structured')`, or the resident host, which needs no word.
 
 The structured host keeps the state of each key of a partition by itself, and has a key at hand only if rows of it
-come. So an app fits where all that it keeps is kept by key, and if nothing happens but with a row of the key: what
+come. So an app fits if all that it keeps is kept by key, and if nothing happens but with a row of the key: what
 the clock alone does has an order among all keys.
 """
 
@@ -41,7 +41,7 @@ STILL_WINDOWS = frozenset(
 )
 """Windows that the clock does nothing in."""
 SLIDING_BY_CLOCK = frozenset(("time", "timeLength"))
-"""Windows that rows leave by the clock, and give nothing by it where only rows that enter are wanted."""
+"""Windows that rows leave by the clock, and give nothing by it if only rows that enter are wanted."""
 OF_ALL_KEYS = TableDefinition | WindowDefinition | AggregationDefinition | TriggerDefinition
 _WORDS = {
     TableDefinition: "the table",

@@ -94,4 +94,4 @@ def faults_to(junction: Junction) -> OnFault:
 
 
 def drop_faults(_chunk: Chunk, _error: Exception) -> None:
-    """The rows are left out, as the app's text asks for."""
+    """Leave the rows out, as the app's text asks for."""

@@ -1,4 +1,4 @@
-"""The queries of a partition's keys: made with a key's first row, and forgotten where the partition is purged."""
+"""The queries of a partition's keys: made with a key's first row, and forgotten when the partition is purged."""
 
 import math
 from collections import ChainMap
@@ -44,7 +44,7 @@ class PartitionInstances(Stateful):
             self._own.keep(self, self._on_time)
             self._own.wake_at(context.now + plan.purge.interval)
         for stream, key in plan.keys.items():
-            # where keys are purged it is noted when each had its last row
+            # if keys are purged it is noted when each had its last row
             is_short = is_fused and plan.purge is None
             junctions[stream].add(self._receiver(stream, key), self._taker(stream, key) if is_short else None)
 

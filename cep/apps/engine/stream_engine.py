@@ -119,7 +119,7 @@ class StreamEngine:
         self._query_listeners.setdefault(name, []).append(listener)
 
     def send(self, stream: str, at: int, row: Row) -> None:
-        """A row of the log, with its time in milliseconds. Raises KeyError if the app has no such stream."""
+        """Take a row of the log, with its time in milliseconds. Raises KeyError if the app has no such stream."""
         self._senders[stream](at, row)
 
     def sender(self, stream: str) -> RowTaker:
@@ -150,7 +150,7 @@ class StreamEngine:
         return tuple(as_float(one) if place in floats and one is not None else one for place, one in enumerate(row))
 
     def advance(self, at: int) -> None:
-        """The log's clock, if no row comes."""
+        """Move the log's clock if no row comes."""
         self._context.advance(at)
 
     def due(self) -> int | None:
@@ -223,7 +223,7 @@ class StreamEngine:
         return made
 
     def _build(self, query: QueryPlan, junctions: Junctions) -> None:
-        """The query's parts, which read and write in `junctions`."""
+        """Build the query's parts, which read and write in `junctions`."""
         self._context.owner = query.label
         if isinstance(query.input, JoinPlan):
             self._build_join(query, query.input, junctions)

@@ -125,7 +125,7 @@ def _place(definition: FunctionDefinition, text: str) -> Place | None:
 
 
 def _given(values: tuple[Value, ...]) -> tuple[str | None, tuple[Value, ...]]:
-    """As the engine takes them: all as JSON where one is an object. Raises ValueError."""
+    """As the engine takes them: all as JSON if one is an object. Raises ValueError."""
     given: list[Value] = []
     for value in values:
         if isinstance(value, str):

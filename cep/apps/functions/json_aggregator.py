@@ -47,6 +47,6 @@ def _read(value: Value) -> Any:
 def json_group(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     """With a second argument, an object with the array under that name."""
     if len(arguments) not in (1, 2) or (len(arguments) == 2 and not isinstance(arguments[1].constant, str)):
-        raise AppTextError(call.at, "json:group() takes a value, and a name in quotes where the array is to have one")
+        raise AppTextError(call.at, "json:group() takes a value, and a name in quotes if the array is to have one")
     enclosing = str(arguments[1].constant) if len(arguments) == 2 else None
     return AggregatorKind("string", lambda: JsonGroup(enclosing))

@@ -68,7 +68,7 @@ def model_file(call: FunctionCall, folder: Path | None) -> ModelFile:
 
 def model_function(call: FunctionCall, file: ModelFile, runtime_name: str) -> tuple[OwnFunction, Callable[..., Value]]:
     """Return what a call with this name takes after it, and what is called. Raises AppTextError, AppUnsupportedError
-    where the library is missing or the model has another form."""
+    if the library is missing or the model has another form."""
     session = _session(call, file.path)
     inputs = session.get_inputs()
     for one in inputs:

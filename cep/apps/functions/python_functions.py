@@ -28,7 +28,7 @@ ANNOTATED: Mapping[object, tuple[ValueType, ...]] = {
 }
 """Types of the app that fit an annotation; without one, or with another, all of them."""
 RESULTS: Mapping[ValueType, Callable[[Value], Value]] = {"float": as_float, "double": float, "int": int, "long": int}
-"""Plain numbers, where a function gives a kind of its own, such as numpy's."""
+"""Plain numbers, if a function gives a kind of its own, such as numpy's."""
 BOUNDS: Mapping[ValueType, int] = {"int": 2**31, "long": 2**63}
 PLAIN = (str, bool, int, float, Decimal, type(None))
 """What a snapshot keeps, alone and in lists, tuples, dicts and sets."""
@@ -107,7 +107,7 @@ def _terms(definition: FunctionDefinition, runtime_name: str, called: types.Func
 
 
 def _parameters(definition: FunctionDefinition, called: types.FunctionType) -> Iterable[inspect.Parameter]:
-    """With annotations as what they name, where the file has them as texts. Raises AppTextError."""
+    """With annotations as what they name, if the file has them as texts. Raises AppTextError."""
     try:
         return inspect.signature(called, eval_str=True).parameters.values()
     except Exception as error:  # an annotation is code of others

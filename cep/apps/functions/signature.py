@@ -24,7 +24,7 @@ WORDS: Mapping[str, str] = {"number": "a number", "whole": "an int or a long", "
 @dataclass(frozen=True, slots=True)
 class NamedFunction:
     """`compute` is called with the values of the arguments, none of which is null: with a null the value is null, but
-    where `takes_null`. `takes_clock`: the app's time comes before them, milliseconds."""
+    if `takes_null`. `takes_clock`: the app's time comes before them, milliseconds."""
 
     name: str
     parameters: tuple[str, ...]

@@ -70,7 +70,7 @@ def read_time(text: str, java_format: str = DATE_TIME) -> datetime:
     for quoted, letters, other in _PIECE.findall(java_format):
         plain = (quoted or other).replace("%", "%%")
         out += "%f" if letters.startswith("S") else _format_of(letters) if letters else plain
-    at = datetime.strptime(text, out)  # noqa: DTZ007  # a zone where the format has one, else UTC
+    at = datetime.strptime(text, out)  # noqa: DTZ007  # a zone if the format has one, else UTC
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 

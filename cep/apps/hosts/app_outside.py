@@ -58,7 +58,7 @@ class CallSink:
     retries: bool
     in_flight: int
     of_errors: tuple[str, ...] = ()
-    """The stream's columns, where the row of a request without an answer goes on in its stream of errors."""
+    """The stream's columns, if the row of a request without an answer goes on in its stream of errors."""
 
     @property
     def origin(self) -> str:

@@ -45,7 +45,7 @@ class AverageApp:
     """`market.trade.moving_average.AverageRule`. May be called from several threads, as the store's transactions do."""
 
     def __init__(self, text: str) -> None:
-        """Raise CepCannotStartError, one sentence with its place, where it is no app that gives signals of closes."""
+        """Raise CepCannotStartError, one sentence with its place, if it is no app that gives signals of closes."""
         self._lock = Lock()
         self._seen: dict[tuple[str, str], Closes | None] = {}
         """What the app has seen of each market, as far as it looks back; None while it is not known."""
@@ -75,7 +75,7 @@ class AverageApp:
         return after, crossing
 
     def _begin(self) -> None:
-        """The app without any rows; the text was parsed once."""
+        """Begin the app without any rows; the text was parsed once."""
         engine = StreamEngine(self._app)
         _check_columns(engine)
         self._seen.clear()

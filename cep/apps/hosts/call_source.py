@@ -174,7 +174,7 @@ class CallSource:
         await self._reader.close()
 
     def _begin(self, batch: list[Record]) -> None:
-        """The requests of these rows are made, each once, as soon as its sink has room."""
+        """Make the requests of these rows, each once, as soon as its sink has room."""
         for request in call_requests(batch, self._label, self._outside):
             sink = request.sink
             if request.number >= self._first[sink.id]:
@@ -248,7 +248,7 @@ class CallSource:
 
 
 def _of_errors(request: CallRequest, answer: NoAnswer) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Return the request's row in its stream of errors, where the app has one."""
+    """Return the request's row in its stream of errors, if the app has one."""
     if request.sink.of_errors:
         values = (request.values.get(name) for name in request.sink.of_errors)
         yield f"!{request.sink.stream}", (*values, answer.reason)

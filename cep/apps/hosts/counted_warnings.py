@@ -29,7 +29,7 @@ class CountedWarnings:
     _told_at: dict[str, int] = field(default_factory=dict)
 
     def tell(self, message: str, reason: str, kind: str | None = None, **noted: object) -> None:
-        """`kind`: what is counted together; where it is None, `message` with `reason`, whatever the numbers in it."""
+        """`kind`: what is counted together; if it is None, `message` with `reason`, whatever the numbers in it."""
         found = f"{message}: {kind or _NUMBER.sub('#', reason)}"
         if found not in self.counts and len(self.counts) >= MOST_KINDS:
             found = message

@@ -1,6 +1,6 @@
 """An app as its hosts run it: rows of one partition of its log go in, rows of its last streams come out with ids.
 
-Its log is the topic that it reads, or its input log where it reads several (`cep.apps.hosts.input_log`).
+Its log is the topic that it reads, or its input log if it reads several (`cep.apps.hosts.input_log`).
 
 The same rows of a log give the same rows with the same ids in every host, from wherever in the log it was interrupted
 and continued.
@@ -57,7 +57,7 @@ class AppFailedError(Exception):
 
 @dataclass(frozen=True)
 class AppSource:
-    """An app's text, and the name that it has where the text gives none."""
+    """An app's text, and the name that it has if the text gives none."""
 
     file_name: str
     text: str
@@ -186,7 +186,7 @@ class HostedApp:
     """One partition's run of an app that `app_source` has accepted."""
 
     def __init__(self, source: AppSource, partition: int | str, unrepeated: UnrepeatedRows | None = None) -> None:
-        """`unrepeated`: of no row yet, where the app reads `ticks` itself and rows of them may come again; what came
+        """`unrepeated`: of no row yet, if the app reads `ticks` itself and rows of them may come again; what came
         again is left out."""
         self._source, self._partition = source, partition
         streams = read_streams(source.app)
@@ -397,7 +397,7 @@ class HostedApp:
 
 
 def output_streams(app: App) -> tuple[str, ...]:
-    """Streams that the app writes to and does not read, and its sinks; where it has neither, all that it writes to."""
+    """Streams that the app writes to and does not read, and its sinks; if it has neither, all that it writes to."""
     names = stream_names(app)
     kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
     targets = tuple(name for name in names.inserted if name not in kept)

@@ -66,7 +66,7 @@ class HttpCaller:
     async def answer(
         self, sink: CallSink, values: Mapping[str, Any], is_fresh: Callable[[], bool]
     ) -> HttpAnswer | NoAnswer:
-        """There is none if the host cannot be reached, is too slow or says too much; or where the request waited
+        """There is none if the host cannot be reached, is too slow or says too much; or if the request waited
         until it was no longer fresh, and was not made."""
         free = self._free.setdefault(sink.id, asyncio.Semaphore(sink.in_flight))
         delays = backoff(FIRST_RETRY_SECONDS)

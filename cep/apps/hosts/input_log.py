@@ -4,7 +4,7 @@ one order. The app reads that log alone, so what ran can be run again.
 A row is a JSON object, in the partition of its base:
 
 * `session`: the session's id; `topic`, `partition`, `offset`: where it came from; `time`: its own, microseconds UTC;
-* `rows`: what it is in each stream: the stream's name, and its values by column; [] where it moves the clock alone;
+* `rows`: what it is in each stream: the stream's name, and its values by column; [] if it moves the clock alone;
 * `next`: topic → offset of the next row that is not in the log yet, of all topics up to here; `token`: the same of
   MongoDB, None if none of it is read.
 
@@ -54,7 +54,7 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class InputPlace:
-    """How far a partition of the log has come; nothing of the session is in it where it is empty."""
+    """How far a partition of the log has come; nothing of the session is in it if it is empty."""
 
     next: Mapping[str, int] = field(default_factory=dict)
     token: str | None = None
@@ -116,7 +116,7 @@ def input_message(session_id: str, row: SourceRow, place: InputPlace) -> bytes:
 
 
 def place_in(message: bytes, session_id: str) -> InputPlace:
-    """After a row of the log; the beginning where it is another session's."""
+    """After a row of the log; the beginning if it is another session's."""
     try:
         row = row_of(message)
         if row["session"] != session_id:

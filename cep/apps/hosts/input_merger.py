@@ -50,7 +50,7 @@ class InputSource(Protocol):
         ...
 
     async def next(self) -> list[SourceRow]:
-        """Return the next rows; none where it only learned that it is no longer behind. What is broken off is lost."""
+        """Return the next rows; none if it only learned that it is no longer behind. What is broken off is lost."""
         ...
 
     async def close(self) -> None: ...
@@ -65,7 +65,7 @@ OpenSource = Callable[[int, InputPlace], Awaitable[InputSource]]
 @dataclass(frozen=True, slots=True)
 class InputMerger:
     """`first`: where the session begins in each topic, by position. `openers`: of what is no topic, by what stands in
-    its place. `market_time`: of the wall's, microseconds; another one where `ticks` have times of a recording."""
+    its place. `market_time`: of the wall's, microseconds; another one if `ticks` have times of a recording."""
 
     source: AppSource
     session_id: str
@@ -80,7 +80,7 @@ class InputMerger:
     """The reader of other regions' rows, if the app shares any."""
 
     async def run(self) -> None:
-        """Goes on until it is cancelled. Raises StreamError, StoreError: call it again where the error may pass."""
+        """Goes on until it is cancelled. Raises StreamError, StoreError: call it again if the error may pass."""
         places = await self.places()
         # a row behind a lost one would say that the lost one is there
         writer = TopicWriter(self.kafka, is_gapless=True)
@@ -145,7 +145,7 @@ def looked_back(first: int, begin: int) -> int:
 
 
 class TopicSource:
-    """A partition of a topic. `look_back`: the offset from which on it is read, where its rows may come again, and what
+    """A partition of a topic. `look_back`: the offset from which on it is read, if its rows may come again, and what
     came again is left out."""
 
     def __init__(

@@ -31,7 +31,7 @@ class KafkaSource:
 
 @dataclass(frozen=True, slots=True)
 class KafkaSink:
-    """`key`: of each row, as text; `key_column`: the column that has it, where one is named."""
+    """`key`: of each row, as text; `key_column`: the column that has it, if one is named."""
 
     at: Place
     stream: str

@@ -1,7 +1,7 @@
 """A Kafka topic of the user's own as a source of an app's input log: its rows are copied there before the app sees
 them, so a replay reads them in the log and asks nobody.
 
-A row of the log names the topic's partition and offset, so it is known where it is there twice, and whoever goes on
+A row of the log names the topic's partition and offset, so a row that is there twice is known, and whoever goes on
 begins behind the last one. A row is in the partition of the log that has the base which is its key; one without a key
 is in the first. Its time is when it was written, at most the time at which it was read.
 
@@ -191,7 +191,7 @@ class ForeignTopic:
 
     async def _note_gaps(self, batch: Iterable[Record], reader: ForeignReader) -> None:
         """Offsets that lack are those of rows that retention deleted, of markers or of older values of a key. Raises
-        StreamRejectedError, with nothing noted, where an offset was there before."""
+        StreamRejectedError, with nothing noted, if an offset was there before."""
         gaps = []
         for record in batch:
             if record.offset < self._next.get(record.partition, 0):

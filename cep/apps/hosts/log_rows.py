@@ -16,7 +16,7 @@ class LogRows:
     def __init__(
         self, topic: str, streams: tuple[ProductStream, ...], *, is_merged: bool, unrepeated: UnrepeatedRows | None
     ) -> None:
-        """`streams`: those that the app reads. `unrepeated`: of no row yet, where rows of `ticks` may come again."""
+        """`streams`: those that the app reads. `unrepeated`: of no row yet, if rows of `ticks` may come again."""
         self._topic, self._streams, self._is_merged = topic, streams, is_merged
         self._unrepeated = unrepeated if topic == TICKS else None
         self._taken_of: dict[str, int] = {}

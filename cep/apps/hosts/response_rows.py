@@ -23,7 +23,7 @@ def response_rows(source: ResponseSource, body: bytes) -> list[tuple[Any, ...]]:
 
 
 def message_rows(source: KafkaSource, message: bytes) -> list[tuple[Any, ...]]:
-    """As `response_rows`; if the source needs all columns, ValueError too where an object lacks one."""
+    """As `response_rows`; if the source needs all columns, ValueError too if an object lacks one."""
     rows = _objects(source.element, message)
     if source.needs_all:
         lacking = next((name for row in rows for name, _ in source.columns if name not in row), None)

@@ -23,7 +23,7 @@ class RowMerge:
         self._behind = set(topics)
 
     def add(self, topic: str, rows: Iterable[SourceRow]) -> None:
-        """The next rows of the topic."""
+        """Add the next rows of the topic."""
         for row in rows:
             self._newest[topic] = max(self._newest[topic], row.time)
             self._waiting[topic].append((self._newest[topic], row))

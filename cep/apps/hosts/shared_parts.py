@@ -91,7 +91,7 @@ def _closing(app: App, last: str, name: str) -> Place:
 
 
 def _check_values(app: App, table: StoredTable) -> None:
-    """A region that has not seen another's row yet would put its own in that one's place, made of an older one."""
+    """Refuse values made of what is there: a region that has not seen another's row yet would overwrite that one."""
     advice = "of two regions one loses its change; insert a row for each change, with the region in its key, and sum"
     for query in _queries(app):
         if isinstance(query.output, UpdateTable) and query.output.target.name == table.table:

@@ -129,7 +129,7 @@ class SharedRows:
 
     def fresh(self, rows: Iterable[tuple[str, Row]]) -> list[tuple[str, Row]]:
         """Return what is new in rows of `shared-in` in an input log: the stream's row, or the table's change. Raises
-        ValueError, TypeError, KeyError where one came before, or is none."""
+        ValueError, TypeError, KeyError if one came before, or is none."""
         found = []
         for name, (origin, offset, number, time, content) in rows:
             last = self._last.get(origin, (-1, -1, -1))
@@ -146,7 +146,7 @@ class SharedRows:
         return self._tables[table].reported(key, row, now, order)
 
     def put(self, table: Table, name: str, change: Row) -> None:
-        """A change of another region's, or one that was kept. Raises ValueError if the table is another one by
+        """Put a change of another region's, or one that was kept. Raises ValueError if the table is another one by
         now."""
         self._tables[name].put(table, change)
 

@@ -173,7 +173,7 @@ class TableSource:
             await asyncio.Event().wait()
         own, shared = [[*_pieces(await self._rows(tables))] for tables in (self._own, self._shared)]
         # who goes on amid them begins with those that are not there: nothing has changed the tables since; but other
-        # regions change what is shared, and of those nothing is lost where it is there twice
+        # regions change what is shared, and of those nothing is lost if it is there twice
         left = [*[*enumerate(own)][self._done :], *enumerate(shared, max(self._done, len(own)))]
         self._done = ALL + 1
         return [SourceRow(TABLES, self._partition, at, self._time, piece) for at, piece in (*left, (ALL, []))]

@@ -64,7 +64,7 @@ def fill_row(fill: Fill, arbitrage_id: str, base: str) -> Mapping[str, Any]:
 
 
 def rejection_row(rejection: Rejection, number: int) -> Mapping[str, Any]:
-    """`number`: how often rejections of this pair, reason and second were counted before."""
+    """Return the row; `number`: how often rejections of this pair, reason and second were counted before."""
     return {
         "kind": "rejections",
         "rejection_id": rejection.rejection_id,

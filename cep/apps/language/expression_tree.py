@@ -37,7 +37,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class EventIndex:
-    """`[2]`, or `[last - 1]` where `is_from_last`: which of a step's events."""
+    """`[2]`, or `[last - 1]` if `is_from_last`: which of a step's events."""
 
     offset: int
     is_from_last: bool
@@ -58,7 +58,7 @@ class Attribute:
 @dataclass(frozen=True, slots=True)
 class OwnFunction:
     """What an app's own function accepts and gives: one that it defines, or a model. `accepts`: types of each argument,
-    of which the last may come as often as one likes where `is_repeated`."""
+    of which the last may come as often as one likes if `is_repeated`."""
 
     name: str
     runtime_name: str

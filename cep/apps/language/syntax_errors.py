@@ -105,7 +105,7 @@ def syntax_error(text: str, error: UnexpectedInput) -> AppTextError:
 
 
 def _habit(word: str, before: str, expected: set[str]) -> str | None:
-    """Return what to write, where the word is a habit from elsewhere, or what is missing. `before`: the text up to
+    """Return what to write, if the word is a habit from elsewhere, or what is missing. `before`: the text up to
     it."""
     words = before.split()
     last = words[-1].lower() if words else ""
@@ -149,7 +149,7 @@ def _offset(text: str, error: UnexpectedInput) -> int:
 
 
 def _expected(error: UnexpectedInput) -> set[str]:
-    """Terminals' names: what the parser would really take, where it can say so."""
+    """Terminals' names: what the parser would really take, if it can say so."""
     parser = getattr(error, "interactive_parser", None)
     if parser is not None:
         return set(parser.accepts())

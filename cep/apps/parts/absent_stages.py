@@ -120,7 +120,7 @@ class AbsentStage(Stage):
         self._had_a_row()
 
     def take(self, at: int, row: Row) -> None:
-        """The row that must not come."""
+        """Take the row that must not come."""
         if not self._is_active:
             return
         if self.is_start and not self.pending and self.part.passes(row, at, ()):
@@ -231,7 +231,7 @@ class AbsentLogicalStage(LogicalStage):
         self._had_a_row()
 
     def take(self, at: int, row: Row) -> None:
-        """The row that must not come."""
+        """Take the row that must not come."""
         if not self._is_active:
             return
         if self.is_or:

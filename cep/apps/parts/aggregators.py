@@ -372,4 +372,4 @@ AGGREGATORS: Mapping[str, Callable[[FunctionCall, Sequence[Code]], AggregatorKin
     "or": _condition(of_any=True),
     "unionSet": _union_set,
 }
-"""By the name in the language. Each raises AppTextError where its arguments are wrong."""
+"""By the name in the language. Each raises AppTextError if its arguments are wrong."""

@@ -203,7 +203,7 @@ class AppContext:
             self._collect(rank)
 
     def _collect(self, rank: int) -> None:
-        """What is due of parts that are not over yet; what an earlier part waits for now
+        """Collect what is due of parts that are not over yet; what an earlier part waits for now
         is due with the next row."""
         too_late = []
         while self._waits and self._waits[0][0] <= self.now:

@@ -78,7 +78,7 @@ def _next(first: datetime, known: int) -> datetime:
 
 
 class CronTimes:
-    """By one of Quartz: seconds first, `?` where a day is left open. UTC. Raises ValueError if the text is none."""
+    """By one of Quartz: seconds first, `?` if a day is left open. UTC. Raises ValueError if the text is none."""
 
     def __init__(self, text: str) -> None:
         fields = text.split()

@@ -37,7 +37,7 @@ def of_one(receive: Receiver) -> RowTaker:
 
 
 def one_or_more(take: RowTaker, receive: Receiver) -> Receiver:
-    """Return a receiver that takes the shorter way where it can."""
+    """Return a receiver that takes the shorter way if it can."""
 
     def either(chunk: Chunk) -> None:
         kind, at, row = chunk[0]

@@ -105,7 +105,7 @@ class ExpressionWindow(Stateful):
         self._emit(out)
 
     def _left_for(self, event: Event) -> Chunk:
-        """It enters, and these leave."""
+        """Let the event enter, and return those that leave."""
         out: Chunk = []
         kept, now = self._kept, self._context.now
         kept.append(event)

@@ -101,7 +101,7 @@ class ExternalTimeBatchWindow(Stateful):
         return [*out, *self._passed()]
 
     def _appended(self) -> Chunk:
-        """As `_flushed`, where a part of the batch was passed on before: with that part again."""
+        """As `_flushed`, if a part of the batch was passed on before: with that part again."""
         if not self._filling:
             return []
         before: Chunk = [(EXPIRED, self._newest, row) for row in self._expiring]

@@ -22,7 +22,7 @@ class JoinSide:
     is_outer: bool
     keeps: Keeps = tuple
     finds: Callable[[Row, int], Iterable[Event]] | None = None
-    """What it has for a row of the other side and its time, where that depends on the row."""
+    """What it has for a row of the other side and its time, if that depends on the row."""
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ class AllPerEvents(_Held):
         context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
-        """What the rows of a chunk complete goes on as one chunk."""
+        """Pass on as one chunk what the rows of a chunk complete."""
         rows = self.rows + [row for row in selected if row[0] is not RESET]
         full = len(rows) - len(rows) % self._events
         self.rows = rows[:full]
@@ -56,7 +56,7 @@ class AllPerEvents(_Held):
 
 
 class FirstPerEvents(Stateful):
-    """The first of every so many rows; of a group, where rows have one."""
+    """The first of every so many rows; of a group, if rows have one."""
 
     STATE = ("_counts",)
 
@@ -90,7 +90,7 @@ class LastPerEvents(_Held):
         context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
-        """What the rows of a chunk complete goes on as one chunk."""
+        """Pass on as one chunk what the rows of a chunk complete."""
         for row in selected:
             if row[0] is RESET:
                 continue
@@ -125,7 +125,7 @@ class AllPerTime(_Timed):
 
 
 class FirstPerTime(Stateful):
-    """Passes the first row, and the next one when the time since then is over; of a group, where rows have one."""
+    """Passes the first row, and the next one when the time since then is over; of a group, if rows have one."""
 
     STATE = ("_passed",)
 
@@ -163,7 +163,7 @@ class LastPerTime(_Timed):
 
 class _Snapshots(Stateful):
     """Gives what there is every `milliseconds`. A row whose time is that of the next snapshot or later brings it about
-    itself, before it is taken, and one alone: where the clock moved past several, each row that leaves then is
+    itself, before it is taken, and one alone: if the clock moved past several, each row that leaves then is
     preceded by one of them."""
 
     STATE: ClassVar[tuple[str, ...]] = ("_next",)
@@ -215,7 +215,7 @@ class LastSnapshot(_Snapshots):
 
 
 class KeptSnapshot(_Snapshots):
-    """Gives the rows that are in the query's window, with the newest values where columns are aggregated. With `group
+    """Gives the rows that are in the query's window, with the newest values if columns are aggregated. With `group
     by` and aggregators it has one row for each group."""
 
     STATE = ("_next", "_kept", "_newest")

@@ -19,7 +19,7 @@ Passes = Callable[[Row, int, Row], bool]
 """Takes a row, its time and the places so far."""
 NEVER = -1
 NO_ROW: tuple[int, Row] = (NEVER, ())
-"""In the place of `not`, where its time is over without a row."""
+"""In the place of `not`, if its time is over without a row."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +43,7 @@ class PartialMatch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One stream of a step: a step has two where they are joined by `and` or `or`."""
+    """One stream of a step: a step has two if they are joined by `and` or `or`."""
 
     place: int
     stream: str
@@ -52,7 +52,7 @@ class Part:
     looks_back: bool = True
     """Whether it passes depends on the places so far."""
     wait: int | None = None
-    """For how long no row may come, where it is absent; None: until the other part's row."""
+    """For how long no row may come, if it is absent; None: until the other part's row."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Stage:
     """One part of a step whose first row that passes completes it. What it is linked with is set by the pattern."""
 
     def __init__(self, shared: Shared, part: Part, number: int, *, is_start: bool) -> None:
-        """`number`: its place among all stages, which is the order in which rows are offered, backwards."""
+        """Begin with `number`: its place among all stages, which is the order in which rows are offered, backwards."""
         self.shared, self.part, self.number, self.is_start = shared, part, number, is_start
         self.pending: list[PartialMatch] = []
         self.arriving: list[PartialMatch] = []
@@ -102,7 +102,7 @@ class Stage:
         self._newest, self._is_ordered = -math.inf, True
 
     def state(self) -> Any:
-        # how late ones are looked for too: else one that goes on drops others where a row's time goes back
+        # how late ones are looked for too: else one that goes on drops others if a row's time goes back
         return self.pending, self.arriving, self.is_begun, self._newest, self._is_ordered
 
     def restore(self, state: Any) -> None:
@@ -113,7 +113,7 @@ class Stage:
         self.begin()
 
     def begin(self) -> None:
-        """A match that has nothing yet waits at the pattern's start, once or, with `every`, each time."""
+        """Have a match that has nothing yet wait at the pattern's start, once or, with `every`, each time."""
         if not self.is_start:
             return
         comes_again = self.shared.is_sequence and self.next is not None and self.next.part.is_absent
@@ -214,7 +214,7 @@ class Stage:
             self.asks.is_asked = True
 
     def go_on(self, match: PartialMatch, at: int) -> None:
-        """The step is complete."""
+        """Go on, as the step is complete."""
         match.at = at
         self.complete(match)
         self._had_a_row()
@@ -358,9 +358,9 @@ class LogicalStage(Stage):
         return True
 
     def forget(self, gone: set[PartialMatch]) -> None:
-        """What went on by the other part, or can no more. Siddhi leaves it here until this part's next row, which may
-        be never, or until `within` is over: then `every` begins once more for each, and matches are found ever more
-        often."""
+        """Forget what went on by the other part, or no longer can. Siddhi leaves it here until this part's next
+        row, which may be never, or until `within` is over: then `every` begins once more for each, and matches are
+        found ever more often."""
         if gone:
             self.pending = [match for match in self.pending if match not in gone]
             self.arriving = [match for match in self.arriving if match not in gone]

@@ -142,15 +142,14 @@ class Pattern(Stateful):
         self._out.append((CURRENT, match.at, match.values()))
 
     def _pass_on(self, *, together: bool) -> None:
-        """A chunk of its own for each match, but of a stream that several steps read one for all that a stage
-        completes."""
+        """Pass on a chunk for each match, but one for all that a stage completes if several steps read the stream."""
         matches, self._out = self._out, []
         chunks = [matches] if together else [[match] for match in matches]
         for chunk in chunks:
             self._emit(chunk)
 
     def _on_time(self, due: int, number: int) -> None:
-        """`number`: of the stage that waited for it."""
+        """Go on with stage `number`, which waited for the time `due`."""
         cast(AbsentStage | AbsentLogicalStage, self._stages[number]).on_time(due)
         if self._out:
             self._pass_on(together=False)

@@ -105,10 +105,10 @@ class Environment:
 
     names: dict[str, object] = field(default_factory=dict)
     in_table: TableCode | None = None
-    """The Python of `in`, where the app has tables."""
+    """The Python of `in`, if the app has tables."""
 
 
 def unknown(at: Place, problem: str, name: str, known: Sequence[str] | frozenset[str]) -> AppTextError:
-    """With the nearest of the known names, where one is near."""
+    """With the nearest of the known names, if one is near."""
     near = get_close_matches(name, sorted(known), n=1)
     return AppTextError(at, f"{problem}; did you mean {near[0]!r}?" if near else problem)

@@ -33,7 +33,7 @@ class Table(Stateful):
         self._listener = listener
 
     def fill(self, row: Row, number: int) -> None:
-        """A row that was there before, with the number that it had, 0 where it had a key; no listener hears of it.
+        """Fill in a row that was there before, with the number that it had, 0 if it had a key; no listener hears of it.
         Raises ValueError if the table had another key."""
         key = tuple(row[place] for place in self._key) if self._key else number
         if bool(self._key) == bool(number) or key in self._rows:
@@ -47,8 +47,8 @@ class Table(Stateful):
         return tuple(self.columns[place] for place in self._key)
 
     def put(self, key: Hashable, row: Row | None) -> None:
-        """What a row is by a change that was made elsewhere; None: it is gone. No listener hears of it. Raises
-        ValueError where the row has another key."""
+        """Put a row as a change made elsewhere left it; None: it is gone. No listener hears of it. Raises
+        ValueError if the row has another key."""
         if row is not None and self._key and tuple(row[place] for place in self._key) != key:
             raise ValueError("kept with another key: give the table another collection")
         if isinstance(key, int):
@@ -71,7 +71,7 @@ class Table(Stateful):
             self._tell(key, row)
 
     def update(self, row: Row, at: int, meets: Meets, changed: Changed) -> bool:
-        """Whether a row met the condition. Nothing changes where two rows would have one key then."""
+        """Whether a row met the condition. Nothing changes if two rows would have one key then."""
         met = [key for key, kept in self._rows.items() if meets(row, at, kept)]
         after = [changed(row, at, self._rows[key]) for key in met]
         keys = [self._key_of(one) for one in after] if self._key else met
@@ -113,7 +113,7 @@ def _always(_: Row, __: int, ___: Row) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TableWrite:
-    """What a query does to a table with each of its rows. Inserts alone where `changed` is None and nothing is
+    """What a query does to a table with each of its rows. Inserts alone if `changed` is None and nothing is
     deleted."""
 
     table: Table

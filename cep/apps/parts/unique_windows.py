@@ -14,7 +14,7 @@ from cep.apps.parts.windows import Key
 
 
 class UniqueWindow(Stateful):
-    """The last event of each key; of the `length` keys that came last, or of the last `milliseconds`, where these are
+    """The last event of each key; of the `length` keys that came last, or of the last `milliseconds`, if these are
     given."""
 
     STATE = ("_kept",)

@@ -29,5 +29,5 @@ def noted_end(folder: Path) -> str | None:
 
 
 def forget_end(folder: Path) -> None:
-    """The app is begun again."""
+    """Forget the end, so that the app is begun again."""
     (folder / NAME).unlink(missing_ok=True)

@@ -19,7 +19,7 @@ log = logging.getLogger("cep")
 @dataclass(frozen=True, slots=True)
 class PlacedApp:
     """An app of a run. `folder`: its own, for snapshots. `first`: where its log begins for it, by position. `region`:
-    that of the session, where it has any."""
+    that of the session, if it has any."""
 
     source: AppSource
     folder: Path

@@ -149,7 +149,7 @@ class _Worker:
             self._unflushed += len(found)
 
     def _end(self, place: int, sentence: str) -> None:
-        """The others go on."""
+        """End one app; the others go on."""
         note_end(self._task.apps[place].folder, sentence)
         self._leave(place)
 
@@ -172,7 +172,7 @@ class _Worker:
             pause = max(SNAPSHOT_SECONDS, SNAPSHOT_PAUSES * (steady_now() - began) / MICROSECONDS)
 
     async def _save(self, writer: TopicWriter) -> None:
-        """What was written first, then the states that are past it. Rows are taken between any two apps."""
+        """Save what was written first, then the states that are past it. Rows are taken between any two apps."""
         clock, taken = SystemClock(), []
         for place, kernel in list(self._kernels.items()):
             if not kernel.is_saved:

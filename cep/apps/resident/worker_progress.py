@@ -34,14 +34,14 @@ class ProgressNotes:
             self._count_loss()
 
     def begin(self, app: int, offset: int) -> None:
-        """An app, by its place, computes a row."""
+        """Note that an app, by its place, computes a row."""
         cells = self._cells
         cells[_OFFSET] = offset
         cells[_ROWS] += 1
         cells[_APP] = app + 1
 
     def end(self) -> None:
-        """It has done so. What is not ended is a loss to the process that comes after this one."""
+        """Note that it has done so. What is not ended is a loss to the process that comes after this one."""
         self._cells[_APP] = 0
 
     @property

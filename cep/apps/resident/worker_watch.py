@@ -17,7 +17,7 @@ from cep.apps.resident.worker_files import noted_workers
 from cep.apps.resident.worker_progress import WorkerProgress, worker_progress
 
 PATIENCE = 2.0
-"""How often the CPU that one row may take a process may take for it: the watch within it comes first where it can."""
+"""How often the CPU that one row may take a process may take for it: the watch within it comes first if it can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def start_query(spark: SparkSession, task: StructuredTask) -> StreamingQuery:
 
 class StructuredApp:
     """Runs from `start` to `stop`; `ended` is set once it does not run any more. `tell` is called, from a thread of its
-    own, where it ends by itself."""
+    own, if it ends by itself."""
 
     def __init__(
         self,
@@ -128,12 +128,12 @@ class StructuredApp:
         """By label, why it ended if nobody asked it to; a sentence."""
 
     def start(self) -> None:
-        """An app that ended in an earlier run is begun again, and ends with the next row of its log."""
+        """Start the app: one that ended in an earlier run is begun again, and ends with the next row of its log."""
         forget_end(self._task.placed.folder)
         self._thread.start()
 
     def stop(self) -> None:
-        """A batch that is not over is run again by the next run of the app."""
+        """Stop it; a batch that is not over is run again by the next run of the app."""
         self._asked_to_end.set()
         if self._thread.ident is not None:
             self._thread.join(END_SECONDS)

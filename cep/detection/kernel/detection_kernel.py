@@ -33,9 +33,9 @@ SLACK = 1e-9
 
 @njit(cache=True, error_model="numpy")
 def scan(rows: KernelRows, start: int, end: int, words: Words, book: KernelState, hits: Records) -> tuple[int, int]:
-    """Applies the rows from `start` and writes the qualifying pairs to `hits`: (number of hits, next row).
+    """Apply the rows from `start` and write the qualifying pairs to `hits`: (number of hits, next row).
 
-    Stops before `end` where the next row might have more hits than fit into `hits`.
+    Stops before `end` if the next row might have more hits than fit into `hits`.
     """
     # unpacked once: within the loop that would count references
     kinds, exchanges, symbols, times, seen = rows.kinds, rows.exchanges, rows.symbols, rows.times, rows.seen
@@ -164,7 +164,7 @@ def _counts(now: int, slot: np.void, routes: Records, oldest: int) -> bool:
 def _check_pair(
     tick: np.void, pair: int, pairs: Records, slots: Records, routes: Records, rules: np.void, hit: np.void
 ) -> int:
-    """1 where the pair qualifies and was written to `hit`; otherwise 0."""
+    """1 if the pair qualifies and was written to `hit`; otherwise 0."""
     buy, sell = slots[pairs[pair]["buy"]], slots[pairs[pair]["sell"]]
     now, oldest = tick["time"], rules["max_quote_age"]
     if not (_counts(now, buy, routes, oldest) and _counts(now, sell, routes, oldest)):

@@ -221,7 +221,7 @@ def _encoded(table: pa.Table, column: str) -> "tuple[Codes, list[str | None]]":
 
 
 def _values(table: pa.Table, column: str, dtype: "type[np.int64] | type[np.float64]") -> npt.NDArray[Any]:
-    """Null as 0, or NaN where they are doubles."""
+    """Null as 0, or NaN if they are doubles."""
     values: Any = table[column].combine_chunks()
     if values.null_count:
         values = values.fill_null(0 if dtype is np.int64 else float("nan"))

@@ -85,7 +85,7 @@ class KernelRows(NamedTuple):
     symbols: Codes
     times: Numbers
     seen: Numbers
-    """When each row was known to be true: at its time, or earlier where a log says so."""
+    """When each row was known to be true: at its time, or earlier if a log says so."""
     sequences: Numbers
     bids: Doubles
     asks: Doubles
