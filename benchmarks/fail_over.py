@@ -28,7 +28,7 @@ from session.session import Session
 from session.simulated_market import MARKETS
 from store.errors import StoreUnavailableError
 from store.mongo.store import MongoTradeStore, open_store
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 
 POLL_SECONDS = 0.05
 SETTLE_SECONDS = 20.0

@@ -126,7 +126,7 @@ async def trade_as_bot(session: Session, exchange: str) -> None:
         await store.prepare()
         account = NotingAccount(open_session_account(session, exchange, {}))
         stack.push_async_callback(account.close)
-        lease = LeaseKeeper(store, exchange, holder_name(exchange))
+        lease = LeaseKeeper(store.leases, exchange, holder_name(exchange))
         by = await lease.acquire()
         settings = await store.settings.current()
         assert settings is not None

@@ -10,7 +10,8 @@ from bots.decide.state_cache import StateCache
 from market.decide.circuit_breaker import Failure, FailureKind
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
-from store.port import Overview, TradeStore
+from store.ports.parts import StoreParts
+from store.ports.trading import Overview
 
 ROUND_SECONDS = 0.5
 MAX_PENDING_FAILURES = 1_000
@@ -28,7 +29,7 @@ class ExchangeHealthWatch:
     def __init__(
         self,
         exchange: str,
-        store: TradeStore,
+        store: StoreParts,
         cache: StateCache,
         wall_clock: Callable[[], int] = wall_now,
     ) -> None:

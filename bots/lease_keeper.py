@@ -13,7 +13,7 @@ from market.time_units import MICROSECONDS
 from market.trade.leases import LEASE_SECONDS, Actor, Lease, decided_partition
 from session.clock import SystemClock, steady_now
 from store.errors import FencedOutError, StoreUnavailableError
-from store.port import TradeStore
+from store.ports.parts import LeaseStore
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class LeaseKeeper:
     requests, which seldom exceed a limit.
     """
 
-    store: TradeStore
+    leases: LeaseStore
     exchange: str
     holder: str
     steady_clock: Callable[[], int] = steady_now
@@ -64,7 +64,7 @@ class LeaseKeeper:
 
     def is_allowed(self) -> bool:
         """Whether this process may hold it at all."""
-        return not self._decides or self.store.leases.may_decide()
+        return not self._decides or self.leases.may_decide()
 
     async def acquire(self, on_standby: Callable[[], None] | None = None) -> Actor:
         """Wait until the lease is acquired; `on_standby` is called once if another process keeps renewing it.
@@ -74,7 +74,7 @@ class LeaseKeeper:
         started_at, is_reported = self.steady_clock(), False
         while True:
             requested_at = self.steady_clock()
-            self._lease = await self.store.leases.acquire(self.exchange, self.holder) if self.is_allowed() else None
+            self._lease = await self.leases.acquire(self.exchange, self.holder) if self.is_allowed() else None
             if self._lease is not None:
                 self._extend(requested_at)
                 return self._lease.actor
@@ -108,7 +108,7 @@ class LeaseKeeper:
             raise BotError(f"{self.holder} has not acquired the lease of {self.exchange}")
         requested_at = self.steady_clock()
         try:
-            renewed = await self.store.leases.renew(lease, self._used())
+            renewed = await self.leases.renew(lease, self._used())
         except StoreUnavailableError as error:
             log.warning("lease not renewed, retrying: %s", error, extra={"exchange": self.exchange})
             return
@@ -124,7 +124,7 @@ class LeaseKeeper:
         """Release the lease, so that the next holder need not wait. Raises StoreUnavailableError."""
         lease, self._lease = self._lease, None
         if lease is not None:
-            await self.store.leases.release(lease, self._used())
+            await self.leases.release(lease, self._used())
 
 
 def holder_name(exchange: str) -> str:

@@ -41,7 +41,7 @@ from market.trade.report_checks import ReportRules
 from market.trade.unwinding import CLOSED, Markets, advancing, markets_by_symbol, waits_for_market
 from session.clock import Clock, ReplayClock, SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from streams.records import Record
 
 log = logging.getLogger(__name__)
@@ -106,12 +106,12 @@ class BotLoop:
         self._advance, self._by = advancing(markets), by
         self._posted = PostedOrders(pace.steady_clock)
         self._own = Executing(self.exchange, by.token, self._markets, self._posted)
-        self.turns = DecisionTurns(store, by.name, cache.partitions, pace.steady_clock)
+        self.turns = DecisionTurns(store.leases, by.name, cache.partitions, pace.steady_clock)
         self._undecided: deque[Opportunity | Record] = deque(maxlen=MAX_UNDECIDED)
         """The newest opportunities that another process decides on, for the case that it dies."""
         self.reserver = self._made_reserver(clock, pace)
         self.booker = self._made_booker(pace)
-        self._veto = TradeVeto(store, cache, by)
+        self._veto = TradeVeto(store.leases, cache, by)
         self._errands = background_tasks
         self._resumed_version = 0
         """Version of the settings under which halted arbitrages were last resumed."""

@@ -36,7 +36,7 @@ from session.session import Session
 from session.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
 from store.mongo.store import MongoTradeStore, open_store
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from streams.latest_rows import LatestRows
 from streams.records import Newest
 from streams.topic_reader import TopicReader
@@ -92,7 +92,7 @@ async def _trade(
     async with AsyncExitStack() as stack:
         store = await retry_until_done(lambda: open_store(session))
         stack.push_async_callback(store.close)
-        lease = LeaseKeeper(store, exchange, holder_name(exchange))
+        lease = LeaseKeeper(store.leases, exchange, holder_name(exchange))
         by = await retry_until_done(lambda: lease.acquire(ready))
         stack.push_async_callback(_release_lease, lease)
         cache = StateCache(await _settings(store), exchange, session.partitions)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bots.decide.state_cache import StateCache
 from market.trade.leases import NO_BOT, Actor, Veto
 from session.clock import SystemClock
-from store.port import TradeStore
+from store.ports.parts import LeaseStore
 
 ROUND_SECONDS = 0.25
 
@@ -15,7 +15,7 @@ class TradeVeto:
     """Starts as a veto: a bot that has its lease may still have to finish what the last one left open. One that does
     not hear of the settings would post nothing."""
 
-    store: TradeStore
+    leases: LeaseStore
     cache: StateCache
     by: Actor
     is_ready: bool = False
@@ -32,7 +32,7 @@ class TradeVeto:
         """Write a change; no reservation that follows misses it. Raises StoreUnavailableError, FencedOutError."""
         wanted = self._wanted()
         if wanted != self._written:
-            await self.store.leases.set_veto(self.by, wanted)
+            await self.leases.set_veto(self.by, wanted)
             self._written = wanted
 
     def _wanted(self) -> Veto | None:

@@ -13,7 +13,7 @@ from session.clock import Clock, SystemClock
 from session.session import Session
 from session.tasks import run_all
 from store.mongo.store import open_store
-from store.port import TradeStore
+from store.ports.parts import SettingsStore
 from store.queries.trade_reader import TradeReader, open_reader
 from streams.last_sequences import newest_settings_rows
 from streams.message_format import row_of
@@ -53,7 +53,7 @@ async def run_settings_publisher(session: Session, ready: Callable[[], None]) ->
             reader = await open_reader(session)
             stack.push_async_callback(reader.close)
             publisher = SettingsPublisher(
-                store, StoredSettings(reader).between, rows.settings, session.clock(), written
+                store.settings, StoredSettings(reader).between, rows.settings, session.clock(), written
             )
             await _run_tasks(publisher, writer, ready)
     finally:
@@ -95,7 +95,7 @@ class SettingsPublisher:
 
     def __init__(
         self,
-        store: TradeStore,
+        store: SettingsStore,
         versions_between: VersionsBetween,
         write: Write,
         clock: Clock,

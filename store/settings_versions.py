@@ -15,7 +15,7 @@ Following = Callable[[Settings | None], Settings | None]
 
 
 class SettingsVersions(ABC):
-    """The part of `store.port.SettingsStore` that decides."""
+    """The part of `store.ports.parts.SettingsStore` that decides."""
 
     @abstractmethod
     async def put(self, following: Following, who: str) -> Settings | None:

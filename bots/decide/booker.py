@@ -18,7 +18,7 @@ from market.trade.order_results import OrderResult, result_of
 from market.trade.unwinding import Markets
 from session.clock import SystemClock
 from store.errors import FencedOutError, StoreError, StoreUnavailableError
-from store.port import TradeStore
+from store.ports.trading import DecisionStore
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Booker:
     """One booking at a time for each arbitrage. Both legs are booked in one transaction if both are reported by
     then; the next round books what is still alone."""
 
-    store: TradeStore
+    store: DecisionStore
     advance: Advance
     markets: Markets
     actor_of: Callable[[str], Actor | None]

@@ -16,7 +16,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.leases import Actor, decision_right
 from session.clock import SystemClock, steady_now
 from store.errors import FencedOutError
-from store.port import TradeStore
+from store.ports.parts import LeaseStore
 from streams.topics import partition_of
 
 log = logging.getLogger(__name__)
@@ -57,12 +57,12 @@ class DecisionTurns:
     """One process's part in deciding; `run` competes for the leases of all partitions."""
 
     def __init__(
-        self, store: TradeStore, holder: str, partitions: int, steady_clock: Callable[[], int] = steady_now
+        self, leases: LeaseStore, holder: str, partitions: int, steady_clock: Callable[[], int] = steady_now
     ) -> None:
-        self._store = store
+        self._leases = leases
         self._partitions = partitions
         self._turns = {
-            partition: _Turn(LeaseKeeper(store, decision_right(partition), holder, steady_clock, POLL_SECONDS))
+            partition: _Turn(LeaseKeeper(leases, decision_right(partition), holder, steady_clock, POLL_SECONDS))
             for partition in range(partitions)
         }
         self._is_leaving = self._is_over = False
@@ -129,7 +129,7 @@ class DecisionTurns:
         turn.lease.carry_usage(turn.progress)
         try:
             # it conflicts with a decision of the last holder that is under way, and later ones see the new lease
-            await self._store.leases.set_veto(actor, None)
+            await self._leases.set_veto(actor, None)
             if self._is_over:
                 await turn.lease.release()
                 return

@@ -18,10 +18,11 @@ from market.trade.decision_record import RejectionRecord, rejection_text
 from market.trade.fast_replace import replace
 from market.trade.leases import Actor
 from market.trade.reservation_state import liquidity_key
+from market.trade.reservations import Reservation, ReservationResult
 from market.trade.unwinding import Markets
 from session.clock import Clock, wall_now, wall_seconds
 from store.errors import FencedOutError, StoreUnavailableError
-from store.port import Reservation, ReservationResult, TradeStore
+from store.ports.trading import DecisionStore
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class RejectionSink(Protocol):
 class Reserver:
     """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, newest first."""
 
-    store: TradeStore
+    store: DecisionStore
     markets: Markets
     clock: Clock
     cache: StateCache

@@ -18,7 +18,8 @@ from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from store.port import BalanceRow, Balances
+from market.trade.reservation_state import BalanceRow
+from store.ports.parts import Balances
 
 PERSISTENCE_SECONDS = 10
 MAX_SETTINGS_SILENCE = 1 * MICROSECONDS

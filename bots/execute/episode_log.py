@@ -23,7 +23,7 @@ from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from store.errors import StoreError
-from store.port import TradeStore
+from store.ports.trading import ObservationStore
 
 MAX_REMEMBERED = 20_000
 """Opportunities remembered: a repeated one comes within seconds, and so does the decision on one."""
@@ -95,7 +95,7 @@ class EpisodeLog:
         for opportunity in over:
             self._decide(opportunity, EXPIRED)
 
-    async def write(self, store: TradeStore) -> None:
+    async def write(self, store: ObservationStore) -> None:
         """Write every episode that changed. Raises StoreError; then they are written with the next ones."""
         changed, self._changed = self._changed, {}
         if not changed:

@@ -29,7 +29,7 @@ from market.trade.leases import Actor
 from market.trade.report_checks import ReportRules
 from market.trade.reservations import SEND_WITHIN
 from session.clock import steady_now
-from store.port import TradeStore
+from store.ports.trading import OrderStore
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def _never_blocked() -> str | None:
 class LegExecutor:
     """Executes the legs of one exchange. The caller ensures that no leg is executed twice at a time in one process."""
 
-    store: TradeStore
+    store: OrderStore
     account: TradingAccount
     by: Actor
     unknown_after: float = UNKNOWN_AFTER_SECONDS

@@ -7,16 +7,16 @@ from market.trade.arbitrages import Leg
 from market.trade.confirmation import ExchangeView, doubt_about
 from market.trade.inflight_orders import LOOK_BACK
 from market.trade.reservation_state import BalanceRow
-from store.port import TradeStore
+from store.ports.parts import StoreParts
 
 
-async def known_orders(store: TradeStore, leg: Leg) -> frozenset[str]:
+async def known_orders(store: StoreParts, leg: Leg) -> frozenset[str]:
     """Exchange order ids that belong to other legs, also of ended arbitrages. Raises StoreUnavailableError."""
     orders = await store.differences.orders_since(leg.exchange, leg.times["granted"] - LOOK_BACK)
     return frozenset(known for client_id, known in orders.items() if client_id != leg.client_order_id)
 
 
-async def doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
+async def doubt_not_sent(store: StoreParts, account: TradingAccount, leg: Leg) -> str | None:
     """Why the order may exist although the exchange does not find it; None if it certainly does not.
 
     Raises StoreUnavailableError, ExchangeUnavailableError.
@@ -25,7 +25,7 @@ async def doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -
         return await _doubt_not_sent(store, account, leg)
 
 
-async def _doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
+async def _doubt_not_sent(store: StoreParts, account: TradingAccount, leg: Leg) -> str | None:
     sent_at = leg.times["granted"]
     # the exchange first, balances before fills, and the store last: a change in between shows as a doubt
     before = await _rows(store, leg)
@@ -36,7 +36,7 @@ async def _doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) 
     return doubt_about(leg, ExchangeView(before, balances, orders, fills, arbitrages, await _rows(store, leg)))
 
 
-async def _rows(store: TradeStore, leg: Leg) -> tuple[BalanceRow, ...]:
+async def _rows(store: StoreParts, leg: Leg) -> tuple[BalanceRow, ...]:
     """Return the total of both currencies as free; the held part changes with every reservation."""
     return tuple(
         BalanceRow(row.exchange, row.currency, row.free + row.held, ZERO)

@@ -21,7 +21,7 @@ from market.trade.report_checks import IMPLAUSIBLE, ReportRules
 from market.trade.unwinding import UNCONFIRMED
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
-from store.port import TradeStore
+from store.ports.trading import OrderStore
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class _Search:
 class OrderLookup:
     """Follows sent legs of one exchange to their end."""
 
-    store: TradeStore
+    store: OrderStore
     account: TradingAccount
     by: Actor
     record_failure: RecordFailure

@@ -13,7 +13,7 @@ from market.prices.episodes import TradeBounds, tradable_profit
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
-from store.port import TradeStore
+from store.ports.trading import ObservationStore
 
 BELOW_THRESHOLD = "below_threshold"
 """Opportunities rejected for this are too many to store; they are counted with their episode."""
@@ -96,7 +96,7 @@ class RejectionLog:
         if is_first and reason != BELOW_THRESHOLD:
             self.record_opportunity(opportunity)
 
-    async def write(self, store: TradeStore, now: int) -> None:
+    async def write(self, store: ObservationStore, now: int) -> None:
         """Write everything buffered. `now`: the market's time, microseconds. Raises StoreError; what was not written
         is written by a later call, and counted once however often it was tried."""
         self.episodes.expire(now)
@@ -109,7 +109,7 @@ class RejectionLog:
             log.warning("%d rejections dropped: the store was unavailable for too long", self.dropped)
             self.dropped = 0
 
-    async def _write(self, store: TradeStore, batch: _Batch) -> None:
+    async def _write(self, store: ObservationStore, batch: _Batch) -> None:
         if batch.opportunities:
             await store.save_opportunities(list(batch.opportunities.values()))
             batch.opportunities.clear()

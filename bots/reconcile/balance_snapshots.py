@@ -8,14 +8,14 @@ from exchanges.ports.account import TradingAccount
 from exchanges.requests.rate_budget import requests_for
 from market.trade.leases import Actor
 from store.errors import StoreError
-from store.port import TradeStore
+from store.ports.trading import OrderStore
 
 
 @dataclass(slots=True)
 class BalanceSnapshots:
     """The opening and closing balances of one exchange."""
 
-    store: TradeStore
+    store: OrderStore
     account: TradingAccount
     by: Actor
     closed: bool = False

@@ -20,7 +20,7 @@ from market.trade.leases import Actor
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close, order_of, period_of
 from session.clock import Clock, ReplayClock, SystemClock, wall_seconds
 from session.session import Session
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.store import open_store
-from store.port import Backtests
+from store.ports.backtests import Backtests
 
 POLL_SECONDS = 1.0
 STOP_SECONDS = 5.0

@@ -21,7 +21,7 @@ from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.mongo.store import open_store
-from store.port import TradeStore
+from store.ports.trading import OrderStore
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ async def asked_for_a_while(ask: Callable[[], Awaitable[Answer]], sleep: Callabl
         raise CannotStartError(f"{error}.") from None
 
 
-async def check_orders_ours(store: TradeStore, exchange: str, client_order_ids: frozenset[str] | set[str]) -> None:
+async def check_orders_ours(store: OrderStore, exchange: str, client_order_ids: frozenset[str] | set[str]) -> None:
     """Raise CannotStartError if one of these orders of a session of this program is in no leg of our books."""
     if not client_order_ids:
         return

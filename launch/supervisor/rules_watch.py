@@ -21,7 +21,7 @@ from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError
 from store.mongo.store import open_store
-from store.port import SettingsStore
+from store.ports.parts import SettingsStore
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from session.session import Session
 from session.tasks import run_all
 from store.errors import StoreUnavailableError
 from store.mongo.store import open_store
-from store.port import TradeStore
+from store.ports.trading import ObservationStore
 from streams.last_sequences import last_sequences
 from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
@@ -193,7 +193,7 @@ class Feeder:
                 log.warning("feed states not saved", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))
 
-    async def _save_changes(self, store: TradeStore) -> NoReturn:
+    async def _save_changes(self, store: ObservationStore) -> NoReturn:
         saved: dict[str, FeedState] = {}
         while True:
             for feed in self._feeds:

@@ -8,18 +8,18 @@ from market.decide.settings import Settings
 from session.backoff import backoff
 from session.clock import SystemClock
 from store.errors import HistoryLostError, StoreUnavailableError
-from store.port import TradeStore
+from store.ports.parts import SettingsStore
 
 log = logging.getLogger("pricefeeds")
 
 
-async def follow_settings(store: TradeStore, take: Callable[[Settings], Awaitable[None]]) -> NoReturn:
+async def follow_settings(settings_store: SettingsStore, take: Callable[[Settings], Awaitable[None]]) -> NoReturn:
     """Run for ever: `take` gets the settings in force, then each version as it is stored; after an outage those in
     force again."""
     delays = backoff()
     while True:
         try:
-            async for settings in store.settings.watch():
+            async for settings in settings_store.watch():
                 delays = backoff()
                 await take(settings)
         except (StoreUnavailableError, HistoryLostError) as error:

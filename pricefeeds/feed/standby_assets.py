@@ -38,4 +38,4 @@ class StandbyAssets:
     async def follow(self) -> NoReturn:
         """Run for ever, through outages of the store; what was added before goes on being fed."""
         async with await retry_until_available(lambda: open_store(self._session)) as store:
-            await follow_settings(store, self._take)
+            await follow_settings(store.settings, self._take)

@@ -15,11 +15,11 @@ from session.backtest_requests import (
     TickSetSummary,
 )
 from session.clock import Clock
-from store.port import SILENT_RUNNER_SECONDS
+from store.ports.backtests import SILENT_RUNNER_SECONDS
 
 
 class MemoryBacktests:
-    """`store.port.Backtests`; every method runs without waiting, so each is one step."""
+    """`store.ports.backtests.Backtests`; every method runs without waiting, so each is one step."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -24,7 +24,7 @@ from store.memory.parts import MemoryBalances, MemoryHealth
 
 
 class MemoryDifferences:
-    """`store.port.Differences`; every method runs without waiting, so each is one transaction.
+    """`store.ports.parts.Differences`; every method runs without waiting, so each is one transaction.
 
     `check` raises FencedOutError.
     """

@@ -23,13 +23,13 @@ from market.trade.moving_average import (
 from market.trade.reservation_state import BalanceRow, reported_rows
 from session.audit_entry import AuditEntry
 from session.clock import Clock
-from store.port import Balances
+from store.ports.parts import Balances
 from store.preconditions import check_lease, in_force
 from store.settings_versions import Following, SettingsVersions, halt_entry, is_enabling, without_exchange
 
 
 class MemoryLeases:
-    """`store.port.LeaseStore`."""
+    """`store.ports.parts.LeaseStore`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -68,7 +68,7 @@ class MemoryLeases:
 
 
 class MemorySettings(SettingsVersions):
-    """`store.port.SettingsStore`."""
+    """`store.ports.parts.SettingsStore`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -127,7 +127,7 @@ class MemorySettings(SettingsVersions):
 
 
 class MemoryBalances:
-    """`store.port.BalanceStore`."""
+    """`store.ports.parts.BalanceStore`."""
 
     def __init__(self, moment: Callable[[Actor], Moment]) -> None:
         """`moment`: the server's time, for an actor that is not fenced out."""
@@ -171,7 +171,7 @@ class MemoryBalances:
 
 
 class MemoryHealth:
-    """`store.port.HealthStore`."""
+    """`store.ports.parts.HealthStore`."""
 
     def __init__(self, clock: Clock, settings: MemorySettings) -> None:
         self._clock = clock
@@ -188,7 +188,7 @@ class MemoryHealth:
 
 
 class MemoryAverages:
-    """`store.port.Averages`."""
+    """`store.ports.parts.Averages`."""
 
     def __init__(self, moment: Callable[[Actor], Moment]) -> None:
         """`moment`: the server's time, for an actor that is not fenced out."""

@@ -37,7 +37,7 @@ from store.memory.parts import (
     MemoryLeases,
     MemorySettings,
 )
-from store.port import Overview
+from store.ports.trading import Overview
 from store.unit_of_work import Result, TradeSteps, Work
 
 Key = TypeVar("Key")

@@ -34,7 +34,7 @@ from store.server.transactions import Transaction, in_transaction
 
 
 class MongoAverages:
-    """`store.port.Averages` in one database; a session begins with no closes."""
+    """`store.ports.parts.Averages` in one database; a session begins with no closes."""
 
     def __init__(self, database: Database, session_id: str) -> None:
         self._database = database

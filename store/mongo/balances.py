@@ -12,7 +12,7 @@ from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow, reported_rows
 from store.mongo.leases import check_not_fenced_out
 from store.mongo.unit_of_work import balance_update
-from store.port import Balances
+from store.ports.parts import Balances
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import server_now
 from store.server.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, balance_of

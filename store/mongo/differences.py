@@ -54,7 +54,7 @@ LEGS_ALONE: Document = {"history": 0, **{f"opportunity.{side}.levels": 0 for sid
 
 
 class MongoDifferences:
-    """`store.port.Differences` in one database, over all its sessions: the accounts are the same in each."""
+    """`store.ports.parts.Differences` in one database, over all its sessions: the accounts are the same in each."""
 
     def __init__(self, database: Database, balances: MongoBalances) -> None:
         self._database = database

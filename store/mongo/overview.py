@@ -5,7 +5,7 @@ from typing import Any
 
 from store.mongo.arbitrages import OLDEST_FIRST, OPEN, RESUMABLE
 from store.mongo.orders import AS_REPORTED
-from store.port import Overview
+from store.ports.trading import Overview
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import NOW, time_in
 from store.server.documents import (

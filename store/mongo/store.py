@@ -33,7 +33,7 @@ from store.mongo.overview import read_overview
 from store.mongo.settings import MongoSettings
 from store.mongo.unit_of_work import MongoUnitOfWork
 from store.operations.backtests import MongoBacktests
-from store.port import Overview
+from store.ports.trading import Overview
 from store.server.change_streams import ChangeStreamProgress
 from store.server.client import (
     AS_CONFIGURED,

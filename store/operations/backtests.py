@@ -17,7 +17,7 @@ from session.backtest_requests import (
     TickSetSummary,
 )
 from store.errors import StoreError
-from store.port import SILENT_RUNNER_SECONDS
+from store.ports.backtests import SILENT_RUNNER_SECONDS
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import server_now
 from store.server.documents import BACKTEST_REPORTS, BACKTESTS, TICK_SETS
@@ -34,7 +34,7 @@ SILENT_RUNNER_MICROSECONDS = SILENT_RUNNER_SECONDS * MICROSECONDS
 
 
 class MongoBacktests:
-    """`store.port.Backtests` in one database, over all its sessions."""
+    """`store.ports.backtests.Backtests` in one database, over all its sessions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

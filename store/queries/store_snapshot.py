@@ -13,7 +13,7 @@ from market.trade.reservation_state import BalanceRow
 from session.session import Session as MarketSession
 from store.mongo.arbitrages import OLDEST_FIRST
 from store.mongo.unit_of_work import LIQUIDITY, PAIR
-from store.port import Balances
+from store.ports.parts import Balances
 from store.server.client import Database, Document, connect, database_of
 from store.server.documents import (
     ARBITRAGES,

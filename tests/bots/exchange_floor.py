@@ -207,7 +207,7 @@ class Floor:
     async def start(self, exchange: str) -> None:
         """A new desk; waits until it is ready or over."""
         # the next desk of an exchange has the name of the last, so that it need not wait for the lease
-        lease = LeaseKeeper(self.store, exchange, f"{exchange}-desk", self.clock.now)
+        lease = LeaseKeeper(self.store.leases, exchange, f"{exchange}-desk", self.clock.now)
         ready, draining = asyncio.Event(), Draining()
         self.departures[exchange] = draining
         self.desks[exchange] = asyncio.create_task(self._trade(exchange, lease, ready, draining))

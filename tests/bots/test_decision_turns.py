@@ -89,7 +89,7 @@ class Bench:
 
     async def start(self, name: str, partitions: int = 1, at_begin: int = 0) -> Process:
         """It has had time to take what is free."""
-        process = Process(name, DecisionTurns(self.store, name, partitions, self.clock.now), at_begin=at_begin)
+        process = Process(name, DecisionTurns(self.store.leases, name, partitions, self.clock.now), at_begin=at_begin)
         self.processes.append(process)
         process.start()
         await asyncio.sleep(0.1)

@@ -36,16 +36,16 @@ def store_with_outages(clock: SteppedClock) -> tuple[MemoryTradeStore, LeasesWit
 
 async def test_a_free_lease_is_taken_at_once_and_released_for_the_next() -> None:
     store = MemoryTradeStore(SteppedClock())
-    first = LeaseKeeper(store, "alpha", "one")
+    first = LeaseKeeper(store.leases, "alpha", "one")
     assert (await first.acquire()).token == 1
     await first.release()
-    assert (await LeaseKeeper(store, "alpha", "two").acquire()).token == 2
+    assert (await LeaseKeeper(store.leases, "alpha", "two").acquire()).token == 2
 
 
 async def test_only_the_right_to_decide_needs_the_primary_beside_it() -> None:
     """A bot acts for its exchange wherever it is."""
     store, leases = store_with_outages(SteppedClock())
-    exchange, deciding = (LeaseKeeper(store, of, "one", lambda: 0) for of in ("alpha", decision_right(0)))
+    exchange, deciding = (LeaseKeeper(store.leases, of, "one", lambda: 0) for of in ("alpha", decision_right(0)))
     for lease in (exchange, deciding):
         await lease.acquire()
     leases.is_beside_primary = False
@@ -58,7 +58,7 @@ async def test_a_wall_clock_that_is_set_off_ends_and_prolongs_no_lease(tmp_path:
     path, passed = tmp_path / CLOCK_FILE, [0]
     keep_shift(path, 0)
     with region_clock(path):
-        lease = LeaseKeeper(MemoryTradeStore(SteppedClock()), "alpha", "one", lambda: passed[0])
+        lease = LeaseKeeper(MemoryTradeStore(SteppedClock()).leases, "alpha", "one", lambda: passed[0])
         await lease.acquire()
         for shift in (60_000_000, -60_000_000):
             keep_shift(path, shift)
@@ -70,9 +70,9 @@ async def test_a_wall_clock_that_is_set_off_ends_and_prolongs_no_lease(tmp_path:
 async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> None:
     clock, said = SteppedClock(), asyncio.Event()
     store = MemoryTradeStore(clock)
-    await LeaseKeeper(store, "alpha", "one").acquire()
+    await LeaseKeeper(store.leases, "alpha", "one").acquire()
     waited = iter(range(0, 1_000_000_000, int(LEASE_SECONDS * 1_000_000)))
-    standby = asyncio.create_task(LeaseKeeper(store, "alpha", "two", lambda: next(waited)).acquire(said.set))
+    standby = asyncio.create_task(LeaseKeeper(store.leases, "alpha", "two", lambda: next(waited)).acquire(said.set))
     await asyncio.wait_for(said.wait(), 10)
     assert not standby.done()
     await clock.sleep(LEASE_SECONDS)
@@ -82,7 +82,7 @@ async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> Non
 async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts() -> None:
     """By this process's own clock: an answer that was long on its way makes it no longer."""
     (store, leases), steady = store_with_outages(SteppedClock()), [0]
-    lease = LeaseKeeper(store, "alpha", "one", lambda: steady[0])
+    lease = LeaseKeeper(store.leases, "alpha", "one", lambda: steady[0])
     assert not lease.is_held()
     await lease.acquire()
     lasts = int(LEASE_SECONDS * 1_000_000)
@@ -100,7 +100,7 @@ async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts(
 async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     clock = SteppedClock()
     store, leases = store_with_outages(clock)
-    lease = LeaseKeeper(store, "alpha", "one")
+    lease = LeaseKeeper(store.leases, "alpha", "one")
     await lease.acquire()
     leases.is_away = True
     await lease.renew()
@@ -116,7 +116,7 @@ async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
 
 async def taken(store: MemoryTradeStore, clock: SteppedClock, name: str) -> tuple[LeaseKeeper, RateBudget]:
     """By a process of bitFlyer's account, with what its rate limits leave it."""
-    lease, budget = LeaseKeeper(store, "bitflyer", name), account_budget("bitflyer", clock.now)
+    lease, budget = LeaseKeeper(store.leases, "bitflyer", name), account_budget("bitflyer", clock.now)
     await lease.acquire()
     lease.carry_usage(budget)
     return lease, budget

@@ -20,10 +20,10 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED, Actor, decision_right
 from market.trade.report_checks import IMPLAUSIBLE
-from market.trade.reservations import SEND_WITHIN
+from market.trade.reservations import SEND_WITHIN, Reservation
 from market.trade.unwinding import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
 from store.memory.store import MemoryTradeStore
-from store.port import Reservation
+from store.ports.trading import TradeStore
 from tests.bots.exchange_floor import OPENING
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of, levels, opportunity_of, settings_of
 from tests.store.booking import book_reported, finish_leg
@@ -153,6 +153,7 @@ async def buy_leg(store: MemoryTradeStore) -> Leg:
 class BookedExecutor(LegExecutor):
     """What it reports is booked at once."""
 
+    store: TradeStore
     markets: tuple[Market, ...] = MARKETS
 
     async def execute(self, arbitrage_id: str, leg: Leg) -> None:

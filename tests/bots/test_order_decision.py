@@ -12,8 +12,8 @@ from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import Level
 from market.prices.spread_statistics import SpreadWindow
+from market.trade.reservations import Reservation
 from market.trade.unwinding import client_order_id, markets_by_symbol
-from store.port import Reservation
 from tests.market.samples import EUR_MARKET, JPY_MARKET, MARKETS, USD_MARKET, levels, opportunity_of, settings_of
 
 Free = Mapping[tuple[str, str], Decimal]

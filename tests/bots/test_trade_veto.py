@@ -40,7 +40,7 @@ class Bench:
         self.store.leases = self.leases = CountedLeases(self.clock)
         lease = await self.leases.acquire("alpha", "one")
         assert lease is not None
-        return TradeVeto(self.store, self.cache, lease.actor)
+        return TradeVeto(self.store.leases, self.cache, lease.actor)
 
     async def in_force(self) -> Veto | None:
         (lease,) = await self.leases.all()

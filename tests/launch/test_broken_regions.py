@@ -20,13 +20,13 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
 from market.trade.grants import Grant
 from market.trade.leases import Actor, decision_right
+from market.trade.reservations import ReservationResult
 from session.clock import SystemClock, steady_now
 from session.logins import Address
 from simulators.matching.order_records import SimulatedOrder
 from store.errors import FencedOutError, StoreUnavailableError
 from store.mongo.store import MongoTradeStore
 from store.mongo.unit_of_work import MongoUnitOfWork
-from store.port import ReservationResult
 from store.queries.store_snapshot import StoreSnapshot, read_snapshot
 from store.server.client import REGION, Document
 from store.server.documents import STEPS, grants_of

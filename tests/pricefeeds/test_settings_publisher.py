@@ -69,7 +69,7 @@ async def nothing_between(after: int, before: int) -> list[Settings]:
 
 
 def publisher_of(store: MemoryTradeStore, rows: Rows) -> SettingsPublisher:
-    return SettingsPublisher(store, nothing_between, rows.write, SystemClock())
+    return SettingsPublisher(store.settings, nothing_between, rows.write, SystemClock())
 
 
 async def change(store: MemoryTradeStore, version: int) -> None:
@@ -142,7 +142,7 @@ async def test_a_bridge_started_again_skips_no_version(in_the_log: int | None, e
     async def between(after: int, before: int) -> list[Settings]:
         return [settings for settings, _ in store.settings.versions if after < settings.version < before]
 
-    async with following(SettingsPublisher(store, between, rows.write, SystemClock(), in_the_log)):
+    async with following(SettingsPublisher(store.settings, between, rows.write, SystemClock(), in_the_log)):
         await rows.until(expected)
     assert rows.versions == expected
 

@@ -7,12 +7,12 @@ from market.trade.leases import UNFENCED, Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.order_results import result_of
 from market.trade.unwinding import EndAsResidual
-from store.port import TradeStore
+from store.ports.trading import DecisionStore
 from tests.store.reservation_requests import leg_of
 
 
 async def finish_leg(
-    store: TradeStore, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance, by: Actor
+    store: DecisionStore, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance, by: Actor
 ) -> Arbitrage:
     """Report what became of its order, and book it."""
     unresolved = advance.reason if isinstance(advance, EndAsResidual) else None
@@ -22,7 +22,7 @@ async def finish_leg(
 
 
 async def record_sent(
-    store: TradeStore, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor
+    store: DecisionStore, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor
 ) -> Arbitrage:
     """Report that the exchange knows its order, and book that."""
     known = OrderReport(exchange_order_id, is_final=False, filled=Amount(ZERO), fills=())
@@ -36,7 +36,7 @@ def nothing_follows(arbitrage: Arbitrage, _settings: object, _now: int) -> Arbit
     return arbitrage
 
 
-async def book_reported(store: TradeStore, advance: Advance, by: Actor = UNFENCED) -> None:
+async def book_reported(store: DecisionStore, advance: Advance, by: Actor = UNFENCED) -> None:
     """All that was reported, as whoever decides does it."""
     for identity in dict.fromkeys([result.arbitrage_id for result in await store.order_results()]):
         await store.book(identity, advance, by)

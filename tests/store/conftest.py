@@ -7,7 +7,7 @@ import pytest
 from market.time_units import MICROSECONDS
 from store.memory.store import MemoryTradeStore
 from store.mongo.store import MongoTradeStore
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.client import connect
 from tests.databases import lent_database

@@ -13,7 +13,7 @@ from market.trade.arbitrages import Arbitrage, Leg, LegRole, held_currency
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservations import LegRequest, Reservation
 from market.trade.unwinding import client_order_id
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 SETTINGS = settings_of()

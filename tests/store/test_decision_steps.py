@@ -15,7 +15,7 @@ from market.trade.reservation_state import ReservationState, rows_read_to_reserv
 from market.trade.unwinding import EndAsResidual, advancing
 from session.session import Session
 from store.memory.store import MemoryTradeStore
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.booking import finish_leg, record_sent

@@ -15,7 +15,7 @@ from market.trade.inflight_orders import inflight_key, inflight_keys
 from market.trade.leases import UNFENCED
 from market.trade.reservations import Reservation
 from market.trade.unwinding import client_order_id
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import SETTINGS, close, filled, granted, leg_request, request

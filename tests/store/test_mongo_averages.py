@@ -13,7 +13,7 @@ from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from store.errors import FencedOutError
 from store.memory.store import MemoryTradeStore
 from store.mongo.store import MongoTradeStore
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from store.server.client import connect
 from tests.market.average_rules import app_rule
 

@@ -8,7 +8,7 @@ import pytest
 
 from market.accounting.equity_curve import EquityPoint
 from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 
 REQUEST = BacktestRequest(
     "alpha-beta",

@@ -12,7 +12,7 @@ from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock
 from store.errors import FencedOutError
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import close, filled, granted, open_books, opportunity, request, reserved
 

@@ -11,7 +11,7 @@ from market.trade.grants import Grant
 from market.trade.leases import UNFENCED
 from market.trade.order_results import result_of
 from store.errors import VersionConflictError
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.market.samples import settings_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import (

@@ -7,7 +7,7 @@ from market.decide.settings import Settings
 from session.audit_entry import AuditEntry
 from store.mongo.store import MongoTradeStore
 from store.operations.audit import AuditFilter
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.client import connect
 from tests.market.samples import settings_of

@@ -3,7 +3,7 @@
 import asyncio
 
 from market.decide.circuit_breaker import Failure
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.market.samples import settings_of
 
 

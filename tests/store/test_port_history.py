@@ -10,7 +10,7 @@ from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED
 from market.trade.leg_lifecycle import Advance
 from market.trade.unwinding import MAX_TRIES, NOT_POSTED, advancing
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (

@@ -10,7 +10,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import LEASE_SECONDS, Actor, Lease, Veto
 from session.clock import SystemClock, wall_now
 from store.errors import FencedOutError
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (
     OPENING,

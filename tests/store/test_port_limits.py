@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.reservations import Reservation
 from market.trade.unwinding import advancing
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import (

@@ -98,8 +98,8 @@ async def test_another_region_leads_once_the_first_is_lost(tmp_path: Path) -> No
     async with asyncio.timeout(DEADLINE_SECONDS), AsyncExitStack() as stack:
         run = await started(tmp_path, stack)
         # by a clock that stands, so that no lease runs out by itself
-        before = LeaseKeeper(run.lost, decision_right(0), "before", lambda: 0)
-        after = LeaseKeeper(run.led, decision_right(0), "after", lambda: 0)
+        before = LeaseKeeper(run.lost.leases, decision_right(0), "before", lambda: 0)
+        after = LeaseKeeper(run.led.leases, decision_right(0), "after", lambda: 0)
         await retry_until_done(before.acquire)
         waiting = asyncio.create_task(retry_until_done(after.acquire))
         async with asyncio.TaskGroup() as group:

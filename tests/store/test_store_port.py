@@ -14,7 +14,7 @@ from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import result_of
 from market.trade.unwinding import advancing
 from store.errors import StoreError
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (

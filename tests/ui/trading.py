@@ -3,7 +3,7 @@
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, granted, reserved
 

@@ -20,7 +20,7 @@ from session.clock import Clock, wall_now, wall_seconds
 from session.session import Session
 from session.tasks import run_again
 from store.errors import StoreError, StoreUnavailableError
-from store.port import SettingsStore
+from store.ports.parts import SettingsStore
 from streams.errors import StreamError
 from streams.topic_reader import TopicReader
 from streams.topics import APPS

@@ -12,7 +12,7 @@ from market.decide.settings import Settings
 from market.money import BoundedDecimal, decimal_of
 from session.backtest_requests import BacktestJob, BacktestRequest, TickSetSummary
 from session.roles import Caller
-from store.port import Backtests
+from store.ports.backtests import Backtests
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard

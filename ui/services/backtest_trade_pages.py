@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 from session.backtest_requests import BacktestTrade
 from store.errors import CursorError
-from store.port import Backtests
+from store.ports.backtests import Backtests
 from store.server.page_reader import Page
 from ui.services.trade_downloads import Column, DownloadTable
 

@@ -14,7 +14,7 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.trade.leases import UNFENCED, Actor
 from store.errors import StoreUnavailableError
 from store.memory.store import MemoryTradeStore
-from store.port import TradeStore
+from store.ports.trading import TradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
 
 Fate = Literal["through", "held", "failed"]

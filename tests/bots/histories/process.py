@@ -119,7 +119,7 @@ def bot_of(
     """Return what the process runs, put together as `bots.process` does it."""
     seen = store_at(process.gate, store)
     account = AccountAtTheGate(model, process.gate)
-    lease = LeaseKeeper(seen, process.exchange, process.name, time.now)
+    lease = LeaseKeeper(seen.leases, process.exchange, process.name, time.now)
 
     async def signals() -> AsyncIterator[Signal]:
         while True:
