@@ -41,7 +41,7 @@ class _ExchangeRows:
 
 
 def load_own_recording(folder: Path) -> Recording:
-    """All exchanges of one session, at or below `folder`. Raises ImportRejectedError in one sentence."""
+    """Return all exchanges of one session, at or below `folder`. Raises ImportRejectedError in one sentence."""
     folders, rejected = recorded_folders(folder), Counter[str]()
     exchanges = [_exchange_rows(path, rejected) for path in folders]
     sessions = sorted({exchange.header.session_id for exchange in exchanges})
@@ -90,7 +90,7 @@ def own_profile(session_id: str, markets: tuple[Market, ...]) -> ReplayProfile:
 
 
 def _exchange_rows(folder: Path, rejected: Rejections) -> _ExchangeRows:
-    """Raise ImportRejectedError."""
+    """Return one exchange's rows. Raises ImportRejectedError."""
     found: _ExchangeRows | None = None
     for entry in read_recording(folder):
         if isinstance(entry, RecordingHeader):

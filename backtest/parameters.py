@@ -1,4 +1,4 @@
-"""What one backtest is run with; its result follows from these, the tick set and the code alone."""
+"""Parameters of one backtest; its result follows from these, the tick set and the code alone."""
 
 from dataclasses import dataclass, field
 
@@ -31,11 +31,11 @@ class FeeTier:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """`settings` hold thresholds, sizes, limits and taker fees, as they do live."""
+    """All parameters; `settings` contain thresholds, sizes, limits and taker fees, as live."""
 
     settings: Settings
     balances: Balances
-    """Opening ones."""
+    """Opening balances."""
     latency: dict[str, Latency] = field(default_factory=dict)
     """Exchange → its latency; `Latency()` if there is none."""
     decision_ms: float = 5.0
@@ -49,4 +49,4 @@ class Parameters:
     """Exchange → its tiers, in place of its taker fee in the settings from the first day on; the tier is determined
     again at the first opportunity of each day (UTC). Detection uses the fees of the settings."""
     volumes: dict[str, BoundedDecimal] = field(default_factory=dict)
-    """Exchange → traded there in the 30 days before, in the settlement currency."""
+    """Exchange → amount traded there in the 30 days before, in the settlement currency."""

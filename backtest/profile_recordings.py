@@ -23,31 +23,33 @@ class Recording:
     profile: ReplayProfile
     files: tuple[Path, ...]
     markets: tuple[Market, ...]
-    """Those of the profile that the files feed, in the profile's order."""
+    """The profile's markets that the files feed, in the profile's order."""
     quotes: tuple[Quote, ...]
     rejected: dict[str, int]
     """Rows that are no usable quotes, by reason."""
     outside: int
     """FX quotes left out because nothing is traded at their time."""
     log: tuple[Quote | FeedMark, ...] = ()
-    """Where the source has more than quotes: all rows, as they stood in the log."""
+    """If the source has more than quotes: all rows, as they stood in the log."""
 
     def rows(self) -> Iterator[Quote | FeedMark]:
-        """Return what the replayer writes. Where bars are recorded, those of one moment take the older ones' place
-        together: they are withdrawn first, so that a new close is never compared with the other market's close of a
-        minute ago, a gap that was never there."""
+        """Return what the replayer writes.
+
+        If bars are recorded, those of one moment replace the older ones together: they are withdrawn first, so that a
+        new close is never compared with the other market's close of a minute ago, a gap that was never there.
+        """
         if self.log:
             return iter(self.log)
         return superseding(self.quotes) if self.profile.is_of_bars else iter(self.quotes)
 
     @property
     def start_time(self) -> int:
-        """Microseconds UTC of the first quote."""
+        """Return microseconds UTC of the first quote."""
         return self.quotes[0].received_time
 
     @property
     def end_time(self) -> int:
-        """Microseconds UTC of the last quote."""
+        """Return microseconds UTC of the last quote."""
         return self.quotes[-1].received_time
 
 
@@ -73,10 +75,7 @@ def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording
 
 def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tuple[Path, RecordedMarket]]:
     """Return the files in an order that does not depend on how they were named: FX markets first, then as in the
-    profile.
-
-    At one and the same time the rate so comes before the quotes that are converted with it.
-    """
+    profile. So at one and the same time the rate comes before the quotes that are converted with it."""
     found: dict[Path, tuple[tuple[bool, int, str], Path, RecordedMarket]] = {}
     for path in files:
         recorded = profile.recorded_market(path)
@@ -114,7 +113,8 @@ def check_enough(profile: ReplayProfile, markets: tuple[Market, ...]) -> None:
 
 
 def _while_traded(quotes: Iterable[Quote], max_quote_age: int) -> list[Quote]:
-    """Without the FX quotes that are too old by the first traded quote, or come after the last one."""
+    """Return the quotes without the FX quotes that are too old by the first traded quote, or come after the
+    last one."""
     kept = list(quotes)
     traded_times = [quote.received_time for quote in kept if quote.kind == "quote"]
     first, last = traded_times[0] - max_quote_age, traded_times[-1]
@@ -122,13 +122,13 @@ def _while_traded(quotes: Iterable[Quote], max_quote_age: int) -> list[Quote]:
 
 
 def _ranked(quotes: Iterable[Quote]) -> Iterator[Quote]:
-    """Quotes that their source did not number get their rank over the whole set, from 1."""
+    """Give the quotes that their source did not number their rank over the whole set, from 1."""
     for rank, quote in enumerate(quotes, start=1):
         yield quote if quote.sequence else replace(quote, sequence=rank)
 
 
 def superseding(quotes: Iterable[Quote]) -> Iterator[Quote | FeedMark]:
-    """Return the quotes, those of each moment behind the withdrawal of what they replace."""
+    """Return the quotes, those of each moment after the withdrawal of what they replace."""
     seen: set[tuple[str, str]] = set()
     for _, moment in groupby(quotes, key=_received_time):
         bars = list(moment)

@@ -22,7 +22,7 @@ CHUNK_ROWS = 50_000
 
 
 def set_of_files(home: Path, files: tuple[Path, ...]) -> TickSet:
-    """Files of one replay profile. Raises ImportRejectedError for what is none of them."""
+    """Return the tick set of files of one replay profile. Raises ImportRejectedError if they are of none."""
     profile = profile_for(files)
     checksums = {path: _checksum(path) for path in files}
     folder = home / "ticks" / f"{profile.name}-{_name_of(checksums.values())}"
@@ -32,12 +32,12 @@ def set_of_files(home: Path, files: tuple[Path, ...]) -> TickSet:
 
 
 def _is_of(folder: Path, profile: ReplayProfile) -> bool:
-    """Is it there, and its markets those of the profile as it is now?"""
+    """Return whether the set exists and its markets are those of the profile as it is now."""
     return (folder / MANIFEST).is_file() and set(read_manifest(folder).markets) <= set(profile.markets)
 
 
 def set_of_recording(home: Path, recorded: Path) -> TickSet:
-    """Return a recorded session's folder of raw feeds. Raises ImportRejectedError."""
+    """Return the tick set of a recorded session's folder of raw feeds. Raises ImportRejectedError."""
     recording = load_own_recording(recorded)
     checksums = {path: _checksum(path) for path in recording.files}
     folder = home / "ticks" / f"session-{_name_of(checksums.values())}"
@@ -68,7 +68,7 @@ def _build(folder: Path, recording: Recording, checksums: dict[Path, str]) -> No
 
 
 def _sources(recording: Recording, checksums: dict[Path, str]) -> tuple[ImportedSource, ...]:
-    """Return the rejected ones are counted over all files, and stand at the first."""
+    """Return the sources; rejected rows are counted over all files, and stand at the first."""
     rejected = dict(recording.rejected)
     if recording.outside:
         rejected["fx_outside_traded_time"] = recording.outside
@@ -89,7 +89,7 @@ def _table(rows: Iterable[Quote | FeedMark]) -> pa.Table:
 
 
 def _source_rows(rows: Iterable[Quote | FeedMark]) -> Iterator[dict[str, object]]:
-    """They come in the order of the log already, so all ranks are alike."""
+    """Return source rows; they come in the order of the log already, so all ranks are alike."""
     for row in rows:
         # rates stand in every base's log
         is_fx = row.kind.startswith("fx")

@@ -15,7 +15,8 @@ GIT_SECONDS = 10.0
 
 
 def versions_of(tick_set: TickSet) -> dict[str, str]:
-    """By name; `commit` only if this project is a git checkout, `-dirty` at its end where files were changed."""
+    """Return the versions by name; `commit` only if this project is a git checkout, with `-dirty` at its end if files
+    were changed."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for name in PACKAGES:
         try:
@@ -29,7 +30,7 @@ def versions_of(tick_set: TickSet) -> dict[str, str]:
 
 
 def checksum_of(tick_set: TickSet) -> str:
-    """Checksum of the manifest and every file of ticks: another one means other data."""
+    """Return a checksum of the manifest and every file of ticks: another one means other data."""
     digest = hashlib.sha256((tick_set.folder / MANIFEST).read_bytes())
     for partition in tick_set.manifest.partitions:
         with tick_set.path(partition).open("rb") as file:

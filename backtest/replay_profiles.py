@@ -1,6 +1,7 @@
-"""Replay profiles: which recorded files stand for which markets, and every assumption that makes them comparable.
+"""Replay profiles: which recorded files stand for which markets, and every assumption that makes them
+comparable.
 
-Frozen, because a replay's report is only worth something with the profile that it was made with.
+They are frozen, because a replay's report means little without the exact profile that it was made with.
 """
 
 from dataclasses import dataclass, replace
@@ -61,7 +62,7 @@ class ReplayProfile:
 
     @property
     def all_assumptions(self) -> tuple[str, ...]:
-        """All of them, unlike assets compared first, then the others, the fees in force last."""
+        """Return all assumptions: unlike assets compared first, then the others, the fees in force last."""
         fees = ", ".join(f"{exchange} {text_of(rate * BPS)}" for exchange, rate in self.settings.taker_fees.items())
         said = (one.said for one in self.alike)
         return (*said, *self.assumptions, f"taker fees in bps a side: {fees}")
@@ -109,7 +110,8 @@ def _profile_of(path: Path) -> ReplayProfile:
 
 
 def _market(exchange: str, symbol: str, region: str, quote_currency: str, sizes: tuple[str, str, str, str]) -> Market:
-    """`sizes`: tick size, lot step, minimum amount, minimum notional; contracts are those that are known."""
+    """Return a market; `sizes`: tick size, lot step, minimum amount, minimum notional; contracts are those that are
+    known."""
     tick_size, lot_step, minimum_amount, minimum_notional = map(Decimal, sizes)
     return Market(
         exchange=exchange,
@@ -229,7 +231,7 @@ LEAN_BTC = ReplayProfile(
         taker_fees=dict.fromkeys(("coinbase", "coinbase-eur"), FEE_RATE),
         max_quote_age_ms=120_000,
         opportunity_lifetime_ms=60_000,
-        # waits of the wall clock would be hours of this market
+        # waits measured by the wall clock would be hours of this market
         cool_down_ms=0,
     ),
     default_speed=600.0,

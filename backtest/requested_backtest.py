@@ -40,7 +40,7 @@ class RequestedBacktest:
     latency_samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Exchange → recorded milliseconds to draw from; `*` for all others. A constant goes before them."""
     latency_from_feed: bool = False
-    """An order takes as long as a quote of its exchange took to arrive, if nothing else is given for it."""
+    """An order takes as long as a quote of its exchange took to arrive, unless another latency is given for it."""
     fee_tiers: Mapping[str, tuple[FeeTier, ...]] = field(default_factory=dict)
     """Exchange → its fees by volume, in place of its taker fee."""
     failed_share: float = 0.0
@@ -50,7 +50,8 @@ class RequestedBacktest:
 
 
 def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
-    """Raise ImportRejectedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
+    """Return the parameters. Raises ImportRejectedError in one sentence if a setting or exchange is unknown, or a value
+    is out of bounds."""
     manifest = tick_set.manifest
     profile = profile_of(manifest)
     exchanges = tuple(dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx))
@@ -67,7 +68,7 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
         settings = settings.model_copy(update={AGE: age})
     settings = changed_settings(settings, request.values)
     if request.fee_bps is not None:
-        # behind what is validated: live, no taker has a fee below 0
+        # after what is validated: live, no taker has a fee below 0
         fees = dict.fromkeys(settings.taker_fees, request.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
     lacking = nothing_to_compare(manifest.markets, None if logged else settings.enabled_exchanges)
@@ -85,17 +86,18 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
 
 
 def _check_followed(first: SettingsChange, request: RequestedBacktest) -> None:
-    """What the log says of the settings holds from its first row on, so nothing else could: better said than lost."""
+    """Reject settings that the log overrides: what it says of them holds from its first row on, so they would
+    be lost."""
     named = [name for name in request.values if name in first.changed]
     named += ["the fees"] if request.fee_bps is not None else []
     if named:
         raise ImportRejectedError(
-            f"{named[0]} cannot be given where the settings of the log are followed, which say it"
+            f"{named[0]} cannot be given if the settings of the log are followed, because they set it"
         )
 
 
 def own_settings(manifest: Manifest) -> Settings:
-    """Those that a new session on these markets would begin with."""
+    """Return the settings that a new session on these markets would begin with."""
     exchanges = dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx)
     known = taker_fees()
     fees = {exchange: known.get(exchange, FEE_RATE) for exchange in exchanges}
@@ -103,7 +105,7 @@ def own_settings(manifest: Manifest) -> Settings:
 
 
 def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
-    """Raise ImportRejectedError naming what is wrong."""
+    """Return `settings` with `values`. Raises ImportRejectedError naming what is wrong."""
     changes: dict[str, object] = {}
     for name, text in values.items():
         if name not in Settings.model_fields or name in ("version", "taker_fees"):
@@ -149,7 +151,7 @@ def _with_feed_latency(tick_set: TickSet, exchanges: tuple[str, ...], request: R
 
 
 def fee_tiers(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, tuple[FeeTier, ...]]:
-    """Raise ImportRejectedError for an exchange that the set does not have."""
+    """Return the tiers. Raises ImportRejectedError for an exchange that the set does not have."""
     unknown = sorted(set(request.fee_tiers) - set(exchanges))
     if unknown:
         raise ImportRejectedError(f"fees by volume of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
@@ -157,7 +159,7 @@ def fee_tiers(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[st
 
 
 def failed_share(request: RequestedBacktest) -> float:
-    """Raise ImportRejectedError."""
+    """Return the share. Raises ImportRejectedError if it is out of bounds."""
     if not 0 <= request.failed_share <= 1:
         raise ImportRejectedError(f"{request.failed_share * 100:g} percent of orders is outside 0 to 100")
     return request.failed_share
@@ -175,7 +177,7 @@ def added_latency(parameters: Parameters, added_ms: float) -> Parameters:
 
 
 def opening_balances(tick_set: TickSet) -> Balances:
-    """About a million dollars of each currency and each asset, the latter at the first bid that was recorded."""
+    """Return about a million dollars of each currency and each asset, the latter at the first recorded bid."""
     traded = [market for market in tick_set.manifest.markets if not market.is_fx]
     first = {base: _first_bids(tick_set, base) for base in dict.fromkeys(market.base for market in traded)}
     balances: Balances = {}
@@ -190,7 +192,7 @@ def opening_balances(tick_set: TickSet) -> Balances:
 
 
 def _settings_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Settings:
-    """Less the exchanges of which no file was given."""
+    """Return the profile's settings without the exchanges of which no file was given."""
     fees = {exchange: profile.settings.taker_fees[exchange] for exchange in exchanges}
     return profile.settings.model_copy(update={"enabled_exchanges": exchanges, "taker_fees": fees})
 
@@ -200,7 +202,7 @@ def _balances_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Balances
 
 
 def _first_bids(tick_set: TickSet, base: str) -> dict[tuple[str, str], Decimal]:
-    """(exchange, symbol) → its first bid; read until each market of `base` has one."""
+    """Return (exchange, symbol) → its first bid; reads until each market of `base` has one."""
     markets = {(one.exchange, one.symbol) for one in tick_set.manifest.markets if one.base == base and not one.is_fx}
     bids: dict[tuple[str, str], Decimal] = {}
     for rows in batches(tick_set, base, ["exchange", "symbol", "bid"]):

@@ -40,7 +40,7 @@ Watch = Callable[[str, float], None]
 ADDED_MS = (25.0, 50.0, 100.0, 250.0, 500.0)
 """Added latencies of the latency table, milliseconds."""
 REPORT_EVERY = 200
-"""Opportunities."""
+"""Opportunities between two reports of progress."""
 REJECTED = f"{ImportRejectedError.__module__}.{ImportRejectedError.__qualname__}: "
 """Prefix of a worker's error line that names an unreadable file."""
 
@@ -73,11 +73,12 @@ def run_backtest(
     watch: Watch = _no_progress,
     work: Path | None = None,
 ) -> BacktestResult:
-    """Find and trade. `added_ms`: trade again with orders so much later. `work`: where what was found is put aside
-    meanwhile (the system's temporary folder). Memory does not grow with the rows, but with the arbitrages.
+    """Find and trade.
 
-    Raises ImportRejectedError if the tick set cannot be read, LookupError where a currency of it cannot be
-    converted, BacktestError if it cannot be traded, Spark stops, or the set is rebuilt meanwhile.
+    `added_ms`: trade again with orders so much later. `work`: the folder for what was found meanwhile (by default the
+    system's temporary folder). Memory does not grow with the rows, but with the arbitrages. Raises ImportRejectedError
+    if the tick set cannot be read, LookupError if a currency of it cannot be converted, BacktestError if it cannot be
+    traded, Spark stops, or the set is rebuilt meanwhile.
     """
     course, scratch = _Stages(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:
@@ -91,14 +92,14 @@ def run_backtest(
     with course.stage("quality"):
         result = replace(_with_quality(tick_set, parameters, detection, trading), latency_costs=costs)
     check_unchanged(tick_set)
-    # the stage that just ended is in it, too
+    # the stage that just ended is included
     return replace(result, seconds=course.seconds)
 
 
 def _with_quality(
     tick_set: TickSet, parameters: Parameters, detection: DetectionSummary, trading: TradingOutcome
 ) -> BacktestResult:
-    """All but what latency costs, and the seconds."""
+    """Return all but the costs of latency and the seconds."""
     return BacktestResult(
         manifest=tick_set.manifest,
         parameters=parameters,
@@ -115,10 +116,8 @@ def _with_quality(
 
 
 def check_unchanged(tick_set: TickSet) -> None:
-    """Raise BacktestError if its folder holds another set by now: one part may have been read from each.
-
-    The log of a session only grows, so what was read of it stays.
-    """
+    """Raise BacktestError if its folder now holds another set: one part may have been read from each. The log of a
+    session only grows, so what was read of it stays."""
     if tick_set.manifest.origin == "import" and read_manifest(tick_set.folder) != tick_set.manifest:
         raise BacktestError(f"{tick_set.manifest.name}: was rebuilt while it was read; run the backtest again")
 
@@ -148,9 +147,11 @@ def latency_costs(
     spacing: tuple[MarketSpacing, ...],
     later: Callable[[int], TradingOutcome],
 ) -> tuple[LatencyCost, ...]:
-    """With what was traded without any added as the first; none if none is asked for. `later` trades again with the
-    latency of that number in `added_ms`; it is not asked for what is below the spacing of bars, which would show the
-    same figure for each."""
+    """Return the costs, first that of no added latency; none if none is asked for.
+
+    `later` trades again with the latency of that number in `added_ms`; it is not called for latencies below the spacing
+    of bars, which would all show the same figure.
+    """
     if not added_ms:
         return ()
     costs = [LatencyCost(0.0, trading.profit.net, trading.trades)]

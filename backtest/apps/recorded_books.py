@@ -17,14 +17,15 @@ _Found = tuple[int, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RecordedBooks:
-    """Those of one partition, by time: a trade's of its step, a fill's of the exchange, a rejection's of its first. At
-    one time trades are first, then fills, each as they were exported, which is by their own time."""
+    """The rows of one partition, by time: a trade's is that of its step, a fill's the exchange's, a rejection's that of
+    its first. At one time trades come first, then fills, each as exported, which is by their own time."""
 
     partition: int
     session: RecordedSession
 
     def rows(self, streams: Iterable[ProductStream]) -> Iterator[SourceRow]:
-        """All of the wanted ones are in memory at once. Raises CannotVerifyError if the files are damaged."""
+        """Return the rows of the wanted streams; all are in memory at once. Raises CannotVerifyError if the files are
+        damaged."""
         wanted = {stream.name: stream for stream in streams if stream.topic == STORE}
         found = [one for name in ("trades", "fills", "rejections") if name in wanted for one in self._found(name)]
         mine = [one for one in found if self._is_mine(str(one[1]["base"]))]
@@ -54,6 +55,6 @@ class RecordedBooks:
 
 
 def recorded_books(session: RecordedSession) -> list[RecordedBooks]:
-    """By partition."""
+    """Return the session's books, by partition."""
     whole = RecordedSession(Path(session.folder).resolve(), session.head)
     return [RecordedBooks(partition, whole) for partition in sorted(session.head.span.first)]

@@ -25,13 +25,13 @@ from streams.topics import OPPORTUNITIES, TICKS
 from tick_sets.sets.log_parts import LogParts
 
 RECORDED = (TICKS, OPPORTUNITIES, STORE)
-"""What of a session is recorded; `spreads` and `health` are not."""
+"""The recorded streams of a session; `spreads` and `health` are not recorded."""
 RecordedSource = RecordedTicks | RecordedOpportunities | RecordedBooks
 
 
 def recorded_log(source: AppSource, session: RecordedSession) -> list[RecordedPartition]:
-    """By partition; the app reads nothing else than RECORDED. Raises CannotVerifyError, ImportRejectedError if the
-    session's files are damaged."""
+    """Return the log by partition; the app reads nothing but RECORDED. Raises CannotVerifyError, ImportRejectedError if
+    the session's files are damaged."""
     found = [(topic, one) for topic in source.sources for one in _recorded(topic, session)]
     if not source.is_merged:
         return [one for _, one in found if not isinstance(one, RecordedBooks)]
@@ -45,7 +45,7 @@ def recorded_log(source: AppSource, session: RecordedSession) -> list[RecordedPa
 
 @dataclass(frozen=True, slots=True)
 class RecordedInput:
-    """One partition of an app's input log: the rows of what it reads by the app's clock, at one time in the order of
+    """One partition of an app's input log: the rows that it reads by the app's clock, at one time in the order of
     `sources`."""
 
     partition: int
@@ -57,7 +57,7 @@ class RecordedInput:
         place = InputPlace()
         for offset, row in enumerate(by_time([self._rows(topic, recorded) for topic, recorded in self.sources])):
             place = place.after(row)
-            # as bytes first: what JSON cannot say is not there live either
+            # as bytes first: what JSON cannot say does not arrive live either
             yield offset, row.time, row_of(input_message("", row, place))
 
     def _rows(self, topic: str, recorded: RecordedSource) -> Iterator[SourceRow]:
@@ -72,7 +72,7 @@ class RecordedInput:
 
 @dataclass(frozen=True, slots=True)
 class KeptInput:
-    """One partition of the input log that an app was run on, with the offsets that it had."""
+    """One partition of the input log that an app was run on, with its original offsets."""
 
     partition: int
     topic: str
@@ -85,7 +85,7 @@ class KeptInput:
 
 
 def kept_log(source: AppSource, log_of_session: Path) -> list[RecordedPartition]:
-    """Return the input log of this version of the app, where it was run on the session while that was recorded; else
+    """Return the input log of this version of the app, if it was run on the session while that was recorded; else
     nothing. Raises ImportRejectedError if it cannot be read."""
     if not source.is_merged:
         return []
@@ -96,7 +96,7 @@ def kept_log(source: AppSource, log_of_session: Path) -> list[RecordedPartition]
 
 def _recorded(topic: str, session: RecordedSession) -> list[RecordedSource]:
     if topic == TABLES:
-        # nobody knows what they had then: they begin empty
+        # nobody knows what they held then: they begin empty
         return []
     if topic == TICKS:
         return [*recorded_ticks(session.tick_set(), session)]

@@ -23,7 +23,7 @@ LOG_COLUMNS = [
     *("exchange_time", "received_time", "sequence", "document"),
 ]
 Message = tuple[int, int, Mapping[str, Any]]
-"""Offset, time at which it was written (microseconds UTC; of a tick set 0, which keeps none), row."""
+"""Offset, time at which it was written (microseconds UTC; 0 in a tick set, which keeps none), row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class RecordedTicks:
 
     partition: int | str
     first: int
-    """The session's detection began here; rows before are of no session."""
+    """The session's detection began here; earlier rows are of no session."""
     bases: tuple[BaseFiles, ...]
     markets: Mapping[tuple[str, str], tuple[str, str]]
     """Exchange and symbol → base and quote currency."""
 
     def messages(self) -> Iterator[Message]:
-        """Raise ImportRejectedError if a file cannot be read."""
+        """Return the messages. Raises ImportRejectedError if a file cannot be read."""
         logs = [self._of_base(one) for one in self.bases]
         before = -1
         for message in merge(*logs, key=lambda message: message[0]):
@@ -63,7 +63,7 @@ class RecordedTicks:
                         yield row["offset"], 0, self._whole(row)
 
     def _whole(self, row: dict[str, Any]) -> Mapping[str, Any]:
-        """As it was in the log."""
+        """Return the row as it was in the log."""
         if row["kind"] in WHOLE:
             whole: Mapping[str, Any] = orjson.loads(row["document"])
             return whole
@@ -79,7 +79,7 @@ class RecordedOpportunities:
     path: Path
 
     def messages(self) -> Iterator[Message]:
-        """Raise OSError, ArrowInvalid if the file cannot be read."""
+        """Return the messages. Raises OSError, ArrowInvalid if the file cannot be read."""
         with pq.ParquetFile(self.path) as file:
             for number in range(file.num_row_groups):
                 table = file.read_row_group(number, use_threads=False)
@@ -95,12 +95,13 @@ class RecordedPartition(Protocol):
     def partition(self) -> int | str: ...
 
     def messages(self) -> Iterator[Message]:
-        """In their order. Raises ImportRejectedError, CannotVerifyError, WireError, OSError, ArrowInvalid."""
+        """Return the messages in their order. Raises ImportRejectedError, CannotVerifyError, WireError, OSError,
+        ArrowInvalid."""
         ...
 
 
 def recorded_ticks(tick_set: TickSet, session: RecordedSession | None) -> list[RecordedTicks]:
-    """`session`: the one that the set is the log of; None if it was imported."""
+    """Return the partitions of `ticks`; `session`: the one that the set is the log of, None if it was imported."""
     manifest = tick_set.manifest
     markets = {(one.exchange, one.symbol): (one.base, one.quote_currency) for one in manifest.markets}
     files = {
@@ -122,6 +123,6 @@ def recorded_ticks(tick_set: TickSet, session: RecordedSession | None) -> list[R
 
 
 def recorded_opportunities(session: RecordedSession) -> list[RecordedOpportunities]:
-    """Raise CannotVerifyError if the session's files are damaged."""
+    """Return the partitions of `opportunities`. Raises CannotVerifyError if the session's files are damaged."""
     path = (session.folder / OPPORTUNITIES).resolve()
     return [RecordedOpportunities(partition, path) for partition in sorted(session.head.span.first)]

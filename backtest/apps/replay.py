@@ -26,11 +26,11 @@ class ReplayTask:
     source: AppSource
     partitions: tuple[RecordedPartition, ...]
     log_pipe: Path | None = None
-    """Of `cep.run_log`."""
+    """The pipe of `cep.run_log`."""
 
     def run(self, numbers: Iterable[int]) -> Iterator[tuple[bytes, str]]:
-        """Messages of the topic `apps`, and at the end of a partition that could not be read to its end why: in each
-        pair one is empty."""
+        """Return messages of the topic `apps`, and at the end of a partition that could not be read to its end the
+        reason: in each pair one is empty."""
         for number in numbers:
             try:
                 # a recording waits for the terminal; a session would not
@@ -44,22 +44,22 @@ class ReplayTask:
 
 
 def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]:
-    """Raise AppFailedError; and if the recording cannot be read ImportRejectedError, CannotVerifyError, WireError,
-    OSError, ArrowInvalid."""
+    """Return the app's messages of one partition. Raises AppFailedError; and if the recording cannot be read
+    ImportRejectedError, CannotVerifyError, WireError, OSError, ArrowInvalid."""
     app = HostedApp(source, partition.partition)
     with watched(EventWatch(lambda: app)):
         for number, (offset, written_at, row) in enumerate(partition.messages(), start=1):
             for out in app.take(offset, written_at, row):
                 yield app_message(out)
             if number % ROWS_BETWEEN_SIZES == 0:
-                # keeps it too much? live it would be ended
+                # does it keep too much? live it would be ended
                 app.snapshot()
 
 
 def replayed_in_spark(
     spark: SparkSession, source: AppSource, partitions: Iterable[RecordedPartition], log_pipe: Path | None = None
 ) -> Iterator[tuple[bytes, str]]:
-    """By partition, each in its order; as `ReplayTask.run`."""
+    """Return the messages by partition, each in its order; as `ReplayTask.run`."""
     task = ReplayTask(source, tuple(partitions), log_pipe)
     count = len(task.partitions)
     numbers = spark.sparkContext.parallelize(range(count), max(count, 1))

@@ -27,7 +27,7 @@ from tick_sets.sets.tick_set import TickSet
 K = TypeVar("K", int, str, tuple[str, str])
 
 PIECES_PER_CORE = 4
-"""So that cores which others use too are not waited for at the end."""
+"""More pieces than cores, so that no core has to wait long for one that others use too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,20 @@ class DetectionSummary:
     rows: int
     """Rows of the logs; those for every base are counted once per base."""
     messages: int
-    """Those of ids that came again with an FX or settings row included."""
+    """Opportunities of ids that came again with an FX or settings row included."""
     opportunities: int
     by_base: dict[str, int]
     by_pair: dict[tuple[str, str], int]
     net_bps_counts: dict[int, int]
     """By net bps, floored to whole ones."""
     net_bits: int = 0
-    """Sum over the messages of the 64 bits of their net bps, modulo 2^64: who finds the same to the last bit agrees."""
+    """Sum over the messages of the 64 bits of their net bps, modulo 2^64: two runs that agree found the same to the
+    last bit."""
 
 
 def detected(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None) -> DataFrame:
-    """`base`, `offset`, `pair`, `key`, `value`: the messages that live CEP writes to `opportunities`, in no order.
+    """Return `base`, `offset`, `pair`, `key`, `value`: the messages that live CEP writes to `opportunities`, in no
+    order.
 
     By base, `offset` and `pair` (place in the layout) they are in live order; markers are left out. `settings` hold
     from end to end; None: those of the log. `pieces`: how many tasks, by default a few per core. An id may come again.
@@ -58,7 +60,7 @@ def detected(spark: SparkSession, tick_set: TickSet, settings: Settings | None, 
 
 
 def hits(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None) -> DataFrame:
-    """Return what `detected` writes its messages from, as `cep.detection.kernel.hits.HIT_TYPE`."""
+    """Return the hits that `detected` writes its messages from, as `cep.detection.kernel.hits.HIT_TYPE`."""
     task = _task(spark, tick_set, settings, pieces)
     count = len(task.pieces)
     return spark.range(0, count, 1, max(count, 1)).mapInArrow(task.hits, HIT_TYPE)
@@ -67,7 +69,7 @@ def hits(spark: SparkSession, tick_set: TickSet, settings: Settings | None, piec
 def detection_summary(
     spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None
 ) -> DetectionSummary:
-    """Return what `detected` would come to, counted in the tasks: text is not read and no message is written."""
+    """Return the summary of `detected`, counted in the tasks: text is not read and no message is written."""
     task = _task(spark, tick_set, settings, pieces)
     count = len(task.pieces)
     numbers = spark.sparkContext.parallelize(range(count), max(count, 1))
@@ -81,12 +83,12 @@ def detection_summary(
 
 
 def layout_of_set(tick_set: TickSet) -> Layout:
-    """Raise LookupError if a market's currency cannot be converted."""
+    """Return the layout. Raises LookupError if a market's currency cannot be converted."""
     return layout(tick_set.manifest.markets, tick_set.manifest.settlement_currency)
 
 
 def in_force(settings: Settings) -> SettingsInForce:
-    """As a reader of the log would get them."""
+    """Return the settings as a reader of the log would get them."""
     return settings_in_force(settings_row(settings, 0, ()))
 
 
@@ -121,7 +123,7 @@ def _summary(bases: dict[str, BaseCounts], layout: Layout) -> DetectionSummary:
 
 
 def _summary_of_ids(hits_df: DataFrame, bases: dict[str, BaseCounts], layout: Layout) -> DetectionSummary:
-    """Where sequences go back: by the ids themselves, the first message of each."""
+    """Return the summary if sequences go back: by the ids themselves, the first message of each."""
     opportunity_id = F.get_json_object(opportunity_json(layout), "$.opportunity_id")
     place = F.struct("base", "row.offset", "pair")
     first_df = (
@@ -151,7 +153,7 @@ def _by_exchange(pairs: Iterable[tuple[int, int]], layout: Layout) -> dict[tuple
 
 
 def _summed(counts: Iterable[tuple[K, int]]) -> dict[K, int]:
-    """In order, without zeros."""
+    """Return the sums in order, without zeros."""
     sums: dict[K, int] = {}
     for key, number in counts:
         sums[key] = sums.get(key, 0) + number

@@ -29,7 +29,7 @@ MEMORY = "1g"
 """Memory of the JVM; ticks never enter it, only the opportunities found in them."""
 
 JVM_OPTIONS = (
-    # a backtest is over before the second compiler would have earned its keep: the work is done in Python's workers
+    # a backtest is over before the second compiler would have paid off: the work is done in Python's workers
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseSerialGC",
@@ -38,10 +38,10 @@ SETTINGS = {
     # forked workers keep what they imported from one task to the next
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": "backtest.detect.worker_daemon",
-    # else tables and plain collections get workers of their own, which load everything once more
+    # otherwise tables and plain collections get workers of their own, which load everything once more
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    # a plan runs once: what adapts it to the sizes of its parts costs more than it saves
+    # a plan runs once: adapting it to the sizes of its parts costs more than it saves
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
 }
@@ -58,7 +58,7 @@ def backtest_session(
     reach this process. `extra`: settings of Spark that go before ours. Raises CepCannotStartError.
     """
     with scratch_folder(home / "spark-backtest") as scratch:
-        # a cluster's workers would need the secret, which is for whoever runs the cluster to hand out
+        # a cluster's workers would need the secret, which only whoever runs the cluster may hand out
         guarded = closed_to_others(scratch) if master.startswith("local") else {}
         settings = guarded | _settings(home, scratch, address) | dict(extra or {})
         spark = started_session(master, "backtest", scratch, settings)
@@ -92,7 +92,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 
 
 def _remove_unused(scratch: Path) -> None:
-    """The kernel frees a lock even after kill -9."""
+    """Remove the folder of a killed process: the kernel frees its lock even after kill -9."""
     with (
         suppress(BlockingIOError, FileNotFoundError, NotADirectoryError),
         _held(scratch, fcntl.LOCK_EX | fcntl.LOCK_NB),
@@ -102,7 +102,7 @@ def _remove_unused(scratch: Path) -> None:
 
 @contextmanager
 def _held(folder: Path, how: int) -> Iterator[None]:
-    """Its lock. Raises BlockingIOError if another process has it and `how` says not to wait."""
+    """Hold the folder's lock. Raises BlockingIOError if another process has it and `how` says not to wait."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, how)
@@ -127,7 +127,8 @@ def _settings(home: Path, scratch: Path, address: str) -> dict[str, str]:
 
 
 def _class_path(home: Path) -> dict[str, str]:
-    """Return the real-time job's, though nothing of it is needed: the archive of classes fits that class path only."""
+    """Return the real-time job's class path, though nothing of it is needed: the archive of classes fits only
+    that one."""
     try:
         jars = connector_jars(home / "jars" / "spark")
     except CepCannotStartError:

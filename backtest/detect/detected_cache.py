@@ -1,5 +1,4 @@
-"""What detection found, put aside on disk in the order in which it is traded, so that it is found once and traded again
-and again."""
+"""Stores what detection found on disk, in the order of trading, so that it is found once and traded many times."""
 
 from collections.abc import Iterator
 from heapq import merge
@@ -18,17 +17,17 @@ ORDER = "event_time bigint, buy struct<exchange: string>, sell struct<exchange: 
 COLUMNS = ["event_time", "base", "offset", "buy", "sell", "value"]
 
 _Row = tuple[int, str, int, str, str, str]
-"""`backtest.simulate.trade_simulation.trading_order`, then the message."""
+"""The order of `backtest.simulate.trade_simulation.trading_order`, then the message."""
 
 
 def store_opportunities(messages: DataFrame, folder: Path) -> None:
-    """`messages` (base, offset, key, value) into one file per partition of theirs, each in the order of trading."""
+    """Write `messages` (base, offset, key, value) to one file per partition of theirs, each in the order of trading."""
     value = F.col("value").cast("string")
     (
         messages.select("base", "offset", value.alias("value"), F.from_json(value, ORDER).alias("order"))
         .select("order.event_time", "base", "offset", "order.buy.exchange", "order.sell.exchange", "value")
         .toDF(*COLUMNS)
-        # what else passed through detection has no time of an event
+        # other rows that passed through detection have no time of an event
         .where("event_time is not null")
         .sortWithinPartitions("event_time", "base", "offset", "buy", "sell")
         .write.parquet(str(folder))
@@ -36,12 +35,13 @@ def store_opportunities(messages: DataFrame, folder: Path) -> None:
 
 
 def count_of(folder: Path) -> int:
-    """How many were put aside."""
+    """Return how many were stored."""
     return sum(pq.read_metadata(path).num_rows for path in _files(folder))
 
 
 def opportunities_of(folder: Path) -> Iterator[Opportunity]:
-    """By `backtest.simulate.trade_simulation.trading_order`, as detected at once. Memory: a batch per file."""
+    """Return them by `backtest.simulate.trade_simulation.trading_order`, as if just detected. Memory: a batch
+    per file."""
     for event_time, *_, value in merge(*map(_rows, _files(folder))):
         found = opportunity_of(row_of(value.encode()), event_time)
         if isinstance(found, Opportunity):

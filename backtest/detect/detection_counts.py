@@ -1,9 +1,9 @@
-"""Counts of what the kernel finds, without reading what it was found in.
+"""Counts of what the kernel finds, without reading the rows that it was found in.
 
-Messages repeat an id where an FX or settings row lets all pairs be looked at again; counts are of distinct ids. As long
-as no sequence of an exchange goes back, equal ids of one pair stand next to each other, so that remembering its last
-one is enough; over the cuts between pieces the runs' first and last ones tell. Where one goes back, `is_regular` says
-so, and counting takes the ids themselves.
+Messages repeat an id if an FX or settings row makes all pairs due again; counts are of distinct ids. As long as no
+sequence of an exchange goes back, equal ids of one pair are next to each other, so remembering its last one is enough;
+across the cuts between pieces the first and last ones of the runs tell. If one goes back, `is_regular` says so, and
+counting uses the ids themselves.
 """
 
 from collections import Counter
@@ -45,13 +45,13 @@ class RunCounts:
     """Pair → the sequences of its last hit."""
     is_regular: bool = True
     first_sequences: Sequences = ()
-    """The first sequence of each slot, then of each route; NONE where the run has none."""
+    """The first sequence of each slot, then of each route; NONE if the run has none."""
     last_sequences: Sequences = ()
     sources: tuple[str | None, ...] = ()
     """Per route the exchange that its rates came from."""
 
     def follows(self, earlier: "RunCounts") -> bool:
-        """Whether no sequence goes back between the two, so that equal ids lie next to each other."""
+        """Return whether no sequence goes back between the two, so that equal ids are next to each other."""
         before = zip(earlier.last_sequences, self.first_sequences, strict=True)
         rates = zip(earlier.sources, self.sources, strict=True)
         return all(NONE in pair or pair[0] <= pair[1] for pair in before) and all(

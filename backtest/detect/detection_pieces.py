@@ -30,7 +30,7 @@ Piece = tuple[RowGroups, ...]
 
 @dataclass(frozen=True, slots=True)
 class SearchedGroup:
-    """One row group that is being looked at; `found` must be taken to its end before the next is asked for."""
+    """One row group that is being searched; take `found` to its end before asking for the next."""
 
     log: KernelLog
     place: RowGroups
@@ -40,7 +40,7 @@ class SearchedGroup:
     rows: int
     found: Iterator[KernelResult]
     opening: pa.Table | None
-    """What the log learned first, where this is the first of a base in the piece: its rows 0, 1, 2, …"""
+    """What the log learned first, if this is the first of a base in the piece: its rows 0, 1, 2, …"""
 
 
 def pieces_of(tick_set: TickSet, count: int) -> list[Piece]:

@@ -1,4 +1,4 @@
-"""What a Spark task does with its pieces: the kernel over row groups, and out come hits with their rows, or counts."""
+"""The work of a Spark task on its pieces: the kernel over row groups; the result is hits with their rows, or counts."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DetectionTask:
-    """The same for every task: the task's number selects its piece."""
+    """The same for every task; the task's number selects its piece."""
 
     pieces: tuple[Piece, ...]
     layout: Layout
@@ -42,13 +42,14 @@ class DetectionTask:
     """Markets whose quotes' age counts from the exchange's time."""
 
     def hits(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """For `mapInArrow`: numbers of pieces in, `kernel_hits.HIT_TYPE` out, in the order of each base's log."""
+        """Return hits for `mapInArrow`: numbers of pieces in, `kernel_hits.HIT_TYPE` out, in the order of each base's
+        log."""
         for batch in batches:
             for number in batch.column(0).to_numpy():
                 yield from self._hits(self.pieces[int(number)])
 
     def counts(self, numbers: Iterable[int]) -> Iterator[RunCounts]:
-        """One per base of each piece; text is not read."""
+        """Return the counts, one per base of each piece; text is not read."""
         for number in numbers:
             yield from self._counted(self.pieces[number])
 
@@ -115,7 +116,7 @@ def _leg(side: str, found: KernelResult, wanted: Numbers, rows: pa.Table, layout
 
 
 def _rows_at(numbers: Numbers, wanted: Numbers, rows: pa.Table) -> pa.StructArray:
-    """Null where the number is NONE."""
+    """Return the rows at `numbers`; null if a number is NONE."""
     is_none = numbers < 0
     places = np.where(is_none, 0, np.searchsorted(wanted, numbers))
     columns = [_column(rows, name, places) for name in QUOTE_FIELDS]

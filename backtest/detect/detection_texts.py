@@ -39,7 +39,7 @@ class RowTexts:
     """Follows one log, row group by row group, and keeps no more than one of them and the rows still in use."""
 
     def __init__(self, opening: pa.Table) -> None:
-        """`opening`: rows 0, 1, 2, … of the log."""
+        """Take `opening`: rows 0, 1, 2, … of the log."""
         self._kept_numbers: Numbers = np.arange(len(opening), dtype=np.int64)
         self._kept = opening.select(TEXT_SCHEMA.names).cast(TEXT_SCHEMA)
         self._held = self._kept_numbers
@@ -52,7 +52,7 @@ class RowTexts:
         self._here = None
 
     def leave(self, held: Numbers) -> None:
-        """`held`: the rows that later ones may ask for, ascending."""
+        """Leave the row group. `held`: the rows that later ones may ask for, ascending."""
         if self._at is not None and self._here is not None:
             self._keep(self._at.among(held), self._here, self._at)
         elif self._at is not None:
@@ -63,7 +63,7 @@ class RowTexts:
         self._held, self._at, self._here = held, None, None
 
     def of(self, wanted: Numbers) -> pa.Table:
-        """TEXT_SCHEMA, a row per number; ascending, each once."""
+        """Return TEXT_SCHEMA, a row per number; ascending, each once."""
         for group in [group for group in self._unread if len(group.among(wanted))]:
             self._keep(group.among(self._held), group.read(), group)
             self._unread.remove(group)

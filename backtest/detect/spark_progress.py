@@ -12,7 +12,8 @@ ASKED_EVERY_SECONDS = 0.5
 
 @contextmanager
 def jobs_with_progress(spark: SparkSession, report: Callable[[float], None]) -> Iterator[None]:
-    """`report` is called from another thread with the completed share of the running stages' tasks."""
+    """Report progress in the context: `report` is called from another thread with the completed share of the running
+    stages' tasks."""
     ended = Event()
     watching = Thread(target=_watch, args=(spark, report, ended), daemon=True)
     watching.start()

@@ -12,10 +12,10 @@ from backtest.detect.detection_task import DetectionTask
 from cep.detection.kernel.log import load_kernel
 
 TASK = DetectionTask
-"""What the workers will be sent."""
+"""What the workers will be sent, imported here once for all of them."""
 
 MOST_YOUNG = 50_000
-"""New objects after which a worker looks for garbage: what a simulated trade makes is kept until its run is over."""
+"""New objects after which a worker collects garbage: what a simulated trade makes is kept until its run is over."""
 
 if __name__ == "__main__":
     load_kernel()

@@ -57,7 +57,7 @@ Point = tuple[int, Decimal]
 
 
 def equity_chart(equity: Sequence[Point], currency: str) -> str | None:
-    """Net profit over time; None with fewer than two points."""
+    """Return net profit over time; None with fewer than two points."""
     return _over_time("equity", equity, currency, LINE)
 
 
@@ -67,7 +67,7 @@ def drawdown_chart(equity: Sequence[Point], currency: str) -> str | None:
 
 
 def drawdowns(equity: Sequence[Point]) -> list[Point]:
-    """At each point how far it is below the highest one so far, or below the opening 0; at most 0."""
+    """Return how far each point is below the highest one so far, or below the opening 0; at most 0."""
     highest = [*accumulate((net for _, net in equity), max, initial=ZERO)][1:]
     return [(time, net - high) for (time, net), high in zip(equity, highest, strict=True)]
 
@@ -80,7 +80,7 @@ def marked_chart(performance: Performance | None, currency: str) -> str | None:
 
 
 def profit_chart(profit: ProfitAndLoss) -> str:
-    """Each part as a bar, and the net."""
+    """Return a bar for each part, and for the net."""
     amounts = [float(amount) for amount in profit.parts.values()]
     names = [name_words(part) for part in profit.parts]
 
@@ -95,7 +95,7 @@ def profit_chart(profit: ProfitAndLoss) -> str:
 
 
 def net_bps_chart(counts: Mapping[int, int]) -> str | None:
-    """Opportunities by net bps; None without any."""
+    """Return opportunities by net bps; None without any."""
     if not counts:
         return None
     width = -(-(max(counts) - min(counts) + 1) // MAX_BARS)
@@ -134,7 +134,7 @@ def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
 
 
 def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
-    """Net profit against added milliseconds, as far as it is known; None with fewer than two points."""
+    """Return net profit against added milliseconds, as far as it is known; None with fewer than two points."""
     known = [(cost.added_ms, float(cost.net)) for cost in costs if cost.net is not None]
     if len(known) < 2:
         return None
@@ -149,7 +149,7 @@ def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
 
 
 def rejection_chart(rejections: Mapping[str, RejectedSum], currency: str) -> str | None:
-    """Profit missed by reason, the most first; None without any."""
+    """Return profit missed by reason, the most first; None without any."""
     ordered = sorted(rejections.items(), key=lambda item: (-item[1].missed, item[0]))[:10]
     if not ordered:
         return None
@@ -186,13 +186,13 @@ def _over_time(name: str, points: Sequence[Point], currency: str, color: str) ->
 
 
 def _format_amounts(axes: Axes) -> None:
-    """Along the bars, beside long names: so few and so short that none touches the next."""
+    """Format the amounts along the bars, beside long names: so few and so short that none touches the next."""
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
     axes.xaxis.set_major_formatter(lambda amount, _: short_amount(amount))
 
 
 def short_amount(amount: float) -> str:
-    """80000 as 80k."""
+    """Return 80000 as 80k."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(amount) >= size:
             return f"{amount / size:.4g}{letter}"
@@ -216,7 +216,8 @@ def _picture(name: str, draw: Draw) -> str:
 
 
 def standalone_svg(svg: str, name: str) -> str:
-    """Without prolog, fixed size and names of other places; ids of its own, and the page's colours."""
+    """Return the chart without prolog, fixed size and names of other places; its ids are its own, its colours the
+    page's."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\s(xmlns|xmlns:xlink|version)="[^"]*"', "", svg)

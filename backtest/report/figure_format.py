@@ -14,7 +14,7 @@ MAX_DIGITS = 8
 
 
 def share_words(share: Decimal | None) -> str:
-    """Percent: two decimals, four for less than a tenth of a percent."""
+    """Return percent: two decimals, four for less than a tenth of a percent."""
     if share is None:
         return "n/a: no capital"
     percent = share * 100
@@ -33,12 +33,12 @@ def name_words(name: str) -> str:
 
 
 def with_minus(text: str) -> str:
-    """`text` with true minus signs."""
+    """Return `text` with true minus signs."""
     return text.replace("-", "−")
 
 
 def money(amount: Decimal) -> str:
-    """To the cent, with a true minus sign; less than half a cent has none."""
+    """Return the amount to the cent, with a true minus sign; less than half a cent has none."""
     return with_minus(f"{amount:z,.2f}")
 
 
@@ -48,10 +48,10 @@ def amount(number: Decimal) -> str:
 
 
 def places(number: Decimal) -> int:
-    """Its decimal places without trailing zeros, at most 8."""
+    """Return its decimal places without trailing zeros, at most 8."""
     return min(len(text_of(number).partition(".")[2]), MAX_DIGITS)
 
 
 def moment(time: int | None) -> str:
-    """`time`, microseconds UTC, to the second."""
+    """Return `time`, microseconds UTC, to the second."""
     return "–" if time is None else f"{datetime.fromtimestamp(time / MICROSECONDS, UTC):%Y-%m-%d %H:%M:%S}"

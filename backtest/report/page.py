@@ -1,4 +1,4 @@
-"""A backtest's report: one page that needs nothing beside itself, no script and no other host."""
+"""A backtest's report: one self-contained page without scripts."""
 
 from html import escape
 
@@ -30,7 +30,7 @@ from market.time_units import MICROSECONDS
 
 
 def report_page(result: BacktestResult) -> str:
-    """HTML; each trade is in it, some 250 bytes."""
+    """Return HTML with every trade, some 250 bytes each."""
     sections = (_headline(result), _pictures(result), *_figures(result), *_trading(result), *_basis(result))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -53,7 +53,7 @@ def _figures(result: BacktestResult) -> tuple[str, ...]:
 
 
 def _trading(result: BacktestResult) -> tuple[str, ...]:
-    """Trades, missed profit and latency."""
+    """Return trades, missed profit and latency."""
     missed = _table(rejection_table(result), "No rejections.")
     return (
         _section("Trades", *_trades(result)),
@@ -64,7 +64,7 @@ def _trading(result: BacktestResult) -> tuple[str, ...]:
 
 
 def _basis(result: BacktestResult) -> tuple[str, ...]:
-    """Assumptions, data, and how to reproduce the result."""
+    """Return assumptions, data, and how to reproduce the result."""
     manifest = result.manifest
     recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
     return (
@@ -161,7 +161,7 @@ def _pictures(result: BacktestResult) -> str:
 
 
 def _trades(result: BacktestResult) -> list[str]:
-    """Collapsible tables, the first one open: every trade without a script."""
+    """Return collapsible tables, the first one open: every trade without a script."""
     tables = trade_tables(result.trading.arbitrages)
     if len(tables) < 2:
         return [_table(table) for table in tables] or [_paragraph("No trades.")]

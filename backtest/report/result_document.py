@@ -18,7 +18,7 @@ from tick_sets.sets.exchange_times import FeedDelay
 
 
 def result_document(result: BacktestResult) -> dict[str, object]:
-    """Return the same for the same command, all but `seconds`."""
+    """Return the document; the same command gives the same one, except for `seconds`."""
     return {
         **_data_rows(result),
         **_trading_rows(result.trading),
@@ -159,7 +159,7 @@ def _parameter_rows(parameters: Parameters) -> dict[str, object]:
 
 
 def profit_row(profit: ProfitAndLoss) -> dict[str, str]:
-    """Its currency and its parts."""
+    """Return its currency and its parts."""
     return {"currency": profit.currency} | {part: text_of(amount) for part, amount in profit.parts.items()}
 
 
@@ -173,7 +173,8 @@ def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:
 
 
 def _delay_row(one: FeedDelay) -> dict[str, object]:
-    """Microseconds from the exchange's time to the arrival; `age_from` says whether a quote's age counts from it."""
+    """Return microseconds from the exchange's time to the arrival; `age_from` says whether a quote's age counts from
+    it."""
     return {
         "market": f"{one.exchange} {one.symbol}",
         "median": one.median,

@@ -1,4 +1,4 @@
-"""How a backtest's report looks: by day and by night, on a telephone and on a wide screen, from itself alone."""
+"""The style of a backtest's report: light and dark, on a telephone and on a wide screen, self-contained."""
 
 CSS = """
 :root {

@@ -44,7 +44,7 @@ class ReportTable:
 
 
 def performance_table(result: BacktestResult) -> ReportTable:
-    """Figure, value, what it is."""
+    """Return figure, value, and explanation."""
     if result.performance is None:
         return ReportTable((), ())
     rows = (*_money_rows(result.performance, result.figures), *_ratio_rows(result.performance))
@@ -87,7 +87,7 @@ def trade_tables(arbitrages: Iterable[Arbitrage]) -> list[ReportTable]:
 
 
 def rejection_table(result: BacktestResult) -> ReportTable:
-    """Rejection reason, sightings, episodes and missed profit; the most missed first, the sum last."""
+    """Return rejection reason, sightings, episodes and missed profit; the most missed first, the sum last."""
     rejections = result.trading.rejections
     ordered = sorted(rejections.items(), key=lambda item: (-item[1].missed, item[0]))
     rows = [(name_words(reason), f"{one.count:,}", f"{one.episodes:,}", money(one.missed)) for reason, one in ordered]
@@ -116,7 +116,7 @@ def latency_table(result: BacktestResult) -> ReportTable:
 
 
 def lifetime_table(lifetimes: Sequence[Lifetime]) -> ReportTable:
-    """By pair of exchanges and asset: count and duration."""
+    """Return count and duration by pair of exchanges and asset."""
     by_pair: dict[tuple[str, str, str], list[Lifetime]] = {}
     for one in lifetimes:
         by_pair.setdefault((one.base, one.buy_exchange, one.sell_exchange), []).append(one)
@@ -126,7 +126,7 @@ def lifetime_table(lifetimes: Sequence[Lifetime]) -> ReportTable:
 
 
 def quality_table(result: BacktestResult) -> ReportTable:
-    """Per market: quotes, spacing and gaps."""
+    """Return quotes, spacing and gaps per market."""
     spacing = {(one.exchange, one.symbol): one for one in result.spacing}
     apart = ("market", "made of", "quotes", "spacing, median", "spacing, p95")
     head = (*apart, "first, UTC", "last, UTC", "withdrawn", "gaps", "longest gaps")
@@ -146,7 +146,7 @@ def quality_table(result: BacktestResult) -> ReportTable:
 
 
 def rejected_table(result: BacktestResult) -> ReportTable:
-    """Rows of the sources that are no usable quotes."""
+    """Return rows of the sources that are no usable quotes."""
     rows = [
         (source.name, name_words(reason), f"{count:,}")
         for source in result.manifest.sources
@@ -156,7 +156,7 @@ def rejected_table(result: BacktestResult) -> ReportTable:
 
 
 def balance_table(result: BacktestResult) -> ReportTable:
-    """Before and after, by exchange and currency."""
+    """Return balances before and after, by exchange and currency."""
     before, after = result.trading.before, result.trading.after
     rows = [
         (exchange, currency, *_amounts(amount, after.get(exchange, {}).get(currency, amount)))

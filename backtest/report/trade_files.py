@@ -53,7 +53,7 @@ def _csv(rows: Sequence[BacktestTrade]) -> bytes:
 
 
 def _cell(value: object) -> str:
-    """Empty if there is none; text that a spreadsheet would take for a formula is guarded."""
+    """Return the cell's text: empty if there is none; text that a spreadsheet would take for a formula is guarded."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

@@ -7,12 +7,13 @@ from market.trade.arbitrages import Arbitrage
 
 
 def ends_of(arbitrages: Iterable[Arbitrage]) -> dict[str, int]:
-    """State → how many ended in it."""
+    """Return state → how many ended in it."""
     return dict(sorted(Counter(arbitrage.state for arbitrage in arbitrages).items()))
 
 
 def trade_lines(arbitrages: Sequence[Arbitrage]) -> list[str]:
-    """Return the counts in brackets sum to the number before them, so arbitrages without a fill have their own line."""
+    """Return the lines. The counts in brackets sum to the number before them, so arbitrages without a fill have their
+    own line."""
     traded = [arbitrage for arbitrage in arbitrages if arbitrage.is_filled]
     empty = [arbitrage for arbitrage in arbitrages if not arbitrage.is_filled]
     lines = [f"trades          {len(traded)}{bracketed(ends_of(traded))}"]

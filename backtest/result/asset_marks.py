@@ -25,7 +25,7 @@ from tick_sets.sets.tick_set import RowGroup, TickSet, batches, is_of_market, re
 INTERVALS = (86_400 * MICROSECONDS, 3_600 * MICROSECONDS, 60 * MICROSECONDS)
 """A day, an hour, a minute."""
 MIN_INTERVALS = 30
-"""Fewer returns do not show how much they vary."""
+"""With fewer returns their spread means little."""
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "bid_price", "ask_price"]
 QUOTED = ("quote", "fx")
 TWO = Decimal(2)
@@ -45,7 +45,7 @@ class Marks:
     interval: int | None
     times: tuple[int, ...]
     opening: dict[str, BoundedDecimal]
-    """By the first quote of each market."""
+    """Values by the first quote of each market."""
     worth: dict[str, tuple[BoundedDecimal | None, ...]]
 
 
@@ -86,7 +86,7 @@ def worth_of(manifest: Manifest, mids: Mapping[tuple[str, str], Decimal]) -> dic
 
 
 def _first_mids(tick_set: TickSet) -> Mids:
-    """Return the mid of each market's first quote; rows are read until each market has one."""
+    """Return the mid of each market's first quote; reads rows until each market has one."""
     found: Mids = {}
     for base in tick_set.manifest.bases:
         wanted = [one for one in tick_set.manifest.markets if one.is_fx or one.base == base]

@@ -35,7 +35,7 @@ STORED_SPANS = 150
 
 @dataclass(frozen=True, slots=True)
 class LatencyCost:
-    """The same backtest with every order `added_ms` later at its exchange. None: unknown, since the data do not show
+    """The same backtest with every order `added_ms` later at its exchange. None: unknown, because the data do not show
     what was quoted between two bars."""
 
     added_ms: float
@@ -45,7 +45,7 @@ class LatencyCost:
 
 @dataclass(frozen=True)
 class BacktestResult:
-    """All but `seconds` follows from the tick set, the parameters and the code."""
+    """The result; all but `seconds` follows from the tick set, the parameters and the code."""
 
     manifest: Manifest
     parameters: Parameters
@@ -56,23 +56,23 @@ class BacktestResult:
     versions: dict[str, str]
     quality: tuple[MarketQuality, ...] = ()
     latency_costs: tuple[LatencyCost, ...] = ()
-    """By added milliseconds; none where they were not asked for."""
+    """By added milliseconds; empty if they were not asked for."""
     without_depth: tuple[str, ...] = ()
-    """Markets, as `exchange symbol`, of which no more than the best level was recorded."""
+    """Markets, as `exchange symbol`, of which only the best level was recorded."""
     command: str = ""
-    """That repeats it."""
+    """The command that repeats it."""
     spacing: tuple[MarketSpacing, ...] = ()
     feed_delays: tuple[FeedDelay, ...] = ()
     performance: Performance | None = None
 
     @property
     def is_of_bars(self) -> bool:
-        """Whether anything that was traded is known by bars alone."""
+        """Return whether anything that was traded is known by bars alone."""
         return is_of_bars(self.manifest)
 
     @cached_property
     def figures(self) -> BacktestFigures:
-        """The headline figures, which are compared from one backtest to the next."""
+        """Return the headline figures, which are compared from one backtest to the next."""
         trading, performance, drawdown = self.trading, self.performance, self.trading.drawdown
         figures = BacktestFigures(
             quotes=self.manifest.quotes,
@@ -104,7 +104,7 @@ class BacktestResult:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Everything that the result rests on beside the ticks, as text."""
+        """Return as text everything that the result rests on beside the ticks."""
         bars = bars_words(self.spacing)
         return (
             *(() if bars is None else (bars,)),
@@ -143,7 +143,7 @@ def _tier_words(tiers: tuple[str, tuple[FeeTier, ...]]) -> str:
 
 
 def _latency_words(parameters: Parameters) -> list[str]:
-    """Exchanges of one latency together."""
+    """Return the latencies in words; exchanges with the same latency share a line."""
     exchanges: dict[Latency, list[str]] = {}
     for exchange in parameters.settings.taker_fees:
         exchanges.setdefault(parameters.latency.get(exchange, Latency()), []).append(exchange)

@@ -59,7 +59,7 @@ class _MarketActivity:
     longest: list[QuoteGap] = field(default_factory=list)
 
     def add(self, times: npt.NDArray[np.int64], max_age: int) -> None:
-        """`times` of rows that confirm a quote, in the order of the log."""
+        """Add `times` of rows that confirm a quote, in the order of the log."""
         if len(times) == 0:
             return
         self.first = int(times[0]) if self.first is None else self.first
@@ -73,7 +73,8 @@ class _MarketActivity:
 
 
 def quality_of(tick_set: TickSet, max_quote_age: int) -> tuple[MarketQuality, ...]:
-    """Quality of each market's data, in the manifest's order; `max_quote_age` in microseconds. Holds one row group."""
+    """Return the quality of each market's data, in the manifest's order; `max_quote_age` in microseconds. Memory: one
+    row group."""
     manifest = tick_set.manifest
     activity = {(market.exchange, market.symbol): _MarketActivity() for market in manifest.markets}
     fx = {(market.exchange, market.symbol) for market in manifest.markets if market.is_fx}
@@ -112,7 +113,7 @@ def _quality(market: Market, activity: _MarketActivity) -> MarketQuality:
 
 
 def markets_without_depth(tick_set: TickSet) -> tuple[str, ...]:
-    """Traded markets, as `exchange symbol`, whose first quotes show no level behind the best."""
+    """Return traded markets, as `exchange symbol`, whose first quotes show no level beyond the best."""
     manifest, shallow = tick_set.manifest, []
     for base in manifest.bases:
         rows = next(batches(tick_set, base, ["exchange", "symbol", "bids"]), None)

@@ -48,9 +48,9 @@ class MarkedPoint(NamedTuple):
 class MarkedInventory:
     """All that lies on the exchanges, valued at the marks of one moment, in the settlement currency.
 
-    `gain` = what is held at the end, less what was held at the opening, both at the closing marks: what trading made
-    of it, residual base at today's price included. What the opening inventory gained or lost by itself is not in it,
-    since that is no work of the strategy: it is `held - opening`.
+    `gain` = what is held at the end, less what was held at the opening, both at the closing marks: what trading made of
+    it, including residual base at today's price. What the opening inventory gained or lost by itself is not in it,
+    because the strategy did not earn it: that is `held - opening`.
     """
 
     opening: Decimal
@@ -79,14 +79,14 @@ class Performance:
     sharpe: Ratio
     sortino: Ratio
     interval_seconds: int | None
-    """Between two samples of the marked gain."""
+    """Time between two samples of the marked gain."""
     returns: int
     """The number of returns, one per whole interval."""
     marked: MarkedInventory
 
     @property
     def definition(self) -> str:
-        """The definition of the ratios, printed beside them."""
+        """Return the definition of the ratios, printed beside them."""
         if self.interval_seconds is None:
             return f"of returns over {MIN_INTERVALS} whole minutes or more, which this recording does not hold"
         unit, yearly = UNITS[self.interval_seconds], YEAR_SECONDS // self.interval_seconds
@@ -135,7 +135,7 @@ def marked_inventory(outcome: TradingOutcome, marks: Marks, markets: Markets) ->
 
 
 def turnover(arbitrages: Iterable[Arbitrage]) -> Decimal:
-    """Each fill's cost in the settlement currency; what no rate converts counts as it is."""
+    """Return the sum of each fill's cost in the settlement currency; what no rate converts counts as it is."""
     turned = ZERO
     for arbitrage in arbitrages:
         for leg in arbitrage.legs:
@@ -145,7 +145,7 @@ def turnover(arbitrages: Iterable[Arbitrage]) -> Decimal:
 
 
 def returns_of(points: Sequence[MarkedPoint], capital: Decimal) -> list[float]:
-    """One per whole interval, over capital; the last point ends a part of one."""
+    """Return one return per whole interval, over capital; the last point ends a part of one."""
     if capital <= 0:
         return []
     whole = [point.gain for point in points[:-1]]
@@ -153,7 +153,7 @@ def returns_of(points: Sequence[MarkedPoint], capital: Decimal) -> list[float]:
 
 
 def sharpe_ratio(returns: Sequence[float], yearly: int) -> Ratio:
-    """mean / standard deviation (n - 1) × √intervals a year (Sharpe 1994, at a risk-free rate of 0)."""
+    """Return mean / standard deviation (n - 1) × √intervals a year (Sharpe 1994, at a risk-free rate of 0)."""
     too_few = _too_few(returns)
     if too_few is not None:
         return Ratio(None, too_few)
@@ -164,7 +164,8 @@ def sharpe_ratio(returns: Sequence[float], yearly: int) -> Ratio:
 
 
 def sortino_ratio(returns: Sequence[float], yearly: int) -> Ratio:
-    """mean / √(mean of squared returns below 0, over all n) × √intervals a year (Sortino and Price 1994, target 0)."""
+    """Return mean / √(mean of squared returns below 0, over all n) × √intervals a year (Sortino and Price 1994, target
+    0)."""
     too_few = _too_few(returns)
     if too_few is not None:
         return Ratio(None, too_few)
@@ -175,12 +176,12 @@ def sortino_ratio(returns: Sequence[float], yearly: int) -> Ratio:
 
 
 def share_of(amount: Decimal, whole: Decimal) -> Decimal | None:
-    """To 10 digits; None of nothing."""
+    """Return the share to 10 digits; None if `whole` is nothing."""
     return (amount / whole).quantize(SHARE_DIGITS) if whole > 0 else None
 
 
 def rounded(amount: Decimal) -> Decimal:
-    """Half to even, to 8 digits."""
+    """Round half to even, to 8 digits."""
     return amount.quantize(DIGITS, context=ROUNDING)
 
 
@@ -189,7 +190,7 @@ def _too_few(returns: Sequence[float]) -> str | None:
 
 
 def _summed(balances: Iterable[Holdings]) -> Holdings:
-    """Over all exchanges."""
+    """Return the sums over all exchanges."""
     sums: Holdings = {}
     for amounts in balances:
         for currency, amount in amounts.items():
@@ -205,7 +206,7 @@ def _valued(holdings: Holdings, worth: Mapping[str, Decimal | None]) -> Decimal:
 
 
 def _changes(fills: Iterable[Fill], markets: Markets) -> Iterable[tuple[int, str, Decimal]]:
-    """(when, currency, how much more of it), by time."""
+    """Return (when, currency, how much more of it), by time."""
     for fill in sorted(fills, key=lambda one: one.filled_at):
         market = markets[fill.exchange, fill.symbol]
         for currency, change in changes_of(fill, market.base, market.quote_currency):
@@ -213,7 +214,7 @@ def _changes(fills: Iterable[Fill], markets: Markets) -> Iterable[tuple[int, str
 
 
 def _points(changes: Sequence[tuple[int, str, Decimal]], marks: Marks) -> Iterable[MarkedPoint]:
-    """At each moment what was gained by then; what is filled behind the last row counts to it."""
+    """Return at each moment what was gained by then; fills after the last row count to it."""
     gained: Holdings = {}
     done, last = 0, len(marks.times) - 1
     for number, time in enumerate(marks.times):

@@ -23,13 +23,13 @@ class BreakdownLine:
 
 
 def by_pair(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
-    """Asset, market where it was bought, market where it was sold; the most net first."""
+    """Return lines of asset, market where it was bought, market where it was sold; the most net first."""
     lines = _lines(arbitrages, _pair)
     return tuple(sorted(lines, key=lambda line: (-line.net, line.names)))
 
 
 def by_day(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
-    """Return the UTC day of the end, in recorded time; oldest first. A day without an end has no line."""
+    """Return lines by UTC day of the end, in recorded time; oldest first. A day without an end has no line."""
     return tuple(sorted(_lines(arbitrages, _day), key=lambda line: line.names))
 
 

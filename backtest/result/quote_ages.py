@@ -1,4 +1,4 @@
-"""What the age of a backtest's quotes counts from, in words: the exchange's time where it can be trusted."""
+"""What the age of a backtest's quotes counts from, in words: the exchange's time if it can be trusted."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -7,12 +7,12 @@ from tick_sets.sets.exchange_times import FeedDelay, Trust
 
 
 def quote_age_words(delays: Sequence[FeedDelay], max_quote_age_ms: int) -> tuple[str, ...]:
-    """For a report's assumptions; a bar is as old as its end, which needs no words."""
+    """Return words for a report's assumptions; a bar is as old as its end, which needs no words."""
     return tuple(_words(delays, max_quote_age_ms))
 
 
 def late_words(delays: Sequence[FeedDelay], max_quote_age_ms: int) -> tuple[str, ...]:
-    """Warnings about markets that lose much of the time for which a quote counts before it arrives."""
+    """Return warnings about markets whose quotes spend much of their maximum age before they arrive."""
     max_age = max_quote_age_ms * 1_000
     return tuple(
         f"{one.exchange} {one.symbol} is {seconds_words(one.median)} old when it arrives (median; 95 % within "
@@ -39,12 +39,12 @@ def _words(delays: Sequence[FeedDelay], max_quote_age_ms: int) -> Iterator[str]:
     for trust, words in _ELSE.items():
         others = [one for one in delays if one.trust == trust]
         if others:
-            yield f"a quote's age counts from its arrival where {words}: {_listed(others, _ahead_words)}"
+            yield f"a quote's age counts from its arrival because {words}: {_listed(others, _ahead_words)}"
 
 
 _ELSE: dict[Trust, str] = {
     "absent": "the source has no exchange time",
-    "ahead": "the exchange's time is ahead of it, since the clocks differ",
+    "ahead": "the exchange's time is ahead of it (the clocks differ)",
     "same": "the source has one time for both",
 }
 

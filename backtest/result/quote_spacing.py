@@ -19,7 +19,7 @@ COLUMNS = ["kind", "exchange", "symbol", "received_time", *SHOWN]
 MAX_ROW_GROUPS = 24
 """Row groups read of a whole set, evenly over each base: enough for the typical gap."""
 MIN_GAPS = 20
-"""Gaps of a market that is not of bars, before its spacing counts."""
+"""Gaps needed before the spacing of a market that is not of bars counts."""
 LONGEST_AGE_MS = 86_400_000
 
 Microseconds = npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ class MarketSpacing:
 
 
 def markets_of_bars(manifest: Manifest) -> frozenset[tuple[str, str]]:
-    """(exchange, symbol) of those whose quotes are the ends of bars."""
+    """Return (exchange, symbol) of the markets whose quotes are the ends of bars."""
     profile = profile_of(manifest)
     if profile is not None:
         recorded = (one.market for one in profile.recorded if one.source == "lean")
@@ -49,7 +49,7 @@ def markets_of_bars(manifest: Manifest) -> frozenset[tuple[str, str]]:
 
 
 def is_of_bars(manifest: Manifest) -> bool:
-    """Whether anything that is traded in it is known by bars alone."""
+    """Return whether anything that is traded in it is known by bars alone."""
     of_bars = markets_of_bars(manifest)
     return any((market.exchange, market.symbol) in of_bars for market in manifest.markets if not market.is_fx)
 
@@ -85,7 +85,7 @@ def default_quote_age_ms(spacings: Sequence[MarketSpacing], usual_ms: int) -> in
 
 
 def answers(spacings: Sequence[MarketSpacing], microseconds: int) -> bool:
-    """Whether the data show what happens so much later: what was quoted between two bars is unknown."""
+    """Return whether the data show what happens so much later: what was quoted between two bars is unknown."""
     bars = [one for one in spacings if one.is_of_bars and not one.is_fx]
     return all(one.median is not None and microseconds >= one.median for one in bars)
 
@@ -114,7 +114,8 @@ def age_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> str:
 
 
 def rate_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> tuple[str, ...]:
-    """Warnings about rates that arrive less often than the maximum quote age: in between nothing is converted."""
+    """Return warnings about rates that arrive less often than the maximum quote age: in between nothing is
+    converted."""
     return tuple(
         f"{one.exchange} {one.symbol} comes each {seconds_words(one.median)} (median), but a rate may be "
         f"{seconds_words(age_ms * 1_000)} old: in between nothing is converted; raise max_quote_age_ms"
@@ -128,7 +129,7 @@ def seconds_words(microseconds: int) -> str:
 
 
 def _sampled(tick_set: TickSet, base: str, most: int) -> Iterator[pa.Table]:
-    """At most so many row groups of one base, evenly spread; always the same ones."""
+    """Return at most so many row groups of one base, evenly spread; always the same ones."""
     places = [
         (partition, number) for partition in tick_set.partitions_of(base) for number in range(partition.row_groups)
     ]
@@ -139,7 +140,7 @@ def _sampled(tick_set: TickSet, base: str, most: int) -> Iterator[pa.Table]:
 
 
 def _gaps(quoted: pa.Table, market: Market) -> Microseconds:
-    """Between the quotes of a market that show something else than the one before."""
+    """Return the gaps between those quotes of a market that differ from the one before."""
     rows = quoted.filter(is_of_market(quoted, market)).combine_chunks()
     if len(rows) < 2:
         return np.array([], dtype=np.int64)

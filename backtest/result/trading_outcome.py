@@ -32,7 +32,7 @@ class SimulatedEquityPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """From the first to the last row, without a break, at which a pair of markets paid: microseconds UTC."""
+    """How long a pair of markets was profitable without a break, from the first to the last row: microseconds UTC."""
 
     base: str
     buy_exchange: str
@@ -61,7 +61,7 @@ class TradingOutcome:
     is_balanced: bool
     """Before + fills − fees = after, to the last digit, the two sides from different sources."""
     lifetimes: tuple[Lifetime, ...] = ()
-    """One of each episode."""
+    """One lifetime of each episode."""
     net_bps_counts: dict[int, int] = field(default_factory=dict)
     """Opportunities by net bps, floored to whole ones."""
     assumptions: tuple[str, ...] = ()
@@ -69,20 +69,20 @@ class TradingOutcome:
 
     @property
     def missed(self) -> Decimal:
-        """Profit missed, once per episode that was not traded."""
+        """Return profit missed, once per episode that was not traded."""
         return total(rejected.missed for rejected in self.rejections.values())
 
     @property
     def rejected(self) -> int:
-        """Opportunities rejected, for any reason."""
+        """Return opportunities rejected, for any reason."""
         return sum(rejected.count for rejected in self.rejections.values())
 
     @property
     def trades(self) -> int:
-        """Arbitrages with at least one fill."""
+        """Return the number of arbitrages with at least one fill."""
         return sum(arbitrage.is_filled for arbitrage in self.arbitrages)
 
     @property
     def drawdown(self) -> EquityDrawdown:
-        """The maximum drawdown of the equity."""
+        """Return the maximum drawdown of the equity."""
         return drawdown_of(self.equity)

@@ -1,4 +1,4 @@
-"""One row group of a quote history: when each market was quoted, confirmed or withdrawn. Quotes are made only of the
+"""One row group of a quote history: when each market was quoted, confirmed or withdrawn. Quotes are made only from the
 rows that are asked for."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -79,13 +79,14 @@ class HistoryPiece:
         return KnownQuote(self.quote(market, row), int(rows.seen[index]), int(self._offsets[row]))
 
     def begins_later(self, market: Market, time: int) -> bool:
-        """Whether what was known of a market before had not all arrived by `time`: only its newest stands here."""
+        """Return whether some of what was known of a market before had not arrived by `time`: only its newest is in
+        this piece."""
         rows = self._rows_of(market)
         known = int(rows.rows.searchsorted(self._known_before))
         return known > 0 and int(rows.times[known - 1]) > time
 
     def between(self, market: Market, place: int, time: int) -> Iterator["QuotedRow"]:
-        """Each quote behind `place` in the log, of `time` or before."""
+        """Return each quote after `place` in the log, of `time` or before."""
         rows = self._rows_of(market)
         end = int(rows.times.searchsorted(time, side="right"))
         start = int(rows.offsets.searchsorted(place, side="right"))
@@ -105,8 +106,8 @@ class HistoryPiece:
         return known
 
     def text(self, side: Side, row: int) -> str:
-        """Return the levels that an order on `side` meets, as they stand in the log; empty if there is the best
-        alone."""
+        """Return the levels that an order on `side` meets, as they stand in the log; empty if there is only the best
+        one."""
         text: str | None = self._table["asks" if side == "buy" else "bids"][row].as_py()
         return text or ""
 
@@ -166,7 +167,7 @@ class QuotedRow:
 
     @property
     def place(self) -> int:
-        """Position in the base's log."""
+        """Return its position in the base's log."""
         return self.piece.place(self.row)
 
     @property
@@ -174,7 +175,8 @@ class QuotedRow:
         return self.piece.quote(self.market, self.row)
 
     def shows(self, levels: Mapping[Side, Sequence[str]]) -> bool:
-        """Whether all of these stand in the text of their side's levels: if so they are shown, if not they may be."""
+        """Return whether all of these stand in the text of their side's levels: if so they are shown, if not they may
+        be."""
         return all(text in self.piece.text(side, self.row) for side, texts in levels.items() for text in texts)
 
 

@@ -7,14 +7,14 @@ from backtest.parameters import Latency
 
 
 def latency_microseconds(latency: Latency, seed: int, client_order_id: str) -> int:
-    """From the bot's decision to the match."""
+    """Return microseconds from the bot's decision to the match."""
     if not latency.samples_ms:
         return round(latency.constant_ms * 1_000)
     return round(_drawn(seed, "latency", client_order_id).choice(latency.samples_ms) * 1_000)
 
 
 def is_rejected(share: float, seed: int, client_order_id: str) -> bool:
-    """Whether this is one of the `share` of orders that fail."""
+    """Return whether this is one of the `share` of orders that fail."""
     return share > 0 and _drawn(seed, "rejected", client_order_id).random() < share
 
 

@@ -27,8 +27,8 @@ PIECES = 32
 
 @dataclass(frozen=True, slots=True)
 class HistoryPosition:
-    """One row group of one base: its earliest time, its first offset, and how it is read: what to learn before it,
-    then its own rows."""
+    """One row group of one base: its earliest time, its first offset, and how it is read: what to learn before it, then
+    its own rows."""
 
     since: int
     first: int
@@ -46,8 +46,8 @@ class QuoteHistory:
         changes: Callable[[], tuple[SettingsChange, ...]] = tuple,
         trusted: frozenset[MarketKey] = frozenset(),
     ) -> None:
-        """`positions`: base → its row groups in the order of its log; `changes` reads those of the settings; `trusted`:
-        markets whose quotes' age counts from the exchange's time."""
+        """Take `positions`: base → its row groups in the order of its log; `changes` reads those of the settings;
+        `trusted`: markets whose quotes' age counts from the exchange's time."""
         self._trusted = trusted
         self._changes = changes
         self._positions = positions
@@ -57,11 +57,12 @@ class QuoteHistory:
         self._kept = kept
         self._pieces: OrderedDict[tuple[str, int], HistoryPiece] = OrderedDict()
         self._last: int | None = None
-        """The latest time that a history cut by `until` knows anything of."""
+        """The latest time that a history cut by `until` knows; None: all."""
 
     @property
     def settings_changes(self) -> tuple[SettingsChange, ...]:
-        """The settings changes of the recorded session, up to where the history was cut. Raises ImportRejectedError."""
+        """Return the settings changes of the recorded session, up to the cut of the history. Raises
+        ImportRejectedError."""
         return tuple(change for change in self._changes() if self._within(change.time) == change.time)
 
     def until(self, end: int) -> "QuoteHistory":
@@ -78,13 +79,13 @@ class QuoteHistory:
         number = -1 if market is None else self._number(market.base, time)
         if market is None or number < 0:
             return None
-        # another exchange's row may stand in a later row group, although its time is an earlier one
+        # another exchange's row may be in a later row group, although its time is earlier
         while number > 0 and self._piece(market.base, number).begins_later(market, time):
             number -= 1
         return self._piece(market.base, number).at(market, time)
 
     def between(self, exchange: str, symbol: str, place: int, time: int) -> Iterator[QuotedRow]:
-        """Each quote behind `place` in its base's log that had arrived by `time`."""
+        """Return each quote after `place` in its base's log that had arrived by `time`."""
         market, time = self._markets[exchange, symbol], self._within(time)
         first = max(bisect_right(self._first.get(market.base, []), place) - 1, 0)
         for number in range(first, self._number(market.base, time) + 1):
@@ -112,7 +113,7 @@ class QuoteHistory:
 
 
 def _from_here_on(positions: Sequence[HistoryPosition]) -> list[int]:
-    """For each row group the earliest time in it or in any later one: never falling."""
+    """Return for each row group the earliest time in it or in any later one: never falling."""
     times = np.array([position.since for position in positions], dtype=np.int64)
     earliest: list[int] = np.minimum.accumulate(times[::-1])[::-1].tolist()
     return earliest

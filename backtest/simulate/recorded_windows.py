@@ -1,4 +1,4 @@
-"""The spread windows of a recording, as live bots have them. Nothing is read before somebody asks for the first."""
+"""The spread windows of a recording, as live bots have them. Nothing is read until somebody asks for the first."""
 
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -21,15 +21,15 @@ _PIECE_ROWS = 8_192
 
 
 def recorded_windows(tick_set: TickSet, settings: Settings | None) -> Iterator[SpreadWindow]:
-    """By their ends. `settings`: in force from start to end; None: those of the log. Raises ImportRejectedError,
-    LookupError where a currency of the set cannot be converted."""
+    """Return the windows by their ends. `settings`: in force from start to end; None: those of the log. Raises
+    ImportRejectedError, LookupError if a currency of the set cannot be converted."""
     own = layout(tick_set.manifest.markets, tick_set.manifest.settlement_currency)
     of_each = [_windows_of(tick_set, base, own, settings) for base in tick_set.manifest.bases]
     return merge(*of_each, key=attrgetter("end"))
 
 
 def needs_windows(settings: Settings, net_bps: float) -> bool:
-    """Whether a rule looks at earlier spreads to decide on an opportunity of that spread."""
+    """Return whether a rule looks at earlier spreads to decide on an opportunity of that spread."""
     may_be_absurd = settings.quarantine_deviations > 0 and net_bps > settings.quarantine_floor_bps
     return may_be_absurd or settings.min_share_above_10s > 0
 
@@ -44,7 +44,7 @@ def _windows_of(tick_set: TickSet, base: str, own: Layout, settings: Settings | 
 
 
 def _log_rows(table: pa.Table, base: str, own: Layout, *, follows: bool) -> Iterable[LogRow]:
-    """Settings rows only if the log's are followed."""
+    """Return the log's rows, with its settings rows only if `follows`."""
     slots = own.slot_numbers(base)
     routes = {route.symbol: number for number, route in enumerate(own.routes)}
     columns = (table[name].to_pylist() for name in _COLUMNS)

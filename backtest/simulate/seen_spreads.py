@@ -16,13 +16,14 @@ class SpreadStatistics:
     def __init__(self) -> None:
         self.opportunities = 0
         self.currency = ""
-        """In which they settle; empty if there was none."""
+        """The currency in which they settle; empty if there was none."""
         self.best_net_bps = -inf
         self._counts: Counter[int] = Counter()
         self._episodes = Episodes()
 
     def see(self, opportunity: Opportunity, reason: str | None, bounds: Callable[[Opportunity], TradeBounds]) -> None:
-        """`reason`: why it was not traded; None if an arbitrage was begun. `bounds`: of one trade at that moment."""
+        """Count an opportunity. `reason`: why it was not traded; None if an arbitrage was begun. `bounds`: of one trade
+        at that moment."""
         self.opportunities += 1
         self.currency = opportunity.currency
         self.best_net_bps = max(self.best_net_bps, opportunity.net_bps)
@@ -33,11 +34,11 @@ class SpreadStatistics:
         self._episodes.add(EpisodeSample(pair, at, opportunity.expires_at, opportunity.net_bps, profit, reason))
 
     def episodes(self) -> tuple[Episode, ...]:
-        """By their beginnings."""
+        """Return the episodes by their beginnings."""
         return self._episodes.all()
 
     def net_bps_counts(self) -> dict[int, int]:
-        """Floored bps → opportunities, ascending."""
+        """Return floored bps → opportunities, ascending."""
         return dict(sorted(self._counts.items()))
 
 

@@ -13,18 +13,18 @@ from tick_sets.sets.tick_set import TickSet, batches
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """From `time`, microseconds, on: what the log says of the settings; all else stays as it was."""
+    """The settings by the log from `time`, microseconds, on; whatever it does not mention stays."""
 
     time: int
     changed: dict[str, object]
 
     def applied(self, settings: Settings) -> Settings:
-        """Raise ValidationError if the two do not go together."""
+        """Return `settings` with the change. Raises ValidationError if the two do not go together."""
         return Settings.model_validate(settings.model_dump() | self.changed)
 
 
 def logged_settings(tick_set: TickSet) -> tuple[SettingsChange, ...]:
-    """In the order of the log; each base has the same ones. Raises ImportRejectedError."""
+    """Return the changes in the order of the log; each base has the same ones. Raises ImportRejectedError."""
     bases = tick_set.manifest.bases
     return tuple(_changes(tick_set, bases[0])) if bases else ()
 

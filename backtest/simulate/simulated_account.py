@@ -33,7 +33,7 @@ class Conditions:
 
 
 class SimulatedAccount:
-    """Passes for an `exchanges.ports.account.TradingAccount`; its answers are final, and it can always be reached."""
+    """Implements `exchanges.ports.account.TradingAccount`; its answers are final, and it can always be reached."""
 
     def __init__(self, exchange: str, opening: Mapping[str, Decimal], latency: Latency, conditions: Conditions) -> None:
         self._exchange = exchange
@@ -52,7 +52,7 @@ class SimulatedAccount:
         return self._exchange
 
     async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
-        """Raise OrderRejectedError, NotPostedError."""
+        """Match the order. Raises OrderRejectedError, NotPostedError."""
         conditions = self._conditions
         permit.check()
         if is_rejected(conditions.failed_share, conditions.seed, order.client_order_id):
@@ -67,20 +67,20 @@ class SimulatedAccount:
         return self._ledger.report_of(order.client_order_id)
 
     async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
-        """Nothing is left of an order: each is matched once."""
+        """Do nothing, because nothing is left of an order: each is matched once."""
 
     async def balances(self) -> dict[str, Decimal]:
         return self._ledger.balances
 
     async def open_orders(self) -> list[OpenOrder]:
-        """None rests: each is matched once."""
+        """Return none, because none rests: each is matched once."""
         return []
 
     async def fills_since(self, since: int) -> list[AccountFill]:
         return [one.fill for one in self._ledger.fills if one.booked_at >= since]
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing, because nothing is kept open."""
 
     def _accept(self, order: LimitOrder) -> None:
         market = self._conditions.markets[order.exchange, order.symbol]
@@ -89,7 +89,8 @@ class SimulatedAccount:
         self._ledger.apply(JournalRow(accepted=self._ledger.accepted(order, market, fee_rate, now, now)))
 
     def _match(self, order: LimitOrder) -> OrderReport:
-        """Against what is known now, less what was taken of it; against nothing if that is withdrawn or too old."""
+        """Match against what is known now, less what was taken of it; against nothing if that is withdrawn or
+        too old."""
         now = self._conditions.clock.now()
         accepted = self._ledger.open_order(order.client_order_id)
         if accepted is None:
@@ -112,7 +113,7 @@ class SimulatedAccount:
         return shown.quote
 
     def _see_quotes(self, symbol: str, now: int) -> None:
-        """Those since the last order, for as long as one of them may give back what was taken."""
+        """See the quotes since the last order, for as long as one of them may give back what was taken."""
         depth, history = self._ledger.depth, self._conditions.history
         texts = _texts(depth.taken(symbol))
         if not texts:
@@ -127,5 +128,5 @@ class SimulatedAccount:
 
 
 def _texts(levels: Mapping[Side, tuple[Level, ...]]) -> dict[Side, list[str]]:
-    """Each level as it stands in the log."""
+    """Return each level as it stands in the log."""
     return {side: [levels_text([level])[1:-1] for level in shown] for side, shown in levels.items()}

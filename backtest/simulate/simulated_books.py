@@ -1,4 +1,4 @@
-"""The books of a backtest: what there was, what the ledger of fills makes of it, and what the accounts say."""
+"""The books of a backtest: the opening balances, the ledger of fills, and what the accounts say."""
 
 from collections.abc import Iterable
 
@@ -12,14 +12,14 @@ from market.trade.unwinding import Markets
 
 
 def balances_of(accounts: dict[str, SimulatedAccount]) -> Balances:
-    """By the accounts' own books."""
+    """Return the balances by the accounts' own books."""
     return {exchange: run_to_end(account.balances()) for exchange, account in accounts.items()}
 
 
 def is_balanced(
     before: Balances, fills: Iterable[Fill], after: Balances, rows: Iterable[BalanceRow], markets: Markets
 ) -> bool:
-    """Whether before + fills − fees = after, and nothing is held any more, to the last digit."""
+    """Return whether before + fills − fees = after, and nothing is held any more, to the last digit."""
     computed = {exchange: dict(balances) for exchange, balances in before.items()}
     for fill in fills:
         market = markets[fill.exchange, fill.symbol]

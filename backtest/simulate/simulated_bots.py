@@ -33,11 +33,11 @@ from store.memory.store import MemoryTradeStore
 LegKey = tuple[str, LegRole]
 
 RETRY = round(ROUND_SECONDS * MICROSECONDS)
-"""A leg that may not be sent yet is tried again so much later, as by a live bot's next round."""
+"""A leg that may not be sent yet is tried again so much later, as in a live bot's next round."""
 
 
 class NotionalLimits:
-    """`most_notional`, worked out once for each pair of an asset: it is asked for with every opportunity."""
+    """Computes `most_notional` once for each pair of an asset, because every opportunity needs it."""
 
     def __init__(self) -> None:
         self._settings: Settings | None = None
@@ -55,7 +55,7 @@ class NotionalLimits:
 
 
 class SimulatedBots:
-    """All bots of one backtest; they know at once what one of them learns."""
+    """All bots of one backtest; each knows at once what another learns."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SimulatedBots:
         markets: tuple[Market, ...],
         parameters: Parameters,
     ) -> None:
-        """The store has the settings, and its books are open."""
+        """Take `store`, which has the settings and whose books are open."""
         self._agenda = agenda
         self._store = store
         self._markets = markets_by_symbol(markets)
@@ -86,7 +86,7 @@ class SimulatedBots:
         self._update_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
-        """Return the decision now: why they do not trade it, or None if an arbitrage was begun."""
+        """Decide on the opportunity now. Returns why it is not traded, or None if an arbitrage was begun."""
         if self._fees.see_day(self._agenda.now()):
             self.change(self.cache.settings)
         if is_expired(opportunity, self._agenda.now()):
@@ -102,7 +102,7 @@ class SimulatedBots:
         return rejected if is_begun or rejected is not None else EXPIRED
 
     def bounds(self, opportunity: Opportunity) -> TradeBounds:
-        """Return what one trade could use now."""
+        """Return the bounds of one trade now."""
         buy, sell, free = opportunity.buy, opportunity.sell, self.cache.free
         return TradeBounds(
             notional=self._limits.most(opportunity, self.cache.settings),
@@ -112,19 +112,19 @@ class SimulatedBots:
         )
 
     def _least(self, leg: OpportunityLeg) -> Decimal:
-        """Return the smallest order, lots left aside: asked for each rejection, so cheaply."""
+        """Return the smallest order without regard to lots: needed for each rejection, so computed cheaply."""
         market = self._markets.get((leg.exchange, leg.symbol))
         return ZERO if market is None else max(market.minimum_amount, market.minimum_notional / leg.price)
 
     def change(self, settings: Settings) -> None:
-        """These are in force from now on, but for the fees of exchanges with tiers."""
+        """Put these in force from now on, except the fees of exchanges with tiers."""
         fees = {**settings.taker_fees, **self._fees.today}
         settings = settings.model_copy(update={"taker_fees": fees})
         version = self._store.settings.in_force().version
         self.cache.settings = run_to_end(self._store.settings.change(settings, version, "backtest"))
 
     def _rejection(self, opportunity: Opportunity) -> str | None:
-        """Most opportunities end at the settings, the cheapest to ask."""
+        """Return why the settings reject it: most opportunities end here, so this cheapest check comes first."""
         reason = settings_rejection(opportunity, self._markets, self.cache.settings)
         return self._reserver.early_rejection(opportunity) if reason is None else reason
 
@@ -175,8 +175,8 @@ class SimulatedBots:
                 self._agenda.schedule(self._agenda.now() + self._wait(key), partial(self._execute, key, leg))
 
     def _wait(self, key: LegKey) -> int:
-        """Return the first two legs follow from the decision; one more leg takes another, one that had to wait a
-        round."""
+        """Return how long the leg waits: the first two follow from the decision, one more takes another decision, and a
+        leg that had to wait is tried again in the next round."""
         if key in self._begun:
             return RETRY
         return 0 if key[1] in ("buy", "sell") else self._decision
@@ -190,7 +190,7 @@ class SimulatedBots:
         await self._store.grant(*key, UNFENCED)
 
     def _executed(self, key: LegKey) -> None:
-        """Each leg is booked as it ends; what follows from the last one is done at once."""
+        """Book each leg as it ends; what follows from the last one is done at once."""
         self._busy.discard(key)
         identity, role = key
         arbitrage = run_to_end(self._store.book(identity, self._advance, UNFENCED))

@@ -8,18 +8,18 @@ from market.prices.episodes import Episode, MissedProfit, missed_by_reason
 from market.prices.opportunities import Opportunity
 
 EXPIRED = "expired"
-"""No rejection: it was over before anybody decided."""
+"""Not a rejection: it was over before anybody decided."""
 
 
 class RejectionCounts:
-    """In the place of a live bot's notes."""
+    """Takes the place of a live bot's notes."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._newest: tuple[str, str] | None = None
 
     def record_opportunity(self, opportunity: Opportunity) -> None:
-        """Those that were acted on are in the arbitrages."""
+        """Do nothing: opportunities that were acted on are in the arbitrages."""
 
     def reject(
         self,
@@ -34,11 +34,11 @@ class RejectionCounts:
             self._newest = (opportunity.opportunity_id, reason)
 
     def newest_reason(self, identity: str) -> str | None:
-        """Why the opportunity was rejected that was decided upon last; None if it was not."""
+        """Return why the opportunity that was decided upon last was rejected; None if it was not."""
         return self._newest[1] if self._newest is not None and self._newest[0] == identity else None
 
     def sums(self, episodes: Iterable[Episode]) -> dict[str, RejectedSum]:
-        """By reason, in the order of their names; those of episodes that merely expired, too."""
+        """Return the sums by reason, in the order of their names, including those of episodes that merely expired."""
         missed = missed_by_reason(episodes)
         none = MissedProfit(0, ZERO)
         return {

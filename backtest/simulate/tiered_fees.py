@@ -15,10 +15,10 @@ DAYS = 30
 
 
 class TieredFees:
-    """What was traded where, and the fees that follow."""
+    """What was traded on each exchange, and the fees that follow."""
 
     def __init__(self, tiers: Mapping[str, tuple[FeeTier, ...]], volumes: Mapping[str, Decimal]) -> None:
-        """`volumes` were traded before the first day."""
+        """Take `volumes`, which were traded before the first day."""
         self._tiers = tiers
         self._before = volumes
         self._by_day: dict[str, dict[int, Decimal]] = defaultdict(dict)
@@ -28,7 +28,7 @@ class TieredFees:
         """Exchange with tiers → its fee; empty before the first day."""
 
     def see(self, opportunity: Opportunity, leg: Leg, time: int) -> None:
-        """The fills of a leg, at FX mid; those that no rate converts count as they are."""
+        """Add the fills of a leg, at FX mid; those that no rate converts count as they are."""
         if leg.exchange not in self._tiers or not leg.fills:
             return
         rate = opportunity.rate(leg.quote_currency)
@@ -37,7 +37,7 @@ class TieredFees:
         days[time // DAY] = days.get(time // DAY, ZERO) + value
 
     def see_day(self, time: int) -> bool:
-        """Whether `time` lies on another day than before, which has fees of its own."""
+        """Return whether `time` lies on another day than before, which has fees of its own."""
         day = time // DAY
         if not self._tiers or day == self._day:
             return False

@@ -1,7 +1,7 @@
 """Trades the opportunities of a recording, in its own time, as the bots would have done: the very functions that
 reserve, send, book and unwind live, on the store in memory, against the quotes that were known when an order arrived.
 
-Nothing is looked up that lies ahead: an event sees what came before it, so whatever follows changes no earlier trade.
+Nothing looks ahead: an event sees only what came before it, so no later row changes an earlier trade.
 """
 
 import logging
@@ -33,17 +33,17 @@ from session.lag import WINDOW_BATCH_SECONDS
 from store.memory.store import MemoryTradeStore
 
 WINDOW_DELAY = (1 + WINDOW_BATCH_SECONDS) * MICROSECONDS
-"""From the end of a spread window to when live bots have it at the latest: a row a second past it, then a batch."""
+"""Longest time from the end of a spread window until live bots have it: a row a second past it, then a batch."""
 UNHEARD = logging.NullHandler()
 """The bots' warnings are about simulated events that the outcome has already: no terminal should show them."""
 
 
 class BacktestError(ValueError):
-    """What was given cannot be traded; the same will fail again."""
+    """The input cannot be traded; the same will fail again."""
 
 
 def trading_order(opportunity: Opportunity) -> tuple[int, str, int, str, str]:
-    """Return what `trade` wants opportunities sorted by."""
+    """Return the key by which `trade` wants opportunities sorted."""
     legs = opportunity.buy.exchange, opportunity.sell.exchange
     return opportunity.event_time, opportunity.base, opportunity.offset, *legs
 
@@ -55,10 +55,12 @@ def trade(
     parameters: Parameters,
     windows: Iterable[SpreadWindow] | None = None,
 ) -> TradingOutcome:
-    """`opportunities` by `trading_order`; of several with one id the first counts. `windows` by their ends, for the
-    rules that need earlier spreads, and read only as far as one of them does; None: those rules have none. Raises
-    BacktestError."""
-    # here, since a sweep trades in Spark's workers; a handler that is there already is not added again
+    """Trade `opportunities`, sorted by `trading_order`; of several with one id the first counts.
+
+    `windows` by their ends, for the rules that need earlier spreads, read only as far as one of them does; None: those
+    rules have none. Raises BacktestError.
+    """
+    # here, because a sweep trades in Spark's workers; a handler that is there already is not added again
     logging.getLogger("bots").addHandler(UNHEARD)
     simulation = _Simulation(history, tuple(market for market in markets if not market.is_fx), parameters)
     spreads = SpreadStatistics()
@@ -82,7 +84,7 @@ class _Coming:
         self._following: SpreadWindow | None = None
 
     def known_at(self, time: int) -> Iterator[SpreadWindow]:
-        """Those that live bots have by then, each once."""
+        """Return those that live bots have by then, each once."""
         following = self._following or next(self._windows, None)
         while following is not None and following.end + WINDOW_DELAY <= time:
             yield following
@@ -120,7 +122,7 @@ class _Simulation:
             self.agenda.schedule(change.time, partial(self._change, change))
 
     def outcome(self, spreads: SpreadStatistics, *, has_history: bool) -> TradingOutcome:
-        """Once all is over."""
+        """Return the outcome, once all is over."""
         arbitrages = tuple(run_to_end(self._store.session_arbitrages()))
         fills = tuple(run_to_end(self._store.fills()))
         after, rows = balances_of(self._accounts), run_to_end(self._store.balances.rows())
@@ -172,7 +174,7 @@ def _each_once(opportunities: Iterable[Opportunity]) -> Iterator[Opportunity]:
 
 
 def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[SimulatedEquityPoint]:
-    """One point for each moment at which any ended with a profit or a loss."""
+    """Return one point for each moment at which any ended with a profit or a loss."""
     ends: dict[int, Decimal] = {}
     for arbitrage in arbitrages:
         if arbitrage.profit is not None:

@@ -15,7 +15,7 @@ def all_assumptions(
     *,
     has_history: bool,
 ) -> tuple[str, ...]:
-    """In the order in which they matter."""
+    """Return the assumptions in the order in which they matter."""
     settings = parameters.settings
     lines = [_matched(accounts)]
     if not has_history and settings.min_share_above_10s > 0:

@@ -29,7 +29,7 @@ NEVER = -1
 
 
 def widest(sets: Iterable[Parameters]) -> Settings:
-    """Settings that emit all that any of the sets would emit. ValueError without a set."""
+    """Return settings that emit all that any of the sets would emit. Raises ValueError without a set."""
     settings = [parameters.settings for parameters in sets]
     if not settings:
         raise ValueError("no set to detect for")
@@ -82,7 +82,7 @@ class Candidates:
             settings.enabled_exchanges,
             settings.version,
         )
-        # neighbours in a grid mostly differ in what detection does not look at
+        # neighbours in a grid mostly differ in settings that detection does not look at
         if self._last is None or self._last[0] != asked:
             self._last = (asked, self._priced(settings))
         return self._last[1]
@@ -113,14 +113,15 @@ class Candidates:
 
 
 def rate_ages(tick_set: TickSet, opportunities: Sequence[Opportunity]) -> list[int]:
-    """Per opportunity the age of the oldest FX rate that it used, which its message does not say; NEVER without one."""
+    """Return per opportunity the age of the oldest FX rate that it used, which its message does not say; NEVER without
+    one."""
     trusted = trusted_markets(feed_delays(tick_set))
     seen = {base: _rates_seen(tick_set, base, trusted) for base in {one.base for one in opportunities if one.fx}}
     return [max((_age(seen[one.base][rate.symbol], one) for rate in one.fx), default=NEVER) for one in opportunities]
 
 
 def _rates_seen(tick_set: TickSet, base: str, trusted: frozenset[MarketKey]) -> Mapping[str, tuple[Integers, Integers]]:
-    """FX symbol → offsets and times at which its rate was last known to be true, in the order of the log."""
+    """Return FX symbol → offsets and times at which its rate was last known to be true, in the order of the log."""
     offsets: dict[str, list[Integers]] = {}
     times: dict[str, list[Integers]] = {}
     for table in batches(tick_set, base, ["offset", *COLUMNS]):

@@ -34,8 +34,8 @@ def run_sweep(
 ) -> None:
     """Compute the missing chunks of the sweep in `store`.
 
-    Raises SweepRejectedError if no set is left, there is too much to trade or the ticks are others by now,
-    SweepStoppedError where Spark gave up, ImportRejectedError where the tick set cannot be read.
+    Raises SweepRejectedError if no set is left, there is too much to trade or the ticks have changed by now,
+    SweepStoppedError if Spark gave up, ImportRejectedError if the tick set cannot be read.
     """
     missing = store.missing(definition)
     if not missing:
@@ -56,10 +56,8 @@ def run_sweep(
 
 
 def check_unchanged(tick_set: TickSet, store: SweepStore, chunks: list[int]) -> None:
-    """Take back what was done meanwhile of a set that was rebuilt: some of it may have been read from either.
-
-    Raises SweepRejectedError.
-    """
+    """Remove what was done meanwhile if the set was rebuilt: some of it may have been read from either. Raises
+    SweepRejectedError."""
     if read_manifest(tick_set.folder) != tick_set.manifest:
         store.remove(chunks)
         raise SweepRejectedError(

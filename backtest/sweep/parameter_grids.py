@@ -73,7 +73,7 @@ class Grid:
 
 
 def checked_grid(grid: Grid) -> Grid:
-    """Return the grid, where it makes a sweep. Raises SweepRejectedError in one sentence."""
+    """Return the grid. Raises SweepRejectedError in one sentence if it makes no sweep."""
     if not grid.names:
         raise SweepRejectedError("nothing is varied: name at least one parameter with --grid or --range")
     twice = sorted({name for name in grid.names if grid.names.count(name) > 1})
@@ -89,7 +89,7 @@ def checked_grid(grid: Grid) -> Grid:
 
 
 def axis_of(text: str) -> GridAxis:
-    """`NAME=FROM:TO:STEP` or `NAME=VALUE,VALUE…`. Raises SweepRejectedError."""
+    """Return the axis of `NAME=FROM:TO:STEP` or `NAME=VALUE,VALUE…`. Raises SweepRejectedError."""
     name, given = _named(text, "--grid", "NAME=FROM:TO:STEP or NAME=VALUE,VALUE")
     if ":" not in given:
         values = tuple(_number(text, word) for word in given.split(","))
@@ -111,7 +111,7 @@ def axis_of(text: str) -> GridAxis:
 
 
 def range_of(text: str) -> Range:
-    """`NAME=LOW:HIGH`. Raises SweepRejectedError."""
+    """Return the range of `NAME=LOW:HIGH`. Raises SweepRejectedError."""
     name, given = _named(text, "--range", "NAME=LOW:HIGH")
     words = given.split(":")
     if len(words) != 2:

@@ -40,7 +40,7 @@ class Variable:
     is_integer: bool
 
     def checked(self, value: Decimal) -> Decimal:
-        """Raise SweepRejectedError outside the setting's own bounds."""
+        """Return the value. Raises SweepRejectedError outside the setting's own bounds."""
         try:
             self.adapter.validate_python(text_of(value))
         except ValidationError as error:
@@ -49,7 +49,7 @@ class Variable:
 
 
 def variables_of(parameters: Parameters) -> dict[str, Variable]:
-    """By name; those of single exchanges for the exchanges that `parameters` have a fee for."""
+    """Return the variables by name; those of single exchanges for the exchanges that `parameters` have a fee for."""
     found = [_setting(name) for name in Settings.model_fields if _is_number(name)]
     found += [
         Variable("decision_ms", TypeAdapter(Milliseconds), _put_decision, False),
@@ -82,7 +82,8 @@ def checked_against(grid: Grid, parameters: Parameters) -> Grid:
 
 
 def with_values(parameters: Parameters, point: Point, known: Mapping[str, Variable]) -> Parameters | None:
-    """`parameters` with a set's values; None if the settings do not go together, as a threshold below another."""
+    """Return `parameters` with a set's values; None if the settings contradict each other, as a threshold below
+    another."""
     values = dict(point)
     for name, variable in known.items():
         if name in values:

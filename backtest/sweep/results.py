@@ -102,12 +102,12 @@ def result_of(
 
 
 def best_first(results: Iterable[SetResult]) -> list[SetResult]:
-    """By net, then the smaller drawdown, then the lower number: always the same order."""
+    """Sort by net, then the smaller drawdown, then the lower number: always the same order."""
     return sorted(results, key=lambda result: (-result.net, result.drawdown, result.number))
 
 
 def digest_of(outcome: TradingOutcome) -> str:
-    """128 bits in hexadecimal digits."""
+    """Return 128 bits in hexadecimal digits."""
     words = [repr(fill) for fill in outcome.fills]
     words += [f"{reason} {rejected.count} {rejected.missed}" for reason, rejected in sorted(outcome.rejections.items())]
     words += [
@@ -119,7 +119,7 @@ def digest_of(outcome: TradingOutcome) -> str:
 
 
 def table_of(results: Sequence[SetResult]) -> pa.Table:
-    """Rows of RESULT_SCHEMA."""
+    """Return rows of RESULT_SCHEMA."""
     return pa.Table.from_pylist([_row_of(result) for result in results], schema=RESULT_SCHEMA)
 
 

@@ -41,7 +41,7 @@ class SweepDefinition:
     """Checksum of the tick set's files."""
     grid: Grid
     parameters: Parameters
-    """Those that are not varied."""
+    """Parameters that are not varied."""
     folds: int | None
     """The number of folds of a walk-forward split."""
     versions: dict[str, str]
@@ -56,7 +56,7 @@ class SweepDefinition:
         return -(-self.grid.size // self.chunk_sets)
 
     def sets_of(self, chunk: int) -> range:
-        """Their numbers."""
+        """Return the numbers of the chunk's sets."""
         return range(chunk * self.chunk_sets, min((chunk + 1) * self.chunk_sets, self.grid.size))
 
 
@@ -72,7 +72,8 @@ class SweepStore:
 
     @property
     def candidates(self) -> Path:
-        """A folder as `backtest.detect.detected_cache` writes it; the ages of FX rates lie in it, too."""
+        """Return the folder of candidates, as `backtest.detect.detected_cache` writes it; it also has the ages of FX
+        rates."""
         return self.folder / CANDIDATES
 
     def begin(self, definition: SweepDefinition) -> None:
@@ -88,7 +89,8 @@ class SweepStore:
         _put(path, _DEFINITION.dump_json(definition, indent=2))
 
     def definition(self) -> SweepDefinition:
-        """Raise SweepRejectedError if there is no sweep, or one that this version cannot read."""
+        """Return the definition. Raises SweepRejectedError if there is no sweep, or one that this version
+        cannot read."""
         path = self.folder / DEFINITION
         try:
             found = _DEFINITION.validate_json(path.read_bytes())
@@ -101,7 +103,7 @@ class SweepStore:
         return found
 
     def missing(self, definition: SweepDefinition) -> list[int]:
-        """Chunks without a part."""
+        """Return chunks without a part."""
         return [number for number in range(definition.chunks) if not self._part(number).exists()]
 
     def put_part(self, chunk: int, results: list[SetResult]) -> None:
@@ -117,11 +119,11 @@ class SweepStore:
             self._part(chunk).unlink(missing_ok=True)
 
     def put_rate_ages(self, folder: Path, ages: list[int]) -> None:
-        """Per candidate, in the order of `folder`, which is not in its place yet."""
+        """Write the ages per candidate, in the order of `folder`, which is not in its place yet."""
         pq.write_table(pa.table({"age": pa.array(ages, pa.int64())}), folder / RATE_AGES, compression="zstd")
 
     def put_marks(self, folder: Path, marks: Marks) -> None:
-        """The same for every set; `folder` as above."""
+        """Write the marks, the same for every set; `folder` as above."""
         (folder / MARKS).write_bytes(_MARKS.dump_json(marks))
 
     def marks(self) -> Marks:
@@ -164,7 +166,7 @@ class SweepStore:
 
 
 def sweep_store(home: Path, name: str) -> SweepStore:
-    """Raise SweepRejectedError for a name that is not a valid folder name."""
+    """Return the store. Raises SweepRejectedError if `name` is not a valid folder name."""
     if not NAME.fullmatch(name):
         _reject(f"{name!r} is not a valid sweep name: use letters, digits, dots, dashes and underscores")
     return SweepStore(home / "sweeps" / name)
@@ -181,7 +183,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _scratch(path: Path) -> Path:
-    """Another name per process: two that write the same file do not write into each other's."""
+    """Return another name per process, so that two that write the same file do not write into each other's."""
     return path.with_name(f".{path.name}.{os.getpid()}")
 
 

@@ -46,19 +46,19 @@ class SweepTable:
 
     @property
     def skipped(self) -> int:
-        """Sets with inconsistent settings."""
+        """Return sets with inconsistent settings."""
         return self.definition.grid.size - self.missing - len(self.results)
 
     @property
     def effects(self) -> dict[str, list[Effect]]:
-        """Parameter → the effect of its values, over all values of the others."""
+        """Return parameter → the effect of its values, over all values of the others."""
         return {name: _effects(name, self.results) for name in self.definition.grid.names}
 
 
 def table_of_sweep(
     definition: SweepDefinition, currency: str, found: Sequence[SetResult], missing: int, spans: Sequence[Span]
 ) -> SweepTable:
-    """`found`: of every span and of the whole; `spans` empty without a walk-forward split."""
+    """Return the table. `found`: of every span and of the whole; `spans` empty without a walk-forward split."""
     whole = tuple(result for result in found if result.span == WHOLE)
     forward = None
     if spans and whole and not missing:

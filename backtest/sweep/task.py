@@ -25,7 +25,7 @@ from market.trade.unwinding import markets_by_symbol
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 MAX_ROWS_IN_MEMORY = 20_000_000
-"""Rows of a tick set: up to here a worker keeps each row group that it has read; beyond, KEPT of them."""
+"""Rows of a tick set up to which a worker keeps each row group that it has read; beyond, it keeps KEPT of them."""
 KEPT = 64
 
 
@@ -35,7 +35,8 @@ class SweepTask:
 
     definition: SweepDefinition
     points: tuple[Point, ...]
-    """The points of all sets: they are drawn in sequence, so a chunk would have to draw all before its own again."""
+    """The points of all sets: they are drawn in sequence, so otherwise a chunk would have to draw all before its own
+    again."""
     variables: dict[str, Variable]
     tick_set: TickSet
     markets: tuple[Market, ...]
@@ -61,12 +62,12 @@ class SweepTask:
         return results
 
     def _windows(self, parameters: Parameters) -> Iterator[SpreadWindow]:
-        """Read only if a rule asks for them."""
+        """Return the windows, which are read only if a rule asks for them."""
         return recorded_windows(self.tick_set, None if parameters.follow_logged_settings else parameters.settings)
 
 
 def run_chunk(folder: Path, chunk: int) -> int:
-    """Store the results of one chunk of the sweep in `folder`; its number again."""
+    """Store the results of one chunk of the sweep in `folder`. Returns the chunk's number."""
     store = SweepStore(folder)
     bench = _bench_of(folder, store.definition().fingerprint, store.candidates.stat().st_mtime_ns)
     results: list[SetResult] = []
@@ -96,7 +97,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
         marks=store.marks(),
     )
-    # candidates live as long as the worker: nothing is gained by looking for garbage among them in each run
+    # candidates live as long as the worker: collecting garbage among them in each run gains nothing
     gc.collect()
     gc.freeze()
     return bench

@@ -50,17 +50,17 @@ class WalkForward:
 
     @property
     def in_sample(self) -> Decimal:
-        """Net profit of the chosen sets on their training spans."""
+        """Return the net profit of the chosen sets on their training spans."""
         return total(fold.chosen.net for fold in self.folds)
 
     @property
     def out_of_sample(self) -> Decimal:
-        """Net profit of the chosen sets on their test spans."""
+        """Return the net profit of the chosen sets on their test spans."""
         return total(fold.tested.net for fold in self.folds)
 
 
 def spans_of(start: int, end: int, folds: int) -> tuple[Span, ...]:
-    """`folds` + 1 spans of equal length that hold [start, end] together. Raises SweepRejectedError."""
+    """Return `folds` + 1 spans of equal length that cover [start, end] together. Raises SweepRejectedError."""
     if not 1 <= folds <= MAX_FOLDS:
         raise SweepRejectedError(f"--walk-forward {folds}: takes 1 to {MAX_FOLDS:,} folds")
     length = end + 1 - start
@@ -71,7 +71,7 @@ def spans_of(start: int, end: int, folds: int) -> tuple[Span, ...]:
 
 
 def walk_forward(spans: Sequence[Span], results: Mapping[int, Sequence[SetResult]]) -> WalkForward:
-    """`results`: span number → the results of all sets on it."""
+    """Choose and test; `results`: span number → the results of all sets on it."""
     folds = []
     for training, test in pairwise(spans):
         chosen = best_first(results[training.number])[0]

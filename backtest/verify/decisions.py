@@ -48,7 +48,7 @@ class Decisions:
     settings: Mapping[int, Settings]
     """By version."""
     opportunities: Mapping[Key, Opportunity]
-    """Derived ones."""
+    """Opportunities that were derived."""
     times: Mapping[Key, list[int]]
     """When they were produced."""
     by_symbol: Markets = field(init=False)

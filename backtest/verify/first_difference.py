@@ -19,11 +19,11 @@ class FirstDifference:
 
 
 NOTHING = "nothing"
-"""The value of the side if something is missing."""
+"""In place of the value on the side that has none."""
 
 
 def first_unlike(recorded: object, derived: object, path: str = "") -> tuple[str, object, object] | None:
-    """(path, recorded, derived) of the first part that differs; None if all is equal. Doubles must be equal to the
+    """Return (path, recorded, derived) of the first part that differs; None if all is equal. Doubles must be equal to the
     last bit, decimals in value."""
     if is_dataclass(recorded) and type(recorded) is type(derived):
         names = [field.name for field in fields(recorded)]

@@ -28,7 +28,7 @@ class Recorded:
     times: dict[Key, list[int]] = field(default_factory=dict)
     """Production times of opportunities with a decision, repeats included."""
     messages: Counter[Pair] = field(default_factory=Counter)
-    """All of them, repeats included."""
+    """Number of opportunities by pair, repeats included."""
     unlike: Row | None = None
     """The first repeat that differs from its original: a bot may have acted on either."""
 
@@ -65,7 +65,7 @@ class Derived:
 
     @property
     def count(self) -> int:
-        """The number of distinct ids."""
+        """Return the number of distinct ids."""
         return len(self.ids)
 
     def difference(
@@ -128,7 +128,7 @@ def pair_of(row: Row) -> Pair:
 
 
 def row_digest(row: Row) -> bytes:
-    """Digest of a message's content, independent of its formatting."""
+    """Return a digest of a message's content, independent of its formatting."""
     return digest_of(orjson.dumps(row, option=orjson.OPT_SORT_KEYS))
 
 

@@ -29,7 +29,7 @@ from tick_sets.sets.log_tick_set import LogSpan
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 FORMAT = 3
-"""Of the records of decisions; raised with each change of their names."""
+"""Version of the decision records; raised with each change of their names."""
 SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
 BOOKS = Path("books")
 ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS = (
@@ -96,7 +96,7 @@ class RecordedSession:
         return found
 
     def count(self, name: str) -> int:
-        """Documents in one file of the books."""
+        """Return the number of documents in one file of the books."""
         with self._opened(self.folder / name) as file:
             return sum(1 for _ in file)
 
@@ -112,7 +112,7 @@ class RecordedSession:
             raise CannotVerifyError(f"{path}: cannot be read ({error})") from error
 
     def arbitrages(self) -> Iterator[ExportedArbitrage]:
-        """Oldest first."""
+        """Return the arbitrages, oldest first."""
         return self._lines(ARBITRAGES, EXPORTED_ARBITRAGE)
 
     def rejections(self) -> Iterator[Rejection]:
@@ -120,15 +120,15 @@ class RecordedSession:
 
     @property
     def has_signals(self) -> bool:
-        """Not where an earlier version recorded it."""
+        """Return whether signals were recorded; an earlier version did not."""
         return str(SIGNALS) in self.head.kept or (self.folder / SIGNALS).exists()
 
     def signals(self) -> Iterator[AverageTrade]:
-        """Of the moving average, oldest first."""
+        """Return the signals of the moving average, oldest first."""
         return self._lines(SIGNALS, SIGNAL) if self.has_signals else iter(())
 
     def settings(self) -> Iterator[SettingsVersion]:
-        """By version."""
+        """Return the settings by version."""
         return self._lines(SETTINGS, SETTINGS_VERSION)
 
     def fills(self) -> Iterator[ExportedFill]:
@@ -157,7 +157,8 @@ def _rows_in(path: Path) -> int:
 
 
 def open_session(folder: Path) -> RecordedSession:
-    """`folder`: a session's below `recordings`. Raises CannotVerifyError if it holds no whole recorded session."""
+    """Open the session's `folder` below `recordings`. Raises CannotVerifyError if it holds no whole recorded
+    session."""
     path = folder / "log" / SESSION
     try:
         head = HEAD.validate_json(path.read_bytes())

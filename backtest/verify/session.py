@@ -44,8 +44,8 @@ class Verified:
 
 
 def verified(session: RecordedSession, derive: Derive, others: Sequence[RecordedSession] = ()) -> Verified:
-    """`others`: the logs of the session's other regions. Each log is derived by itself; a decision must follow from an
-    opportunity of one of them. Raises CannotVerifyError."""
+    """Verify the session. `others`: the logs of its other regions. Each log is derived by itself; a decision must
+    follow from an opportunity of one of them. Raises CannotVerifyError."""
     outcome = Verified()
     try:
         outcome.difference = next(filter(None, _differences(session, others, derive, outcome)), None)
@@ -57,7 +57,7 @@ def verified(session: RecordedSession, derive: Derive, others: Sequence[Recorded
 def _differences(
     session: RecordedSession, others: Sequence[RecordedSession], derive: Derive, outcome: Verified
 ) -> Iterator[FirstDifference | None]:
-    """All checks in order; each relies on the results of the earlier ones."""
+    """Return the differences of all checks in order; each relies on the results of the earlier ones."""
     yield _kept_difference(session)
     versions, referenced, found = list(session.settings()), _Referenced.of(session), _Found()
     for one in (session, *others):
@@ -80,7 +80,7 @@ def _differences(
 
 
 def _kept_difference(session: RecordedSession) -> FirstDifference | None:
-    """Return the document counts of the export, since no other check would miss a deleted document."""
+    """Check the document counts of the export, because no other check would miss a deleted document."""
     for name, kept in session.head.kept.items():
         found = session.count(name)
         if found != kept:
@@ -107,7 +107,7 @@ class _Referenced:
 
 @dataclass(slots=True)
 class _Found:
-    """What all logs of the session have led to. The same id at the same row of two logs is of the same quotes."""
+    """What all logs of the session have led to. The same id at the same row of two logs is about the same quotes."""
 
     opportunities: dict[Key, Opportunity] = field(default_factory=dict)
     times: dict[Key, list[int]] = field(default_factory=dict)
@@ -174,10 +174,10 @@ def _sum_difference(rejection: Rejection) -> FirstDifference | None:
 
 
 def _count_difference(session: RecordedSession, messages: Counter[Pair]) -> FirstDifference | None:
-    """Nobody can have rejected more opportunities than there were.
+    """Check that nobody rejected more opportunities than there were.
 
-    Those that expired while nobody decided are left out: each process that takes over counts what came since the last
-    one stored how far it had looked, so two in a row can count the same.
+    Those that expired while nobody decided are left out: each process that takes over counts from where the last one
+    had stored its progress, so two in a row can count the same.
     """
     counts: Counter[tuple[str, Pair]] = Counter()
     for rejection in session.rejections():
@@ -213,7 +213,7 @@ def _arbitrage_differences(
 
 
 def _signal_differences(session: RecordedSession, outcome: Verified) -> Iterator[FirstDifference | None]:
-    """By the text of the moving average's app that this version has."""
+    """Derive the signals again, by this version's text of the moving average's app."""
     if not session.has_signals:
         return
     rule = shipped_average_app()
@@ -229,7 +229,7 @@ def _signal_differences(session: RecordedSession, outcome: Verified) -> Iterator
 
 
 def _ledger_difference(kept: ExportedArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:
-    """Return the ledger has every fill of a leg exactly once, as it was reported, and no other fill."""
+    """Check that the ledger has every fill of a leg exactly once, as it was reported, and no other fill."""
     booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
     for key in [*booked, *(key for key in entered if key not in booked)]:
         found = first_unlike(entered.get(key, NOTHING), booked.get(key, NOTHING))

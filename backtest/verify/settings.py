@@ -13,7 +13,7 @@ from tick_sets.sets.tick_set import TickSet, batches
 
 COLUMNS = ["offset", "kind", "document"]
 PROPAGATION = 5 * MICROSECONDS
-"""Longest time of a settings change from the store to the log."""
+"""Longest time that a settings change takes from the store to the log."""
 
 
 def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) -> FirstDifference | None:
@@ -31,7 +31,7 @@ def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) 
 def _difference(
     base: str, documents: Iterator[tuple[int, str]], kept: Mapping[int, Settings], newest: int
 ) -> FirstDifference | None:
-    """`newest`: the version that the log must have reached."""
+    """Check the documents of one base; `newest`: the version that the log must have reached."""
     last: int | None = None
     for offset, text in documents:
         row = row_of(text.encode())
@@ -52,6 +52,6 @@ def _difference(
 
 
 def _documents(tick_set: TickSet, base: str) -> Iterator[tuple[int, str]]:
-    """(offset, row as it stood in the log)."""
+    """Return (offset, row as it stood in the log)."""
     for rows in batches(tick_set, base, COLUMNS):
         yield from ((int(row["offset"]), str(row["document"])) for row in rows.to_pylist() if row["kind"] == "settings")

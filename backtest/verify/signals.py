@@ -1,5 +1,5 @@
-"""The signals of the moving average, from the closes that each was recorded with, by the app that gave them; and that
-each of its orders is of a signal."""
+"""Checks the moving average's signals, by its app and the closes recorded with each, and that each of its orders has a
+signal."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +11,7 @@ MOVING_AVERAGE = "ma"
 
 
 def signal_difference(signal: AverageTrade, rule: AverageRule) -> FirstDifference | None:
-    """None if the app gives the same signal again."""
+    """Return None if the app gives the same signal again."""
     where = f"signal {signal.trade_id}"
     _, crossing = rule(MovingAverage(signal.closes), _close(signal))
     if crossing is None:
@@ -23,8 +23,8 @@ def signal_difference(signal: AverageTrade, rule: AverageRule) -> FirstDifferenc
 def order_difference(
     arbitrage: Arbitrage, signals: Mapping[str, AverageTrade], started_at: int
 ) -> FirstDifference | None:
-    """None if it is no order of the moving average, or one as its signal says. `started_at`: of the session,
-    microseconds; a signal of the session before may be traded in this one."""
+    """Return None if it is no order of the moving average, or one that its signal asks for. `started_at`: of the
+    session, microseconds; a signal of the session before may be traded in this one."""
     if arbitrage.strategy != MOVING_AVERAGE:
         return None
     where, signal = f"arbitrage {arbitrage.arbitrage_id}", signals.get(arbitrage.arbitrage_id)
@@ -56,6 +56,6 @@ def _close(signal: AverageTrade) -> Close:
 
 
 def _period(trade_id: str) -> int:
-    """0 where it is no id of a signal."""
+    """Return the signal's period, 0 if it is no id of a signal."""
     period = trade_id.rpartition("|")[2]
     return int(period) if period.isascii() and period.isdecimal() else 0

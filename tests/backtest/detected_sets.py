@@ -31,7 +31,7 @@ CUTS = (Cut(1, ROW_GROUP_ROWS), Cut(1, 61), Cut(4, 37))
 
 
 def cut_set(folder: Path, cut: Cut, tables: dict[str, pa.Table], markets: tuple[Market, ...], currency: str) -> TickSet:
-    """`tables`: base → TICK_SCHEMA rows in the order of the log."""
+    """Write a set from `tables`: base → TICK_SCHEMA rows in the order of the log."""
     partitions = []
     for base, rows in tables.items():
         writer = PartitionWriter(folder, cut.row_group_rows)
@@ -51,7 +51,7 @@ def recut(tick_set: TickSet, cut: Cut, folder: Path) -> TickSet:
 
 
 def messages_found(messages_df: DataFrame) -> dict[str, list[Row]]:
-    """`detected` → per base its messages, in the order of the log and of the pairs."""
+    """Return the messages of `detected` per base, in the order of the log and of the pairs."""
     found: dict[str, list[Row]] = {}
     for row in sorted(messages_df.toArrow().to_pylist(), key=lambda row: (row["base"], row["offset"], row["pair"])):
         message = written(row["value"])
@@ -70,7 +70,7 @@ def messages_wanted(spreads: "list[Spread | dict[str, Any]]", currency: str = "U
 
 
 def messages_of_set(tick_set: TickSet, own: Settings) -> list[bytes]:
-    """Return the log of a set of one base as feeders would have written it, behind a row of `own` settings."""
+    """Return the log of a set of one base as feeders would have written it, after a row of `own` settings."""
     (base,) = tick_set.manifest.bases
     markets = {(market.exchange, market.symbol): market for market in tick_set.manifest.markets}
     messages = [settings_row(own, tick_set.manifest.start_time, (base,))]
@@ -95,5 +95,5 @@ def _message(row: Row, market: Market, base: str) -> bytes:
 
 
 def without_offsets(found: dict[str, list[Row]]) -> dict[str, list[Row]]:
-    """Where the same log stands at other offsets."""
+    """Return the messages without offsets, because the same log stands at other ones."""
     return {base: [row | {"offset": None} for row in rows] for base, rows in found.items()}

@@ -11,7 +11,7 @@ from tick_sets.sets.tick_set import TickSet
 
 
 def binance_set(folder: Path) -> TickSet:
-    """USDT spot against USD-M, the best levels, 94,129 quotes."""
+    """Return USDT spot against USD-M, the best levels, 94,129 quotes."""
     spot, usdm, _ = recordings_or_skip(BINANCE_FILES)
     return imported(
         folder,
@@ -26,7 +26,7 @@ RECORDINGS: dict[str, Callable[[Path], TickSet]] = {"binance": binance_set, "lea
 
 
 def settings_for(tick_set: TickSet) -> Settings:
-    """Fees of 1 bps; a quote counts for two minutes, as bars come once in one."""
+    """Return fees of 1 bps; a quote counts for two minutes, because bars come once a minute."""
     traded = dict.fromkeys(market.exchange for market in tick_set.manifest.markets if not market.is_fx)
     fees = dict.fromkeys(traded, Decimal("0.0001"))
     return Settings(

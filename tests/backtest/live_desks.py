@@ -1,4 +1,4 @@
-"""The bots as they run live, on a clock that a test moves: what a backtest must come to as well."""
+"""The bots as they run live, on a clock that a test moves: a backtest must come to the same."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -24,13 +24,13 @@ from store.memory.store import MemoryTradeStore
 from tests.backtest.trading_samples import MARKETS, OPENING
 
 ROUNDS = 4
-"""Of the desks after each event, two of each: by then all is done that follows from it, and all of it is known."""
+"""Rounds of the desks after each event, two of each: by then all that follows from it is done and known."""
 TURNS = 30
-"""Of the loop between two rounds."""
+"""Rounds of the loop between two rounds of the desks."""
 
 
 class CountingBalances(MemoryBalances):
-    """Know how often a desk looked at everything."""
+    """Counts how often a desk looked at everything."""
 
     rounds = 0
 
@@ -40,7 +40,7 @@ class CountingBalances(MemoryBalances):
 
 
 class FarClock:
-    """Stands still, later than all that happens: leases by it do not run out."""
+    """Stands still, later than all that happens: leases do not run out by it."""
 
     def now(self) -> int:
         return 2**62
@@ -58,7 +58,7 @@ class CountingStore(MemoryTradeStore):
 
 @dataclass
 class MovedClock:
-    """Shows what it is set to; who sleeps is woken on the way there."""
+    """Shows what it is set to; sleepers wake on the way there."""
 
     time: int = 0
     _sleepers: list[tuple[int, int, asyncio.Event]] = field(default_factory=list)
@@ -77,7 +77,7 @@ class MovedClock:
         return self._sleepers[0][0] if self._sleepers else None
 
     def move(self, time: int) -> None:
-        """To `time`, at which those wake whose time it is."""
+        """Move to `time`, waking those whose time it is."""
         self.time = max(self.time, time)
         while self._sleepers and self._sleepers[0][0] <= self.time:
             heappop(self._sleepers)[2].set()
@@ -94,16 +94,17 @@ class LiveDesks:
         self._accounts = {market.exchange: self._account(folder, market.exchange, latency_ms) for market in MARKETS}
 
     async def trade(self, quotes: Sequence[Quote], opportunities: Sequence[Opportunity], reasons: int) -> None:
-        """Show and tell all of it in the order of its times, and end once `reasons` rejections are written."""
+        """Show all quotes and opportunities in the order of their times, and end once `reasons` rejections are
+        written."""
         await self.store.settings.create(self._settings)
-        # else the first desk would take the other's balances for gained ones until its next look
+        # otherwise the first desk would take the other's balances for gained ones until its next look
         for exchange, account in self._accounts.items():
             await self.store.balances.replace(exchange, await account.balances(), "before", UNFENCED)
         desks = [await self._begun(exchange) for exchange in self._accounts]
         await self._settled()
         for time in sorted({one.received_time for one in quotes} | {one.event_time for one in opportunities}):
             await self._sleep_until(time - 1)
-            # what is shown at a moment is known to the orders that arrive at it
+            # a quote shown at a moment is known to the orders that arrive then
             for quote in (one for one in quotes if one.received_time == time):
                 self._accounts[quote.exchange].update_quote(quote)
             await self._move(time)
@@ -126,7 +127,7 @@ class LiveDesks:
         await self._settled()
 
     async def _sleep_until(self, time: int | None) -> None:
-        """None: until nobody sleeps any more."""
+        """Move the clock on until `time`; None: until nobody sleeps any more."""
         while (wake := self.clock.next()) is not None and (time is None or wake <= time):
             await self._move(wake)
 

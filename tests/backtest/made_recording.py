@@ -10,10 +10,10 @@ from tests.market.samples import EUR_MARKET, USD_MARKET, levels
 
 
 class Recording:
-    """Two books that move at random, and opportunities where the one is cheap."""
+    """Two books that move at random, and opportunities when one of them is cheap."""
 
     def __init__(self, seed: int, quotes: int, until: int | None = None, seed_behind: int = 0) -> None:
-        """What comes behind `until` is drawn from another seed."""
+        """Make the recording; what comes after `until` is drawn from another seed."""
         random = Random(seed)
         self.rows: list[dict[str, object]] = []
         self.quotes: list[Quote] = []
@@ -52,7 +52,7 @@ class Recording:
 
 
 def _asks(random: Random) -> Book:
-    """Of about 6,000 USD; sometimes far from it, so that what was seen is gone once the order arrives."""
+    """Return asks of about 6,000 USD; sometimes far from it, so that a seen price is gone once the order arrives."""
     best = 6_000 + random.choice((0, 0, 1, 2, 60))
     return (str(best), _amount(random)), (str(best + 3), _amount(random))
 

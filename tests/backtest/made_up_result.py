@@ -1,4 +1,4 @@
-"""A backtest's result as it might be, for what shows it: some trades, rejections and holes."""
+"""A made-up backtest's result to show: some trades, rejections and holes."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -26,7 +26,7 @@ NETS = ("2.5", "-4", "1.25")
 
 
 def arbitrage(number: int, net: str) -> Arbitrage:
-    """Closed, both legs filled whole."""
+    """Return a closed one, both legs filled whole."""
     found = replace(opportunity(f"opportunity-{number}", number), event_time=START + number * MICROSECONDS)
     legs = tuple(replace(leg_request(side, found).leg, amount=Amount(Decimal(2))) for side in SIDES)
     done = tuple(replace(leg, state="done", fills=filled(leg).fills) for leg in legs)

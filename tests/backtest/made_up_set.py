@@ -22,7 +22,7 @@ GAP = 20
 
 
 def made_up_files(folder: Path) -> tuple[Path, Path]:
-    """Spot and USD-M: a row each every 0.1 s; from row 10 to 14 spot is 1 % dearer. One row is crossed."""
+    """Write spot and USD-M: a row each every 0.1 s; from row 10 to 14 spot is 1 % dearer. One row is crossed."""
     spot, usdm = [], []
     for number in range(ROWS):
         time = BEGIN + number * STEP + (10_000_000 if number >= GAP else 0)

@@ -1,4 +1,4 @@
-"""What must come out of a recording: opportunities by a plain loop over its quotes, written apart from the job."""
+"""The expected opportunities of a recording, by a plain loop over its quotes, written independently of the job."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ class Seen:
 
 
 class PlainLoop:
-    """The latest quotes of one base and what they make worthwhile. Bars are withdrawn when others replace them."""
+    """The latest quotes of one base and the opportunities they make. Bars are withdrawn when others replace them."""
 
     def __init__(self, markets: Sequence[Market], settlement: str, settings: Settings) -> None:
         self._traded = [market for market in markets if not market.is_fx]

@@ -32,7 +32,7 @@ def recordings_or_skip(files: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def write_tickers(path: Path, symbol: str, *rows: tuple[int, str, str]) -> Path:
-    """`rows`: microseconds, bid, ask; update ids count from 1."""
+    """Write `rows`: microseconds, bid, ask; update ids count from 1."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(path, "wt") as file:
         for number, (time, bid, ask) in enumerate(rows, start=1):
@@ -42,7 +42,7 @@ def write_tickers(path: Path, symbol: str, *rows: tuple[int, str, str]) -> Path:
 
 
 def write_bars(path: Path, *rows: tuple[int, str, str], amount: str = "1") -> Path:
-    """`rows`: minute of the day, closing bid, closing ask."""
+    """Write `rows`: minute of the day, closing bid, closing ask."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (
         f"{minute * 60_000},{bid},{bid},{bid},{bid},{amount},{ask},{ask},{ask},{ask},{amount}\n"

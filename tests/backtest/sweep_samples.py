@@ -1,4 +1,4 @@
-"""A made-up log as a tick set, and what must be found in it, by a plain loop, under any settings."""
+"""A made-up log as a tick set, and what a plain loop finds in it under any settings."""
 
 import json
 from decimal import Decimal
@@ -24,7 +24,7 @@ CASH = {"USD": Decimal(1_000_000), "EUR": Decimal(925_000), "JPY": Decimal(150_0
 
 
 def log_of(seed: int, rows: int) -> list[bytes]:
-    """Quotes, rates and marks, without settings of its own."""
+    """Return quotes, rates and marks, without settings of its own."""
     messages = LogMaker(seed).write(rows)
     return [message for message in messages if row_of(message)["kind"] not in ("settings", "probe", "end")]
 
@@ -44,7 +44,7 @@ def found_alone(messages: list[bytes], under: Settings) -> list[Opportunity]:
 
 
 def write_found(messages: list[bytes], under: Settings, folder: Path) -> None:
-    """As `backtest.detect.detected_cache.put_aside` puts it aside."""
+    """Write them as `backtest.detect.detected_cache.store_opportunities` does."""
     folder.mkdir(parents=True)
     rows = []
     for one, value in _found(messages, under):
@@ -61,7 +61,7 @@ def parameters_of(**changed: object) -> Parameters:
 
 
 def _found(messages: list[bytes], under: Settings) -> list[tuple[Opportunity, Row]]:
-    """With the message of each. The rows of each base are numbered for themselves."""
+    """Return what is found, with the message of each. The rows of each base are numbered by themselves."""
     found: list[tuple[Opportunity, Row]] = []
     for base in BASES:
         mine = [message for message in messages if base in _bases_of(message)]

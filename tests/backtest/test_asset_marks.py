@@ -31,7 +31,7 @@ def test_an_inverted_rate_is_turned_round(tmp_path: Path) -> None:
     tick_set = set_of(tmp_path / "set", [(USD_MARKET, 0, 1.0, 2.0)], is_of_bars=False)
     assert JPY_MARKET in MARKETS
     assert worth_of(tick_set.manifest, {("alpha", "BTC/USD"): Decimal(3)}) == {"USD": 1, "BTC": 3}
-    # nothing says what a euro is worth: what is quoted in it says nothing either
+    # the value of a euro is unknown, so prices in euro say nothing
     assert worth_of(tick_set.manifest, {("beta", "BTC/EUR"): Decimal(3)}) == {"USD": 1}
 
 

@@ -1,4 +1,4 @@
-"""What a backtest came to: its document, its lines, its deepest fall."""
+"""The result of a backtest: its document, its lines, its maximum drawdown."""
 
 import json
 from collections.abc import Sequence

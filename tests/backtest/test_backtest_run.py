@@ -22,7 +22,7 @@ def add_file(folder: Path, name: str, exchange: str) -> None:
 
 
 def test_a_set_that_was_built_again_meanwhile_gives_no_result(tmp_path: Path) -> None:
-    """Detection would have read one set and trading the other."""
+    """Otherwise detection would have read one set, and trading the other."""
     folder = tmp_path / "mine"
     add_file(folder, "a.csv", "kraken")
     tick_set = open_tick_set(folder)

@@ -55,7 +55,7 @@ def wanted_of(messages: list[bytes]) -> dict[str, list[Row]]:
 
 
 def summary_of(rows: int, wanted: dict[str, list[Row]]) -> DetectionSummary:
-    """Counted the plain way: the first message of each id."""
+    """Count the plain way: the first message of each id."""
     first: dict[str, Row] = {}
     for message in (message for base in sorted(wanted) for message in wanted[base]):
         first.setdefault(message["opportunity_id"], message)
@@ -135,7 +135,7 @@ def test_ids_are_counted_once_where_sequences_go_back(spark: SparkSession, tmp_p
 
 
 def renumbered(message: bytes) -> bytes:
-    """Sequences from 0 to 6, over and over: ids come again long after others."""
+    """Return it with sequences from 0 to 6, over and over: ids come again long after others."""
     row = json.loads(message)
     return json.dumps(row | {"sequence": row["sequence"] % 7}).encode() if "sequence" in row else message
 

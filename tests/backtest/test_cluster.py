@@ -54,7 +54,7 @@ def worker(folder: Path) -> tuple[str, ...]:
 
 @contextmanager
 def process(folder: Path, *command: str) -> Iterator[None]:
-    """With all its children gone at the end."""
+    """Run a process; all its children are gone at the end."""
     stray = {"SPARK_HOME", "SPARK_CONF_DIR", "PYTHONDONTWRITEBYTECODE"}
     own = {name: value for name, value in os.environ.items() if name not in stray} | {
         "SPARK_HOME": str(SPARK_CLASS.parents[1]),
@@ -87,7 +87,7 @@ async def workers_are(web_port: int, number: int) -> None:
 
 
 async def executors_are(spark: SparkSession, number: int) -> None:
-    """Beside the driver."""
+    """Return whether so many executors are there beside the driver."""
     deadline = wall_now() + SECONDS * 1_000_000
     while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < number + 1:
         assert wall_now() < deadline, "the executors did not come up"

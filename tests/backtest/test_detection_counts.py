@@ -1,4 +1,4 @@
-"""Counts of what the kernel finds, of prices that are far apart too."""
+"""Counts of what the kernel finds, also at prices that are far apart."""
 
 import numpy as np
 

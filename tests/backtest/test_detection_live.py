@@ -105,7 +105,8 @@ async def wanted_from_topic(here: Session) -> dict[str, list[Row]]:
 
 
 async def write(here: Session, messages: list[bytes]) -> None:
-    """As `tick_writer` lays them out: rows for several bases once per partition, with the bases that live there."""
+    """Write rows as `tick_writer` lays them out: those for several bases once per partition, with the bases that live
+    there."""
     writer = TopicWriter(here.kafka)
     living = bases_by_partition(here.bases, here.partitions)
     for number, message in enumerate(messages):

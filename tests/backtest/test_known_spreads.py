@@ -33,7 +33,7 @@ PERPETUAL = Assumption("BTC contract", "BTC", "a BTC perpetual counts as BTC")
 
 
 def imported(folder: Path, name: str, *files: tuple[Path, str, str], currency: str | None = None) -> TickSet:
-    """`files`: path, exchange, symbol."""
+    """Import `files`: path, exchange, symbol."""
     for path, exchange, symbol in files:
         request = ImportRequest(
             FORMATS[name],
@@ -63,7 +63,7 @@ def wider_bps(bid: pl.Expr, ask: pl.Expr, other_bid: pl.Expr, other_ask: pl.Expr
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Of bps: how many there are, per cent of them above each bound, the largest."""
+    """Distribution of bps: how many there are, per cent of them above each bound, the largest."""
 
     count: int
     above: dict[int, float]
@@ -79,7 +79,7 @@ BINANCE_SPREADS = Distribution(27_762, {0: 99.93, 5: 4.82, 10: 0.01, 30: 0.0}, 1
 
 
 def joined_bps(spot: pl.DataFrame, usdm: pl.DataFrame, within: int) -> pl.Series:
-    """At each quote of the spot market the newest one of USD-M that is not older than `within`."""
+    """Compare each quote of the spot market with the newest one of USD-M that is not older than `within`."""
     joined = spot.join_asof(usdm, on=AT, strategy="backward", tolerance=within, suffix="_usdm")
     both = joined.drop_nulls("bid_usdm")
     columns = (pl.col(name) for name in ("bid", "ask", "bid_usdm", "ask_usdm"))
@@ -87,7 +87,7 @@ def joined_bps(spot: pl.DataFrame, usdm: pl.DataFrame, within: int) -> pl.Series
 
 
 def raw_tickers(path: Path) -> pl.DataFrame:
-    """Read by nothing but gzip and json; local nanoseconds."""
+    """Read with nothing but gzip and json; local nanoseconds."""
     rows = []
     with gzip.open(path) as file:
         for line in file:
@@ -112,7 +112,7 @@ def test_binance_spot_against_usd_m(tmp_path: Path) -> None:
     in_set = quotes_of(tick_set, "binance", "BTC/USDT"), quotes_of(tick_set, "binanceusdm", "BTC/USDT:USDT")
     bps = joined_bps(*in_set, TWO_SECONDS)
     assert distribution(bps, 0, 5, 10, 30) == BINANCE_SPREADS
-    # a set's times are microseconds: two of the quotes join one that came in the same microsecond, but after them
+    # a set's times are microseconds: two of the quotes match one that came in the same microsecond, but after them
     exact = joined_bps(raw_tickers(spot), raw_tickers(usdm), TWO_SECONDS * 1_000)
     assert distribution(exact, 0, 5, 10, 30) == BINANCE_SPREADS
     assert (exact != bps).arg_true().to_list() == [11_945, 24_946]
@@ -120,14 +120,15 @@ def test_binance_spot_against_usd_m(tmp_path: Path) -> None:
 
 LEAN_SPREADS = Distribution(1_438, {0: 97.57, 10: 80.04, 30: 29.55, 100: 0.14}, 124.95)
 LEAN_MIDDLE = (1.34, 22.33, 47.86)
-"""Of the same: the bps below which 5 %, half and 95 % of them are."""
+"""From the same bars: the bps below which 5 %, half and 95 % of them are."""
 
 
 RATE_ALONE = ["04 16:24", "05 00:00", "05 00:01"]
 
 
 def raw_bars(path: Path, offset: int = 0) -> pl.DataFrame:
-    """Closing bid and ask at the end of their minute, microseconds UTC; read by nothing but zipfile and polars."""
+    """Return closing bid and ask at the end of their minute, microseconds UTC; read with nothing but zipfile and
+    polars."""
     midnight = int(datetime.strptime(path.name[:8] + "+0000", "%Y%m%d%z").timestamp()) * 1_000_000
     with zipfile.ZipFile(path) as archive:
         content = archive.read(archive.namelist()[0])
@@ -138,7 +139,7 @@ def raw_bars(path: Path, offset: int = 0) -> pl.DataFrame:
 
 
 def dollars_against_euros(usd: pl.DataFrame, eur: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
-    """At each minute that has a bar of either: the newest of all three within two minutes, euros as dollars."""
+    """Return at each minute that has a bar of either: the newest of all three within two minutes, euros as dollars."""
     times = pl.concat([usd.select(AT), eur.select(AT)]).unique().sort(AT)
     for frame, suffix in ((usd, ""), (eur, "_eur"), (rates, "_rate")):
         named = frame.select(AT, pl.col("bid").alias(f"bid{suffix}"), pl.col("ask").alias(f"ask{suffix}"))
@@ -177,16 +178,14 @@ def test_lean_minutes_with_the_real_rate(tmp_path: Path) -> None:
     found = detected_bps(tick_set)
     both = expected.join(found, on=AT, how="left", suffix="_found")
     assert both["bps"].to_list() == both["bps_found"].to_list()
-    # a new rate alone is looked at as well: in the minute that has no bar, and in the two behind the last bars
+    # a new rate alone is evaluated as well: in the minute that has no bar, and in the two after the last bars
     alone = found.join(expected, on=AT, how="anti")[AT].to_list()
     assert [datetime.fromtimestamp(time / 1_000_000, UTC).strftime("%d %H:%M") for time in alone] == RATE_ALONE
 
 
 def detected_bps(tick_set: TickSet) -> pl.DataFrame:
-    """Per minute the larger gross of both directions once all bars of the minute are known.
-
-    By what a task of the batch job does: elsewhere it is shown to give what live detection gives.
-    """
+    """Return per minute the larger gross of both directions once all bars of the minute are known. It uses a task of
+    the batch job, which another test shows to give what live detection gives."""
     fees = dict.fromkeys(("coinbase", "coinbase-eur"), Decimal(0))
     settings = Settings(
         enabled_exchanges=tuple(fees),

@@ -1,4 +1,4 @@
-"""What is drawn for an order follows from the seed and the order alone."""
+"""The draw for an order follows from the seed and the order alone."""
 
 from collections import Counter
 

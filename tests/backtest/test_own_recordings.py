@@ -1,4 +1,4 @@
-"""What a session recorded is replayed as it stood in the log then: withdrawals, marks and sequences included."""
+"""A session's recording is replayed as it stood in the log: withdrawals, marks and sequences included."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -29,7 +29,7 @@ def book(bid: str, ask: str) -> BookTop:
 
 
 def recorded(root: Path, markets: tuple[Market, ...], begin: int, session_id: str = "s") -> list[Row]:
-    """Per market a quote, the same renewed, a crossed book and what it withdraws, from `begin` on."""
+    """Record per market a quote, the same renewed, a crossed book and what it withdraws, from `begin` on."""
     recorder, published = _recorder(root, markets, session_id), list[Row]()
     for number, market in enumerate(markets):
         feed, now = SymbolFeed(market, 0, begin), begin + number

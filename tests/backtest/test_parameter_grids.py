@@ -1,4 +1,4 @@
-"""Grids and random draws of parameter sets, and what is said where they make none."""
+"""Grids and random draws of parameter sets, and the messages if they make none."""
 
 from decimal import Decimal
 

@@ -42,7 +42,7 @@ def fill(side: Side, amount: str, price: str, minute: float) -> Fill:
 
 
 def outcome(*fills: Fill) -> TradingOutcome:
-    """1,000 USD at alpha; 100 EUR and 2 BTC at beta; then whatever the fills move."""
+    """Return 1,000 USD at alpha; 100 EUR and 2 BTC at beta; then whatever the fills move."""
     before = {"alpha": {"USD": Decimal(1_000)}, "beta": {"EUR": Decimal(100), "BTC": Decimal(2)}}
     after = {exchange: dict(row) for exchange, row in before.items()}
     for one in fills:

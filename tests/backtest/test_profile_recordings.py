@@ -164,7 +164,7 @@ def test_opportunities_of_lean_at_ten_bps() -> None:
 
 
 def test_closes_of_lean_are_compared_within_their_minute_alone() -> None:
-    """Were a close compared with the other market's of the minute before, gaps would appear that never were."""
+    """If a close were compared with the other market's of the minute before, gaps would appear that never were."""
     assert all(seen.gross_bps < 125.2 for seen in opportunities(lean(), "0"))
 
 

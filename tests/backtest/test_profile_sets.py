@@ -97,7 +97,7 @@ def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, requeste
     logged = parameters_for(session_set(tmp_path / "usual", ()), RequestedBacktest()).settings
     tick_set = session_set(tmp_path / "logged", (logged,))
     assert parameters_for(tick_set, RequestedBacktest(values={"max_notional": "7"}, follow_logged_settings=True))
-    with pytest.raises(ImportRejectedError, match=f"{named} cannot be given where the settings of the log"):
+    with pytest.raises(ImportRejectedError, match=f"{named} cannot be given if the settings of the log"):
         parameters_for(tick_set, RequestedBacktest(**requested, follow_logged_settings=True))
 
 

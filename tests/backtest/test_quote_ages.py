@@ -1,4 +1,4 @@
-"""A quote that was old when it arrived is old in a backtest, and what age counts from is said."""
+"""A quote that was old when it arrived is old in a backtest, and the report says what age counts from."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 
 def messages_of(tick_set: TickSet, max_quote_age_ms: int) -> int:
-    """How often a pair qualified, by what a task of the batch job does."""
+    """Return how often a pair qualified, by a task of the batch job."""
     settings = parameters_for(tick_set, RequestedBacktest({"max_quote_age_ms": str(max_quote_age_ms)})).settings
     trusted = trusted_markets(feed_delays(tick_set))
     task = DetectionTask(tuple(pieces_of(tick_set, 1)), layout_of_set(tick_set), in_force(settings), trusted)
@@ -28,7 +28,8 @@ def messages_of(tick_set: TickSet, max_quote_age_ms: int) -> int:
 
 
 def apart(folder: Path, delay: int) -> TickSet:
-    """Two books 100 bps apart, that of kraken so many microseconds old when it arrives, three times a second apart."""
+    """Return a set of two books 100 bps apart, that of kraken so many microseconds old when it arrives, three times a
+    second apart."""
     files = []
     for exchange, late, bid in (("bitstamp", 1_000, 101), ("kraken", delay, 100)):
         path = folder / f"{exchange}.csv"
@@ -82,10 +83,10 @@ def test_what_age_counts_from_is_said() -> None:
         "b BTC/USD (30 s before it arrives, 95 % within 31 s)",
         "b BTC/USD is 30 s old when it arrives (median; 95 % within 31 s), and a quote counts for 2 s: most of it is "
         "never traded; raise max_quote_age_ms if its exchange's time is rounded, or not when the quote was true",
-        "a quote's age counts from its arrival where the source has no exchange time: c BTC/USD",
-        "a quote's age counts from its arrival where the exchange's time is ahead of it, since the clocks differ: "
+        "a quote's age counts from its arrival because the source has no exchange time: c BTC/USD",
+        "a quote's age counts from its arrival because the exchange's time is ahead of it (the clocks differ): "
         "d BTC/USD (by 240 s)",
-        "a quote's age counts from its arrival where the source has one time for both: e BTC/USD",
+        "a quote's age counts from its arrival because the source has one time for both: e BTC/USD",
     )
 
 

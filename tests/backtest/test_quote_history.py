@@ -1,4 +1,4 @@
-"""Which quote is known when: at any moment, whatever the cutting into row groups and whatever is kept of them."""
+"""Which quote is known when: at any moment, whatever the row groups and whatever is kept of them."""
 
 from itertools import count
 from pathlib import Path
@@ -24,7 +24,7 @@ Row = dict[str, object]
 
 
 def known(tape: QuoteHistory, market: Market, time: int) -> tuple[int, int] | None:
-    """Arrival of the quote that is shown, and when it was verified."""
+    """Return the arrival of the quote that is shown, and when it was verified."""
     shown = tape.at(market.exchange, market.symbol, time)
     return None if shown is None else (shown.quote.received_time, shown.verified)
 
@@ -64,7 +64,7 @@ def test_a_row_of_a_later_row_group_may_have_arrived_before() -> None:
 
 
 def test_a_renewal_that_no_later_opening_mentions_is_looked_for_where_it_stands() -> None:
-    """The last row arrived before the second renewal: what it begins with knows of that one alone."""
+    """The last row arrived before the second renewal: what its row group begins with knows only that one."""
     renewals = [tick(EUR_MARKET, time, kind="alive") for time in (12, 14)]
     tape = tape_with([quoted(10, EUR_MARKET), *renewals, quoted(13)], cut=1)
     assert known(tape, EUR_MARKET, 13) == (10, 12)
@@ -91,7 +91,7 @@ _KINDS = st.sampled_from(("quote", "quote", "alive", "withdrawn"))
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[Row]:
-    """Of two exchanges; each one's times never fall, the two may be out of step."""
+    """Draw logs of two exchanges; each one's times never fall, the two may be out of step."""
     clocks = {market.exchange: START for market in MARKETS}
     rows = []
     for sequence in range(draw(st.integers(1, 25))):
@@ -104,7 +104,7 @@ def logs(draw: st.DrawFn) -> list[Row]:
 
 
 def _plainly(rows: list[Row], market: Market, time: int) -> tuple[int, int] | None:
-    """One row after the other."""
+    """Return the quote by a plain loop over the rows."""
     quote, verified = None, 0
     for row in rows:
         arrived = row["received_time"]

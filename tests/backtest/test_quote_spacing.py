@@ -1,4 +1,4 @@
-"""How far apart quotes lie, how old one may be if nobody says, and what unknown from bars."""
+"""The spacing of quotes, the default maximum age, and what bars leave unknown."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -69,7 +69,7 @@ def test_ranks_are_those_of_another_library(tmp_path_factory: pytest.TempPathFac
         # twice the slowest
         ([spacing(60), spacing(300)], 600_000),
         ([spacing(5, bars=False)], 10_000),
-        # too few of them to be called usual, and rates have no say
+        # too few of them to be called usual, and rates do not count
         ([spacing(5, bars=False, gaps=19)], 2_000),
         ([spacing(86_400, fx=True)], 2_000),
         ([spacing(None)], 2_000),
@@ -117,7 +117,7 @@ def test_what_the_data_can_answer(spacings: list[MarketSpacing], milliseconds: i
 
 
 def test_latency_below_the_spacing_of_bars_is_not_traded() -> None:
-    """673 trades and one figure for 25 to 500 ms: what bars showed before."""
+    """Before, bars showed 673 trades and one figure for 25 to 500 ms."""
     asked: list[int] = []
 
     def later(number: int):  # type: ignore[no-untyped-def]  # what it answers is another test's

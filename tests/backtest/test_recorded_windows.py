@@ -35,7 +35,7 @@ FREE = settings_of(enabled_exchanges=("alpha", "beta"), taker_fees={"alpha": 0, 
 
 
 def recording(folder: Path, logged: Settings | None = None) -> TickSet:
-    """For a minute and a half both books once a second; selling at beta gains 1 % in every second of them."""
+    """Record for a minute and a half both books once a second; selling at beta gains 1 % in every second of them."""
     rows: list[dict[str, object]] = []
     if logged is not None:
         document = settings_row(logged, START, ("BTC",)).decode()

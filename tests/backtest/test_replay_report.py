@@ -25,7 +25,7 @@ def recording(tmp_path: Path) -> Recording:
 
 
 def ended(state: ArbitrageState, net: str | None) -> Arbitrage:
-    """Traded where it has a profit: gross 2, fees −1 and the rest slippage."""
+    """Return an ended arbitrage, traded if it has a profit: gross 2, fees −1 and the rest slippage."""
     opportunity = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("101", "1"))))
     one, hundred = Decimal(1), Decimal(100)
     if net is None:

@@ -1,4 +1,4 @@
-"""A backtest's report: one whole page from itself alone, and its tables and pictures."""
+"""A backtest's report: one whole self-contained page, its tables and pictures."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Settings that changed while a session was recorded are in force from then on, where a backtest is to follow them."""
+"""Settings that changed while a session was recorded are in force from then on, if a backtest follows them."""
 
 from decimal import Decimal
 from pathlib import Path

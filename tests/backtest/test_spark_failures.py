@@ -16,7 +16,7 @@ from launch.supervisor.spark_command import py4j_log_to
 
 
 class GoneTracker:
-    """Of a session whose JVM was killed."""
+    """The tracker of a session whose JVM was killed."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -38,7 +38,7 @@ class GoneTracker:
     "error", [Py4JNetworkError("Answer from Java side is empty"), Py4JError("gone"), ConnectionRefusedError(111)]
 )
 def test_who_watches_a_job_ends_with_the_jvm(error: Exception) -> None:
-    """Where its thread would end by the error, pytest makes this test fail."""
+    """If its thread ended by the error, pytest would make this test fail."""
     gone = GoneTracker(error)
     with jobs_with_progress(cast("SparkSession", gone), lambda _: None):
         assert gone.asked.wait(60)

@@ -41,7 +41,7 @@ def test_a_set_gets_what_it_would_find_alone(name: str, candidates: Candidates, 
 
 
 def test_the_age_of_a_rate_counts(candidates: Candidates, messages: list[bytes]) -> None:
-    """Were it not looked at, as the message alone does not tell it, too much would be found."""
+    """The message does not tell it; without it too much would be found."""
     blind = Candidates(candidates.opportunities, [NEVER] * len(candidates.opportunities))
     young = SETS["younger quotes"].settings
     assert len(blind.under(young)) > len(candidates.under(young)) == len(found_alone(messages, young))

@@ -1,4 +1,4 @@
-"""The sets of one chunk, in this process: each as if it had been run alone, and no span sees what lies behind it."""
+"""The sets of one chunk, in this process: each as if it had been run alone, and no span sees what comes after it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +96,7 @@ def test_sets_differ(store: SweepStore) -> None:
 
 
 def test_a_span_is_what_a_log_that_ended_there_gives(store: SweepStore, messages: list[bytes], tmp_path: Path) -> None:
-    """No quote behind the end of a span is looked at: with all of them gone nothing changes in it."""
+    """No quote after the end of a span is looked at: with all of them gone nothing changes in it."""
     definition = store.definition()
     manifest = open_tick_set(definition.tick_set).manifest
     spans = spans_of(manifest.start_time, manifest.end_time, FOLDS)

@@ -85,7 +85,7 @@ def test_latencies_are_drawn_by_seed_and_order() -> None:
 @pytest.mark.parametrize(
     ("later", "policy", "expected", "end"),
     [
-        # a thinner book fills partly; what is left is sold where it was meant to, in the book of that time
+        # a thinner book fills partly; the rest is sold on the intended exchange, in the book of that time
         (
             [beta(START + 1, (("5618", "0.1"),)), beta(START + 80 * MILLISECOND, (("5617", "1"),))],
             "complete",
@@ -142,7 +142,7 @@ def test_single_legs(
 
 @contextmanager
 def unconfigured() -> Iterator[None]:
-    """Logging as a command has it, and each worker of Spark: the root has no handlers, so warnings go to stderr."""
+    """Log as a command does, and each worker of Spark: the root has no handlers, so warnings go to stderr."""
     root = logging.getLogger()
     handlers = root.handlers[:]
     for handler in handlers:

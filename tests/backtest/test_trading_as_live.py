@@ -21,7 +21,7 @@ SETTINGS = settings_of(cool_down_ms=400, max_quote_age_ms=2_000, max_currency_dr
 
 
 def _story(arbitrage: Arbitrage) -> tuple[object, ...]:
-    """All but who did it, and what it was decided on."""
+    """Return all but who did it, and what it was decided on."""
     legs = tuple(
         (leg.role, leg.exchange, leg.state, leg.amount, leg.limit_price, leg.held, _filled(leg.fills))
         for leg in sorted(arbitrage.legs, key=lambda leg: leg.role)

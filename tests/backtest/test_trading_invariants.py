@@ -1,4 +1,4 @@
-"""What holds of every backtest: books balance, depth is used once, the future changes nothing, a seed repeats it."""
+"""Invariants of every backtest: books balance, depth is used once, the future changes nothing, a seed repeats it."""
 
 from collections import defaultdict
 from decimal import Decimal
@@ -34,7 +34,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def _settings(policy: str = "complete") -> dict[str, object]:
-    # amounts of both exchanges' fills beyond any limit but those of the books themselves
+    # the exchanges' balances are the only limit to amounts
     return {
         "cool_down_ms": 100,
         "breaker_failures": 0,
@@ -82,7 +82,7 @@ def _expired(outcome: TradingOutcome) -> int:
 
 
 def _more_than_shown(recording: Recording, fills: tuple[Fill, ...]) -> list[object]:
-    """Levels of which more was taken than they showed while they stood there unchanged."""
+    """Return levels of which more was taken than they showed while they stood there unchanged."""
     taken: dict[tuple[object, ...], Decimal] = defaultdict(Decimal)
     shown: dict[tuple[object, ...], Decimal] = {}
     for fill in fills:
@@ -114,7 +114,7 @@ def test_the_same_again_whatever_the_order_of_what_is_sorted(seed: int, chosen: 
 @hypothesis_settings(deadline=None, max_examples=12)
 @given(seed=SEEDS, chosen=parameters(), pick=st.integers(0, 50), behind=SEEDS)
 def test_nothing_that_lies_ahead_changes_what_was_before(seed: int, chosen: Parameters, pick: int, behind: int) -> None:
-    """All is another from the moment of a fill on: whoever looks ahead fills otherwise."""
+    """Everything changes from the moment of a fill on: a simulation that looks ahead would fill otherwise."""
     reported = Recording(seed, QUOTES)
     outcome = _outcome(reported, chosen)
     assume(outcome.fills)
@@ -129,7 +129,7 @@ def test_nothing_that_lies_ahead_changes_what_was_before(seed: int, chosen: Para
 
 
 def _before(outcome: TradingOutcome, until: int) -> list[object]:
-    """Every step, fill and profit up to then."""
+    """Return every step, fill and profit up to then."""
     return [
         *(
             (arbitrage.arbitrage_id, step.what, step.at, step.reason)

@@ -1,4 +1,4 @@
-"""What a backtest rejects, and what it makes of history, fee tiers and whatever cannot be traded."""
+"""What a backtest rejects, and how it treats history, fee tiers and input that cannot be traded."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -60,7 +60,7 @@ def test_limits_reject_with_their_reason(changes: dict[str, object], gap_ms: int
         return
     rejected = 2 - len(outcome.arbitrages)
     assert counts(outcome) == {reason: rejected}
-    # where the first was traded the second is the same gap; else one trade of 2,000 on the 6,179.2382 shown is missed
+    # if the first was traded, the second is the same gap; else one trade of 2,000 on the 6,179.2382 shown is missed
     of_one_trade = 0 if rejected == 1 or reason == "too_small" else Decimal("0.32366449")
     assert (outcome.rejections[reason].episodes, outcome.missed) == (rejected - 1, of_one_trade)
 
@@ -87,7 +87,7 @@ def test_balances_run_out() -> None:
 
 
 def test_what_was_taken_of_a_level_is_gone_until_it_changes() -> None:
-    """Of 0.4 shown 0.3236 go to the first; 0.0764 and the next level are left while the exchange shows the same."""
+    """The first takes 0.3236 of the 0.4 shown; 0.0764 and the next level are left while the exchange shows the same."""
     thin: Book = (("6000", "0.4"), ("6002", "1"))
     rows = [alpha(START + 1, thin), alpha(START + 900 * MILLISECOND, (*thin, ("6009", "1")))]
     opportunities = [offered(START + 2, "one", thin), offered(START + SECOND, "two", thin)]

@@ -1,4 +1,4 @@
-"""Choosing on one span of time and judging on the next."""
+"""Choosing on one time span and testing on the next."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -51,7 +51,7 @@ def tick(
 
 
 def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: int | None = None) -> QuoteHistory:
-    """Of one base, in the order given; a row group each `cut` rows."""
+    """Return a tape of one base, in the order given; a row group each `cut` rows."""
     whole = pa.Table.from_pylist([row | {"offset": offset} for offset, row in enumerate(rows)], TICK_SCHEMA)
     size = cut or max(len(rows), 1)
     known = OpeningRows()
@@ -66,7 +66,7 @@ def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: i
 
 
 def offered(time: int, identity: str = "one", cheap: Book = CHEAP, dear: Book = DEAR) -> Opportunity:
-    """Bought at alpha, sold at beta."""
+    """Return an opportunity to buy at alpha and sell at beta."""
     return opportunity_of(
         (USD_MARKET, levels(*cheap)),
         (EUR_MARKET, levels(*dear)),
@@ -77,7 +77,7 @@ def offered(time: int, identity: str = "one", cheap: Book = CHEAP, dear: Book = 
 
 
 def steady_quotes(times: Iterable[int], cheap: Book = CHEAP, dear: Book = DEAR) -> list[dict[str, object]]:
-    """Both books anew at each of these times."""
+    """Return both books anew at each of these times."""
     rows = []
     for time in times:
         rows.append(tick(USD_MARKET, time, bids=(("5990", "1"), ("5980", "1")), asks=cheap))
@@ -86,7 +86,7 @@ def steady_quotes(times: Iterable[int], cheap: Book = CHEAP, dear: Book = DEAR) 
 
 
 def parameters_of(settings: Settings | None = None, **changes: object) -> Parameters:
-    """50 ms to each exchange, 5 ms to decide."""
+    """Return parameters: 50 ms to each exchange, 5 ms to decide."""
     known: dict[str, object] = {
         "settings": settings or settings_of(max_quote_age_ms=86_400_000),
         "balances": OPENING,
@@ -101,13 +101,13 @@ def traded(
     settings: Settings | None = None,
     **changes: object,
 ) -> TradingOutcome:
-    """On the books of the samples, then `later`."""
+    """Trade on the books of the samples, then on `later`."""
     rows = steady_quotes([START]) + (later or [])
     return trade(opportunities, tape_with(rows), MARKETS, parameters_of(settings or settings_of(**EASY), **changes))
 
 
 def fills(outcome: TradingOutcome) -> list[tuple[str, str, str, str]]:
-    """Role, price, amount, milliseconds after the start."""
+    """Return role, price, amount, milliseconds after the start."""
     return [
         (leg.role, str(fill.price), str(fill.amount), str((fill.filled_at - START) / MILLISECOND))
         for arbitrage in outcome.arbitrages
@@ -129,7 +129,7 @@ def beta(time: int, bids: Book, asks: Book = (("5700", "1"), ("5710", "1"))) -> 
 
 
 def refilled(opportunities: list[Opportunity]) -> list[dict[str, object]]:
-    """Whatever was taken is shown anew, of another amount, at each of these."""
+    """Return quotes that show anew, with another amount, whatever was taken at each of these."""
     return [
         row
         for number, one in enumerate(opportunities)

@@ -1,4 +1,4 @@
-"""What the log of a tick set leads to, by the plain loop that the real-time job is tested against."""
+"""Derives messages from the log of a tick set, by the plain loop that the real-time job is tested against."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ TEXTS = ("bid", "bid_amount", "ask", "ask_amount", "bids", "asks")
 
 
 def plainly_derived(tick_set: TickSet) -> Iterable[tuple[str, int, bytes]]:
-    """(base, offset, message)."""
+    """Return (base, offset, message)."""
     session = _session(tick_set.manifest)
     for base in tick_set.manifest.bases:
         known = Known()

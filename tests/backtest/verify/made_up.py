@@ -150,7 +150,7 @@ async def made_up_session(folder: Path) -> None:
 
 
 async def signals(store: MemoryTradeStore) -> list[AverageTrade]:
-    """Of one market of alpha, a close each five seconds."""
+    """Return signals of one market of alpha, a close each five seconds."""
     for number, price in enumerate(("100", "99", "101", "98", "98.5", "102"), start=1):
         period = START + number * 5 * MICROSECONDS
         close = Close("alpha", "us", "BTC/USD", Price(Decimal(price)), period, period, "us")
@@ -164,7 +164,7 @@ def write_lines(path: Path, values: Iterable[Value], adapter: TypeAdapter[Value]
 
 
 def write_messages(path: Path, messages: Sequence[tuple[int, bytes]]) -> None:
-    """(time, value)."""
+    """Write (time, value)."""
     columns = [[0] * len(messages), list(range(len(messages))), [time for time, _ in messages]]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, ROW_SCHEMA, strict=False)]
     values = pa.array([value for _, value in messages], pa.binary())
@@ -211,8 +211,8 @@ class World:
 
     @classmethod
     async def traded(cls, opportunities: list[Opportunity]) -> "World":
-        """One closed, one of which no order left, one whose second order filled nothing and was replaced; and one
-        rejected by each of: the settings, the liquidity that is left, a bot that takes no new trade."""
+        """Trade: one closed, one of which no order left, one whose second order filled nothing and was replaced; and
+        one rejected by each of: the settings, the liquidity that is left, a bot that takes no new trade."""
         world = await cls._opened()
         closed, used_up, _, rejected, unfilled, vetoed, single = opportunities
         await world._close(closed)
@@ -257,7 +257,7 @@ class World:
         return world
 
     async def _take_leases(self) -> None:
-        """As each bot does, which then takes new trades; again under another token."""
+        """Take leases as each bot does, which then takes new trades; again under another token."""
         for exchange in RICH:
             lease = await self.store.leases.acquire(exchange, f"bot-{exchange}")
             assert lease is not None
@@ -288,7 +288,8 @@ class World:
             await self._finish(opportunity, await self._leg(opportunity, role), stopped)
 
     async def _replace_sell(self, opportunity: Opportunity) -> None:
-        """What replaces it is reserved while nobody acts for its exchange, and granted to whoever does then."""
+        """Replace the sell: its replacement is reserved while nobody acts for its exchange, and granted to whoever does
+        then."""
         await self._attempt(opportunity)
         buy, sell = [await self._leg(opportunity, role) for role in SIDES]
         await self._fill(opportunity, buy, "2")
@@ -308,7 +309,7 @@ class World:
         return leg
 
     async def _fill(self, opportunity: Opportunity, leg: Leg, fill_id: str = "1") -> None:
-        """All of it."""
+        """Fill all of it."""
         market = USD_MARKET if leg.exchange == "alpha" else EUR_MARKET
         seen = opportunity.buy if leg.side == "buy" else opportunity.sell
         fill = fill_of(market, leg.side, leg.amount, seen.price, Decimal("0.001"), fill_id)

@@ -1,4 +1,4 @@
-"""Where two values part: the first place, by its name, with what stands on either side."""
+"""The first place where two values differ: its name, and the value on either side."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""A made-up recorded session: all of it derives again, and whatever is altered in it is found and named."""
+"""A made-up recorded session: all of it derives again, and any change in it is found and named."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def session(made: Path, tmp_path: Path) -> Path:
-    """One that may be altered."""
+    """Return a session that may be altered."""
     folder = tmp_path / "session"
     shutil.copytree(made, folder)
     return folder
@@ -95,7 +95,7 @@ def test_a_session_is_one_folder_that_can_be_copied_without_its_feeds(session: P
 
 @dataclass(frozen=True)
 class Altered:
-    """What is changed, and what must be said of it."""
+    """What is changed, and the expected message."""
 
     what: str
     alter: Alter
@@ -108,7 +108,7 @@ def without_feeds(folder: Path) -> None:
 
 
 def tick(number: int, *, feeds: bool = True, **changed: object) -> Alter:
-    """Row `number` of the log, with other values."""
+    """Change row `number` of the log to other values."""
 
     def alter(folder: Path) -> None:
         if not feeds:
@@ -123,7 +123,7 @@ def tick(number: int, *, feeds: bool = True, **changed: object) -> Alter:
 
 
 def line(name: Path, number: int, change: Callable[[Row], object]) -> Alter:
-    """One document of the books."""
+    """Change one document of the books."""
 
     def alter(folder: Path) -> None:
         path = folder / "log" / name
@@ -135,7 +135,7 @@ def line(name: Path, number: int, change: Callable[[Row], object]) -> Alter:
 
 
 def messages(change: Callable[[list[Row]], object]) -> Alter:
-    """Return what CEP wrote."""
+    """Change what CEP wrote."""
 
     def alter(folder: Path) -> None:
         recorded = [(one.time, json.loads(one.value)) for one in open_session(folder).messages()]
@@ -147,7 +147,7 @@ def messages(change: Callable[[list[Row]], object]) -> Alter:
 
 
 def without_line(name: Path, number: int) -> Alter:
-    """One document less."""
+    """Remove one document."""
 
     def alter(folder: Path) -> None:
         path = folder / "log" / name
@@ -158,7 +158,7 @@ def without_line(name: Path, number: int) -> Alter:
 
 
 def counted(name: Path, alter: Alter) -> Alter:
-    """Return the same in a session whose head says how many documents were kept."""
+    """Return the same change in a session whose head says how many documents were kept."""
 
     def altered(folder: Path) -> None:
         edit_head(folder, kept={str(name): len((folder / "log" / name).read_text().splitlines())})
@@ -168,7 +168,7 @@ def counted(name: Path, alter: Alter) -> Alter:
 
 
 def record(change: Callable[[Row], object]) -> Callable[[Row], None]:
-    """Of a rejection."""
+    """Change the record of a rejection."""
 
     def alter(rejection: Row) -> None:
         kept = json.loads(rejection["record"])
@@ -179,7 +179,7 @@ def record(change: Callable[[Row], object]) -> Callable[[Row], None]:
 
 
 def step(number: int, change: Callable[[Row], object]) -> Callable[[Row], None]:
-    """Of an arbitrage."""
+    """Change a step of an arbitrage."""
 
     def alter(kept: Row) -> None:
         taken = json.loads(kept["steps"][number])
@@ -190,7 +190,7 @@ def step(number: int, change: Callable[[Row], object]) -> Callable[[Row], None]:
 
 
 def with_another_version(folder: Path) -> None:
-    """Made long before the log ended."""
+    """Add a version that was made long before the log ended."""
     path = folder / "log" / SETTINGS
     newest = json.loads(path.read_text().splitlines()[-1])
     newest |= {"version": 4, "after": newest["after"] | {"version": 4}}
@@ -449,7 +449,7 @@ def test_a_session_of_an_earlier_version_has_no_signals(session: Path) -> None:
 
 
 def in_old_names(folder: Path) -> None:
-    """As the version before this one wrote what decisions were made on."""
+    """Write the decision contexts in the names of the version before this one."""
 
     def old_step(text: str) -> str:
         taken = json.loads(text)

@@ -33,7 +33,7 @@ def test_what_the_bot_did_is_as_its_signal_says(traded: tuple[Arbitrage, Average
 
 
 def test_an_order_that_nobody_signalled(traded: tuple[Arbitrage, AverageTrade]) -> None:
-    """But of a signal of the session before, which may be traded in this one."""
+    """It may be of a signal of the session before, which may be traded in this one."""
     arbitrage, signal = traded
     found = order_difference(arbitrage, {}, period(signal))
     assert str(found) == f"arbitrage {signal.trade_id}: signal recorded nothing, derived one that it was traded on"
