@@ -1,4 +1,4 @@
-"""Why a command ends without having done its work; always one sentence that says what to do."""
+"""Why a command ended without having done its work; always one sentence that says what to do."""
 
 
 class LaunchError(Exception):

@@ -23,8 +23,8 @@ NOTHING = "nothing"
 
 
 def first_unlike(recorded: object, derived: object, path: str = "") -> tuple[str, object, object] | None:
-    """Return (path, recorded, derived) of the first part that differs; None if all is equal. Doubles must be equal to the
-    last bit, decimals in value."""
+    """Return (path, recorded, derived) of the first part that differs; None if all is equal. Doubles must be equal to
+    the last bit, decimals in value."""
     if is_dataclass(recorded) and type(recorded) is type(derived):
         names = [field.name for field in fields(recorded)]
         pairs = [(name, getattr(recorded, name), getattr(derived, name)) for name in names]

@@ -1,1 +1,1 @@
-"""What runs beside a stream app of the session."""
+"""The helpers that run beside a stream app of the session."""

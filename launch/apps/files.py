@@ -13,7 +13,7 @@ from launch.errors import CannotStartError
 
 
 def app_text(path: Path) -> str:
-    """Raise CannotStartError."""
+    """Return the file's text. Raises CannotStartError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -23,7 +23,7 @@ def app_text(path: Path) -> str:
 
 
 def in_file(path: Path, error: AppTextError) -> str:
-    """One sentence with the file."""
+    """Return one sentence that names the file."""
     return f"{path}, {error}" if error.problem.endswith("?") else f"{path}, {error}."
 
 
@@ -40,10 +40,8 @@ def app_in(
 def apps_in(
     paths: Iterable[Path], terms: OperatorTerms, variables: Variables = (), region: str | None = None
 ) -> list[AppSource]:
-    """In their order; `region`: the one that they are to run in, where the session has regions.
-
-    Raises CannotStartError if no host can run one of them, or two have one name.
-    """
+    """Return the apps in their order; `region`: the one that they run in, if the session has regions. Raises
+    CannotStartError if no host can run one of them, or two have the same name."""
     found: list[AppSource] = []
     places: dict[str, Path] = {}
     if region is not None:
@@ -52,7 +50,7 @@ def apps_in(
         source, _ = app_in(path, terms, variables, region)
         if region is not None:
             _check_shared(path, source)
-        # names that differ in a mark alone are one in names of files and topics
+        # names that differ only in a mark are the same in names of files and topics
         for name in (source.name, source.label):
             other = places.setdefault(name, path)
             if other is not path:

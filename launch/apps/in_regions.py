@@ -24,11 +24,11 @@ MOST_BYTES_OF_LINE = 16 * 1024**2
 
 
 def run_in_regions(home: Path, regions: Sequence[str], words: Sequence[str], rows: Path | None, echo: Echo) -> int:
-    """Run `arbitrage app run` with these words in each region until all have ended; the highest exit code. Each line
-    has its region before it, and each file of rows in its name: rows.jsonl is rows-us.jsonl of region us.
-    context:getVar('region') is the region.
+    """Run `arbitrage app run` with these words in each region until all have ended. Returns the highest exit
+    code.
 
-    Raises CannotStartError if the running session has no such region.
+    Each line has its region before it, and each file of rows in its name: rows.jsonl is rows-us.jsonl of region us.
+    context:getVar('region') is the region. Raises CannotStartError if the running session has no such region.
     """
     there = read_session(home).regions
     if not there:
@@ -43,7 +43,7 @@ def rows_file(rows: Path, region: str) -> Path:
 
 
 def exit_code(returned: int) -> int:
-    """Of a process, as a shell gives it: one that a signal ended has failed."""
+    """Return a process's exit code as a shell gives it: one that a signal ended has failed."""
     return 128 - returned if returned < 0 else returned
 
 
@@ -68,8 +68,11 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
 
 
 def interrupt(process: Process) -> None:
-    """As Ctrl-C does. Not by `send_signal`, which first looks whether the process has ended: of one that just has,
-    asyncio would never learn the exit code."""
+    """Interrupt the process as Ctrl-C does.
+
+    Not by `send_signal`, which first looks whether the process has ended: if it just has, asyncio would never learn its
+    exit code.
+    """
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGINT)
@@ -80,7 +83,7 @@ def _rows_words(region: str, rows: Path | None) -> list[str]:
 
 
 async def start_in(region: str, command: Sequence[str], home: Path) -> Process:
-    """Return a command with that region's data folder; it ends with us, whatever ends us."""
+    """Start a command with that region's data folder; it ends with us, whatever ends us."""
     return await asyncio.create_subprocess_exec(
         *command,
         stdout=PIPE,
@@ -89,7 +92,7 @@ async def start_in(region: str, command: Sequence[str], home: Path) -> Process:
         env=os.environ | {"ARBITRAGE_HOME": str(region_home(home, region))},
         # a terminal's Ctrl-C would reach it as well, and come twice
         start_new_session=True,
-        # and it would outlive kill -9 of us; its own processes end with it where it may end them
+        # and it would outlive kill -9 of us; it ends its own processes itself if it gets the chance
         preexec_fn=partial(end_with_parent, signal.SIGINT),
     )
 

@@ -1,4 +1,4 @@
-"""What an app has of the region that it runs in."""
+"""What an app knows of the region that it runs in."""
 
 from launch.errors import CannotStartError
 
@@ -9,8 +9,8 @@ Variables = tuple[tuple[str, str], ...]
 
 
 def variables_in(region: str, variables: Variables) -> Variables:
-    """With the region's name, so that no two regions give rows with equal ids. Raises CannotStartError if the user
-    names another region."""
+    """Return the variables with the region's name, so that no two regions give rows with equal ids. Raises
+    CannotStartError if the user names another region."""
     named = dict(variables)
     if named.get(REGION, region) != region:
         raise CannotStartError(f"--var {REGION}={named[REGION]}: this is region {region} of the session; drop it.")

@@ -1,7 +1,7 @@
 """Copies rows of an app from the topic `apps`, where they are with their ids, to another topic.
 
-How far it has come is in a file, written once the broker has acknowledged the rows. So a killed one goes on there and
-repeats rows with equal ids, and loses none. A broker or a topic that is away holds up this copy alone.
+Its progress is kept in a file, which is written once the broker has acknowledged the rows. So after a kill it goes on
+there: it repeats rows with equal ids, and loses none. A broker or a topic that is down holds up only this copy.
 """
 
 import asyncio
@@ -26,17 +26,17 @@ from streams.topic_writer import TopicWriter
 from streams.topics import APPS
 
 FINISH_SECONDS = 5.0
-"""What an app gave last may take so long at its end; the next run in the session writes the rest."""
+"""Longest wait for an app's last rows at its end; the next run in the session writes the rest."""
 ROWS_BETWEEN_PLACES = 1_000
-"""Rows of others that may be read again."""
+"""Rows of other apps that may be read again."""
 
 log = logging.getLogger("cep")
 
 
 @dataclass(frozen=True, slots=True)
 class GivenRow:
-    """`order`: by which row of the app's log it is, and its place among the app's rows of that; as in its id. `whole`:
-    as it is in the topic."""
+    """`order`: the row of the app's log that caused it, and its place among the app's rows for that; as in its id.
+    `whole`: as it is in the topic."""
 
     id: str
     stream: str
@@ -55,12 +55,13 @@ class CopyPlace:
     order: tuple[int, int] = (-1, -1)
 
     def follows(self, row: GivenRow) -> bool:
-        """Whether the row is a new one. A log that was deleted and made again has lower offsets, and later times."""
+        """Return whether the row is a new one. A log that was deleted and made again has lower offsets, and later
+        times."""
         return row.order > self.order or row.time > self.time
 
 
 def given_row(record: Record, label: str, streams: Iterable[str]) -> GivenRow | None:
-    """None if it is none of these streams of the app with this label."""
+    """Return the row; None if it is none of these streams of the app with this label."""
     if record.key != label:
         return None
     try:
@@ -79,7 +80,7 @@ class CopyTarget(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the sink, for warnings."""
+        """Return the sink's name for warnings."""
         ...
 
     @property
@@ -89,11 +90,11 @@ class CopyTarget(Protocol):
     def topic(self) -> str: ...
 
     def chosen(self, record: Record) -> GivenRow | None:
-        """None if it is none of the rows that go there."""
+        """Return the row to write; None if it does not go there."""
         ...
 
     def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
-        """`partition`: of the topic `apps`. Raises StreamError."""
+        """Write the row; `partition`: of the topic `apps`. Raises StreamError."""
         ...
 
 
@@ -109,11 +110,11 @@ class RowCopier:
         self.warnings = CountedWarnings({"sink": target.name})
 
     async def follow(self) -> None:
-        """Until it is cancelled, through outages of both Kafkas."""
+        """Copy until cancelled, through outages of both Kafkas."""
         await retry_on(self._follow, (StreamError,), self._tell)
 
     async def finish(self) -> None:
-        """What was given before now, where its broker takes it in time."""
+        """Copy what was given before now, if its broker takes it in time."""
         try:
             async with asyncio.timeout(FINISH_SECONDS):
                 await self.catch_up()
@@ -121,7 +122,7 @@ class RowCopier:
             log.warning("rows wait: the next run in this session writes them", extra={"sink": self._target.name})
 
     async def catch_up(self) -> None:
-        """What was given before now is acknowledged afterwards. Raises StreamError."""
+        """Copy what was given before now, until it is acknowledged. Raises StreamError."""
         async with self._opened() as (reader, writer):
             async for batch in reader.batches_to_end(ROWS_BETWEEN_PLACES):
                 await self._copy(batch, writer)
@@ -152,11 +153,11 @@ class RowCopier:
         try:
             await writer.close()
         except StreamError as error:
-            # they are written again, since the file does not say that they are there
+            # they are written again, because the file does not say that they are there
             self._tell(error)
 
     async def _copy(self, batch: Iterable[Record], writer: TopicWriter) -> None:
-        """The places follow once the rows are acknowledged. Raises StreamError."""
+        """Write the rows, and save the places once they are acknowledged. Raises StreamError."""
         places, written = dict(self._places), 0
         for record in batch:
             place = places[record.partition]
@@ -184,7 +185,7 @@ class RowCopier:
 
 
 def _kept(path: Path) -> dict[int, CopyPlace]:
-    """Nothing if there is no file, or none that can be read: rows are then written again, with equal ids."""
+    """Return the saved places; none if there is no readable file: rows are then written again, with equal ids."""
     try:
         kept: dict[str, list[int]] = orjson.loads(path.read_bytes())
         return {int(one): CopyPlace(at, time, (order, number)) for one, (at, time, order, number) in kept.items()}

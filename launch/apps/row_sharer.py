@@ -14,12 +14,12 @@ from streams.topic_writer import TopicWriter
 from streams.topics import SHARED
 
 FILE = "shared.place"
-"""In the app's folder; a sink's file has another ending."""
+"""File in the app's folder; a sink's file has another ending."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedTarget:
-    """`launch.apps.row_copier.CopyTarget`. `label`: of the app's version; `streams`: its GLOBAL ones, and tables."""
+    """A `launch.apps.row_copier.CopyTarget`. `label`: of the app's version; `streams`: its GLOBAL ones, and tables."""
 
     label: str
     streams: frozenset[str]
@@ -38,7 +38,7 @@ class SharedTarget:
 
 
 def row_sharer(session: Session, source: AppSource, first: Mapping[Position, int], folder: Path) -> RowCopier | None:
-    """None if the app shares nothing. `folder`: of the app; `first`: as `RowCopier`."""
+    """Return the copier, None if the app shares nothing. `folder`: of the app; `first`: as for `RowCopier`."""
     if source.shared is None or source.region is None:
         return None
     target = SharedTarget(source.label, source.shared.names, session.session_id, source.region, session.kafka)

@@ -17,7 +17,7 @@ from streams.topic_writer import TopicWriter
 
 @dataclass(frozen=True, slots=True)
 class SinkTarget:
-    """`launch.apps.row_copier.CopyTarget`. `app`, `label`: the app's name, and that of its version."""
+    """A `launch.apps.row_copier.CopyTarget`. `app`, `label`: the app's name, and that of its version."""
 
     app: str
     label: str
@@ -44,14 +44,15 @@ class SinkTarget:
 def sink_forwarder(
     kafka: str, source: AppSource, sink: KafkaSink, address: str, first: Mapping[Position, int], folder: Path
 ) -> RowCopier:
-    """`kafka`: the session's. `address`: of the sink's broker. `folder`: of the app; `first`: as `RowCopier`."""
+    """Return the copier. `kafka`: the session's. `address`: of the sink's broker. `folder`: of the app; `first`: as for
+    `RowCopier`."""
     target = SinkTarget(source.name, source.label, sink, address)
     return RowCopier(kafka, target, first, folder / place_file(sink.stream))
 
 
 def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
-    """Return the app's name where the text names no key, or the row has none: rows of one key keep their order, and an
-    empty key is none."""
+    """Return the row's key, or the app's name if the text names no key or the row has none: rows of one key keep their
+    order, and an empty key would not count."""
     value = sink.key if sink.key_column is None else values.get(sink.key_column)
     return app if value in (None, "") else value if isinstance(value, str) else orjson.dumps(value).decode()
 

@@ -1,7 +1,7 @@
-"""Keeps an app's stored tables in MongoDB: what their rows become, from the topic `apps`.
+"""Keeps an app's stored tables in MongoDB, by applying their rows from the topic `apps`.
 
-How far it has come is written with each change, so that a killed one goes on; changes that are written again are left
-out, since who wrote them may have ended before it came to the last one.
+Its progress is written with each change, so that it goes on after a kill; changes that are written again are left out,
+because their writer may have been killed before it reached the last one.
 """
 
 import logging
@@ -24,7 +24,7 @@ from streams.topics import APPS
 
 MOST_AT_ONCE = 1_000
 FORGET_SECONDS = 3_600
-"""How often rows of shared tables that are gone for long are taken out."""
+"""How often rows of shared tables that have long been gone are removed."""
 
 log = logging.getLogger("launch")
 
@@ -36,14 +36,14 @@ class TableKeeper:
         self._session, self._source, self._first = session, source, first
 
     async def catch_up(self) -> None:
-        """What was written before now is in MongoDB afterwards. Raises StreamError, StoreError."""
+        """Write to MongoDB what was written to the topic before now. Raises StreamError, StoreError."""
         async with self._opened() as (tables, reader, places):
             async for batch in reader.batches_to_end(MOST_AT_ONCE):
                 await self._keep(tables, places, batch)
             await self._forget(tables)
 
     async def follow(self) -> None:
-        """Until it is cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
+        """Keep the tables until cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
 
         def tell(error: Exception) -> None:
             log.warning("tables wait", extra={"app": self._source.name, "reason": str(error)})
@@ -65,7 +65,7 @@ class TableKeeper:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader, dict[int, KeptPlace]]]:
-        """Return where the reader goes on, by partition, as MongoDB says."""
+        """Return the tables, the reader, and where it goes on by partition, as MongoDB says."""
         async with open_app_tables(self._session, self._source.name) as tables:
             async with TopicReader(self._session.kafka, (APPS,), self._first) as whole:
                 ends = await whole.end_offsets()
@@ -77,13 +77,13 @@ class TableKeeper:
                 places[position[1]] = KeptPlace(offset) if is_new else place
                 begin[position] = offset if place.next is None or is_new else place.next
                 if is_new:
-                    # offsets of the topic that is gone say nothing about this one
+                    # offsets of the deleted topic mean nothing in this one
                     await tables.write(position[1], (), places[position[1]])
             async with TopicReader(self._session.kafka, (APPS,), begin) as reader:
                 yield tables, reader, places
 
     async def _keep(self, tables: MongoAppTables, places: dict[int, KeptPlace], records: Iterable[Record]) -> None:
-        """`places` follow."""
+        """Write the changes, and `places` after them."""
         by_partition: dict[int, list[Record]] = {}
         for record in records:
             by_partition.setdefault(record.partition, []).append(record)

@@ -25,12 +25,9 @@ _KNOWN: Mapping[str, tuple[str, ...]] = {"mechanism": get_args(Mechanism), "prot
 
 
 async def user_brokers(session: Session, source: AppSource) -> Mapping[str, str]:
-    """Addresses by the servers in the app's text, each with its login; topics in the session's own Kafka are there
-    afterwards.
-
-    Raises AppTextError for a topic that the operator does not allow, CannotStartError for a login that cannot be used,
-    StreamError.
-    """
+    """Return addresses by the servers in the app's text, each with its login; topics in the session's own Kafka exist
+    afterwards. Raises AppTextError for a topic that the operator does not allow, CannotStartError for a login that
+    cannot be used, StreamError."""
     brokers = kafka_brokers(source.outside, source.terms.brokers)
     for end in source.outside.kafka_ends:
         if brokers[end.servers].address == SESSION:
@@ -42,7 +39,7 @@ async def user_brokers(session: Session, source: AppSource) -> Mapping[str, str]
 def topic_openers(
     session: Session, source: AppSource, brokers: Mapping[str, str], market_time: Callable[[int], int]
 ) -> Mapping[str, OpenSource]:
-    """Who reads the topics of the user's own, by their names in the app's input log."""
+    """Return the readers of the user's own topics, by their names in the app's input log."""
     partitions = session.partitions if source.is_keyed else 1
     return {
         name: _opener(
@@ -74,13 +71,14 @@ def _address(session: Session, broker: BrokerTerms) -> str:
     if login.protocol == "SASL_PLAINTEXT" and seen_by is not None:
         raise CannotStartError(
             f"[apps.brokers] {broker.servers}: the login would go to {seen_by} without TLS; set protocol to SASL_SSL "
-            f"in {broker.login_file}, or, where nobody else can read that network, add {seen_by!r} to plain_text_hosts."
+            f"in {broker.login_file}, or, if nobody else can read that network, add {seen_by!r} to plain_text_hosts."
         )
     return Address(broker.address, login)
 
 
 def login_in(path: Path) -> Login:
-    """With TLS and SCRAM-SHA-512 where the file says no other. Raises CannotStartError, which names no value."""
+    """Return the login in the file, with TLS and SCRAM-SHA-512 if it names no other. Raises CannotStartError, which
+    names no value."""
     try:
         found: dict[str, Any] = private_toml(path)
     except PrivateFileError as error:

@@ -1,6 +1,7 @@
-"""The file of a backup: a tar packed by gzip, its list of contents last, so that it is written in one pass.
+"""The file of a backup: a gzipped tar with its list of contents last, so that it is written in one pass.
 
-What is read may be torn, altered or somebody else's: nothing in it is believed before its checksums have been compared.
+An archive that is read may be torn, altered or somebody else's: nothing in it is trusted before its checksums
+match.
 """
 
 import gzip
@@ -28,9 +29,9 @@ CONTENTS = "contents.json"
 FILES, DATABASES = "files", "databases"
 """Where an archive has the data folder's files, by their paths there, and its databases: name/collection.bson."""
 MOST_CONTENTS = 64_000_000
-"""Bytes of the list of contents."""
+"""Most bytes of the list of contents."""
 LEFT_FREE = 64_000_000
-"""Bytes of the disk that unpacking leaves."""
+"""Bytes that unpacking leaves free on the disk."""
 PACKING = 3
 """Level of gzip: half as long as its default, and 5 % larger."""
 CHUNK = 1_000_000
@@ -69,11 +70,11 @@ class ArchiveWriter:
     def __init__(self, tar: tarfile.TarFile, folder: Path) -> None:
         self._tar = tar
         self.folder = folder
-        """Of the archive, for what is put there before it goes in."""
+        """Where files are put before they go into the archive."""
         self.members: dict[str, ArchivedFile] = {}
 
     def add(self, name: str, source: IO[bytes], size: int, documents: int | None = None) -> ArchivedFile:
-        """`size` bytes of `source`; what a file grew by meanwhile is left out."""
+        """Add `size` bytes of `source`; what a file has grown by meanwhile is left out."""
         info = tarfile.TarInfo(name)
         info.size, info.mode = size, 0o600
         hashed = _Hashed(source)
@@ -103,7 +104,7 @@ class _Hashed:
 
 @contextmanager
 def scratch_beside(path: Path) -> Iterator[Path]:
-    """Where an archive is written until it has been checked; gone at the end, unless it was put in place."""
+    """Return a file beside `path` to write until it has been checked; gone at the end, unless it was put in place."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield scratch
@@ -123,10 +124,8 @@ def put_in_place(scratch: Path, path: Path) -> None:
 
 @contextmanager
 def new_archive(scratch: Path) -> Iterator[ArchiveWriter]:
-    """Written for its owner alone; at the end it is whole and on the disk.
-
-    Raises LaunchError if it cannot be written.
-    """
+    """Return an archive that only its owner can read; at the end it is whole and on the disk. Raises LaunchError if it
+    cannot be written."""
     try:
         with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             with (
@@ -142,14 +141,12 @@ def new_archive(scratch: Path) -> Iterator[ArchiveWriter]:
 
 
 def unpack(path: Path, target: Path) -> Contents:
-    """All members below `target`, an empty folder, once each of their checksums has been found right.
-
-    Raises CannotStartError for a file that is missing, torn, altered, of a newer version or no backup at all.
-    """
+    """Unpack all members below `target`, an empty folder, once each of their checksums is right. Raises
+    CannotStartError for a file that is missing, torn, altered, of a newer version or no backup at all."""
     try:
         with gzip.open(path) as packed:
             found, listed = _members(path, packed, target)
-            # its checksum is behind the last member
+            # its checksum follows the last member
             while packed.read(CHUNK):
                 pass
     except FileNotFoundError:
@@ -172,7 +169,7 @@ def unpack(path: Path, target: Path) -> Contents:
 
 
 def _members(path: Path, packed: gzip.GzipFile, target: Path) -> tuple[dict[str, ArchivedFile], bytes | None]:
-    """Written below `target`; and the list of contents, as it is."""
+    """Write the members below `target`, and return the list of contents as it is."""
     found: dict[str, ArchivedFile] = {}
     listed: bytes | None = None
     with tarfile.open(fileobj=packed, mode="r|") as tar:
@@ -190,7 +187,8 @@ def _members(path: Path, packed: gzip.GzipFile, target: Path) -> tuple[dict[str,
 
 
 def _checked_name(path: Path, member: tarfile.TarInfo, found: dict[str, ArchivedFile]) -> str:
-    """Raise CannotStartError for what no backup of ours has: links, devices, paths that lead elsewhere."""
+    """Return the member's name. Raises CannotStartError for what no backup of ours has: links, devices, paths that lead
+    elsewhere."""
     parts = PurePosixPath(member.name).parts
     is_inside = len(parts) > 1 and parts[0] in (FILES, DATABASES) and ".." not in parts
     is_plain = member.type == tarfile.REGTYPE and not member.issparse()
@@ -214,7 +212,7 @@ def _written(content: IO[bytes], target: Path) -> ArchivedFile:
 
 
 def _contents_of(path: Path, listed: bytes | None) -> Contents:
-    """Raise CannotStartError if there is no list, or it is of a newer version."""
+    """Return the contents. Raises CannotStartError if there is no list, or it is of a newer version."""
     if listed is None:
         raise CannotStartError(f"{path}: is no backup of this program: it has no list of contents.")
     try:

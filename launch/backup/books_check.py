@@ -1,7 +1,7 @@
-"""Whether restored books are whole and balance, to the last digit, also if trading was under way. Pure.
+"""Checks that restored books are whole and balance, to the last digit, also if trading was under way. Pure.
 
-A backup is no state of rest: legs may be open and orders in flight. What must hold at any moment is checked here; what
-must hold at rest alone, by the audit of a chaos run (`launch.chaos.audit.books`).
+A backup may be taken in mid-trade: legs may be open and orders in flight. Only what must hold at any moment is checked
+here; what must hold at rest is checked by the audit of a chaos run (`launch.chaos.audit.books`).
 """
 
 import sys
@@ -40,7 +40,7 @@ class BooksCheck:
         self._ledger[fill_key(entry.fill)] = (sys.intern(session_id), entry.arbitrage_id, hash(_digits(entry.fill)))
 
     def add_sums(self, changes: Mapping[tuple[str, str, str], Decimal]) -> None:
-        """(session, exchange, currency) → what fills changed that are kept as sums alone."""
+        """Add (session, exchange, currency) → what fills that are kept only as sums changed."""
         for key, change in changes.items():
             self._changes[key] = self._changes.get(key, ZERO) + change
 
@@ -71,7 +71,7 @@ class BooksCheck:
             self._changes[place] = self._changes.get(place, ZERO) + change
 
     def finish(self, books: StoredBooks, journals: Mapping[str, Iterable[str]]) -> list[str]:
-        """All that is wrong. `journals`: exchange → keys of the fills in the record of its account, if there is
+        """Return all that is wrong. `journals`: exchange → keys of the fills in the record of its account, if there is
         one."""
         found = [*self.findings, *(f"fill {key} of the ledger is in no arbitrage" for key in self._ledger)]
         found += self._counted(books)
@@ -95,7 +95,7 @@ class BooksCheck:
                 yield f"{' '.join(place)}: {text_of(held)} held, and legs hold {text_of(by_legs)}"
 
     def _unbalanced(self, books: StoredBooks) -> Iterator[str]:
-        """Opening + fills − fees must be what the books have, where reconciliation has found nothing since."""
+        """Return balances that are not opening + fills − fees, unless reconciliation has found a difference since."""
         for row in books.balances:
             opening = books.openings.get(row.exchange)
             if opening is None or books.differences.get(row.exchange, 0) >= opening.at:

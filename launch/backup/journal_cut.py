@@ -1,6 +1,6 @@
-"""The records of simulated and of paper accounts, cut where the database's moment is.
+"""Cuts the records of simulated and of paper accounts at the database's moment.
 
-They are read after the database, so they may have orders that it knows nothing of. A record is written in order, so
+They are read after the database, so they may have orders that it does not know. A record is written in order, so
 everything from the first such order on is later than the database's moment, and nothing before it is missing.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 
 def until_first_unknown(lines: Iterable[bytes], unknown: frozenset[str]) -> Iterator[bytes]:
-    """Whole lines up to the first with an order of one of these ids, ours or the exchange's."""
+    """Return whole lines up to the first with an order of one of these ids, ours or the exchange's."""
     for line in lines:
         if not line.endswith(b"\n") or (unknown and not unknown.isdisjoint(_orders_in(line))):
             return

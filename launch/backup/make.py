@@ -1,4 +1,4 @@
-"""`arbitrage backup`: one file with all that a session goes on from, checked by restoring it."""
+"""`arbitrage backup`: one file with all that a session needs to go on, checked by restoring it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -52,11 +52,9 @@ class BackupOptions:
 
 
 def run_backup(home: Path, options: BackupOptions, echo: Echo) -> int:
-    """Write the file and check it; exit code 0 only if what was restored from it is whole and reconciles.
+    """Write the file and check it. Returns 0 only if what was restored from it is whole and reconciles.
 
-    It takes the place of a file that was there before only if all of it was found right.
-
-    Raises LaunchError.
+    It replaces an earlier file only if all of it was found right. Raises LaunchError.
     """
     if not home.is_dir():
         raise CannotStartError(f"{home}: there is no data folder; name one by ARBITRAGE_HOME.")
@@ -81,7 +79,7 @@ def run_backup(home: Path, options: BackupOptions, echo: Echo) -> int:
 
 
 def report_check(path: Path, restored: Restored, echo: Echo) -> int:
-    """Say in one line what a restored file has, and what is wrong with it; the exit code."""
+    """Say in one line what a restored file has, and what is wrong with it. Returns the exit code."""
     for finding in restored.findings:
         echo(finding)
     counts = f"{restored.arbitrages:,} arbitrages, {restored.fills:,} fills, {restored.documents:,} documents"
@@ -98,7 +96,7 @@ def report_check(path: Path, restored: Restored, echo: Echo) -> int:
 
 
 def write_backup(home: Path, path: Path, include: tuple[str, ...], echo: Echo) -> None:
-    """Raise LaunchError, StoreError."""
+    """Write a backup. Raises LaunchError, StoreError."""
     with source_databases(home) as databases:
         out = write_archive(home, path, databases, include)
     for name, size in sorted(out.items()):
@@ -109,7 +107,7 @@ def write_backup(home: Path, path: Path, include: tuple[str, ...], echo: Echo) -
 def write_archive(
     home: Path, path: Path, databases: Sequence[SourceDatabase], include: tuple[str, ...]
 ) -> dict[str, int]:
-    """With these databases; folder → bytes of what is left out."""
+    """Write an archive with these databases. Returns folder → bytes of what is left out."""
     with new_archive(path) as archive:
         for source in databases:
             _add_database(archive, home, source)
@@ -162,7 +160,7 @@ def _add_file(archive: ArchiveWriter, home: Path, file: Path) -> None:
         with file.open("rb") as source:
             archive.add(_name_of(home, file), source, file.stat().st_size)
     except FileNotFoundError:
-        # a recording that the session has put away meanwhile
+        # a recording that the session has removed meanwhile
         return
 
 

@@ -1,4 +1,4 @@
-"""A data folder of an earlier layout is migrated to this one, step by step, with a backup of it written first."""
+"""Migrates a data folder of an earlier layout to this one, step by step, after writing a backup of it."""
 
 import asyncio
 import shutil
@@ -23,16 +23,14 @@ from store.backups.layout_steps import LAYOUT_STEPS
 from store.errors import StoreError
 
 TRANSIENT = ("kafka", "checkpoints")
-"""Prices and what was read of them, which each session has again."""
+"""Prices and what was derived from them, which each session makes again."""
 
 Echo = Callable[[str], None]
 
 
 def migrate_folder(home: Path, mode: Mode, echo: Echo) -> None:
-    """Bring the sessions of that mode in `home` to this layout, where steps lead to it; the caller holds the lock.
-
-    Raises CannotStartError if arbitrages are open, or the ledger would not reconcile: then all is as it was.
-    """
+    """Bring the sessions of that mode in `home` to this layout, if steps lead to it; the caller holds the lock. Raises
+    CannotStartError if arbitrages are open, or the ledger would not reconcile: then all is as it was."""
     own = home / MODES[mode]
     layout = stored_layout(own)
     if layout is None or layout == LAYOUT or not all(step in LAYOUT_STEPS for step in range(layout, LAYOUT)):
@@ -75,7 +73,7 @@ def _migrate_database(home: Path, own: Path, mode: Mode, layout: int, echo: Echo
 
 
 def _backup_of(home: Path, source: SourceDatabase) -> Path:
-    """Written and checked byte by byte."""
+    """Return the backup, written and checked byte by byte."""
     moment = datetime.fromtimestamp(wall_now() / MICROSECONDS, UTC)
     path = home / f"before-layout-{LAYOUT}-{source.mode}-{moment:%Y%m%d-%H%M%S}.tar.gz"
     with scratch_beside(path) as scratch:

@@ -1,4 +1,4 @@
-"""`arbitrage restore`: a backup put into an empty data folder, from which the next session goes on."""
+"""`arbitrage restore`: puts a backup into an empty data folder, from which the next session goes on."""
 
 import shutil
 from collections.abc import Callable
@@ -14,15 +14,16 @@ from launch.supervisor.ctrl_c import Stopping
 from store.errors import StoreError
 
 HARMLESS = frozenset({"jars", "logs", "lock", "locks", "ready", "layout", RESTORING})
-"""What `make setup` and a look around leave in a data folder."""
+"""What `make setup` and commands that only show something leave in a data folder."""
 
 Echo = Callable[[str], None]
 
 
 def run_restore(home: Path, file: Path, echo: Echo) -> int:
-    """Nothing is in the data folder before all of it has been checked; exit code 0 only if the ledger reconciles.
+    """Restore the backup. Returns 0 only if the ledger reconciles.
 
-    Raises CannotStartError for a data folder in use or not empty, and for a file that is no whole backup.
+    Nothing is in the data folder before all of the backup has been checked. Raises CannotStartError for a data folder
+    in use or not empty, and for a file that is no whole backup.
     """
     path = file.absolute()
     with locked(home), Stopping(home / "logs" / "restore.log", "Nothing was restored."):

@@ -32,7 +32,7 @@ class Restored:
     fills: int = 0
     findings: tuple[str, ...] = ()
     older: dict[str, int] = field(default_factory=dict)
-    """Database → its layout, where that is an earlier one: its ledger was not checked."""
+    """Database → its layout, if that is an earlier one: its ledger was not checked."""
 
 
 def restored_folder(path: Path, target: Path) -> Restored:
@@ -73,7 +73,8 @@ def _mode_and_layout(path: Path, name: str) -> tuple[Mode, int]:
 
 
 def check_ledger(address: str, name: str, home: Path) -> BooksCheck:
-    """Of a database that nobody writes to, against the records of accounts in `home`. Raises StoreError."""
+    """Check the ledger of a database that nobody writes to against the records of accounts in `home`. Raises
+    StoreError."""
     check = BooksCheck()
     with blocking_database(address, name) as database:
         for session_id, entry in read_ledger(database):
@@ -88,6 +89,6 @@ def check_ledger(address: str, name: str, home: Path) -> BooksCheck:
 
 
 def _recorded_fills(journal: Path) -> frozenset[str]:
-    """Keys, as the ledger has them."""
+    """Return keys, as the ledger has them."""
     entries = read_journal(journal)
     return frozenset(f"{journal.stem}|{fill.symbol}|{fill.fill_id}" for entry in entries for fill in entry.fills)

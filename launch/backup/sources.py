@@ -1,4 +1,4 @@
-"""What of a data folder goes into a backup: its databases, running or not, and its files."""
+"""The parts of a data folder that go into a backup: its databases, running or not, and its files."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -44,13 +44,11 @@ class SourceDatabase:
 
 @contextmanager
 def source_databases(home: Path) -> Iterator[list[SourceDatabase]]:
-    """Those of the sessions in `home`; a mongod is started for each whose session does not run, and no session can
-    start meanwhile if none runs.
+    """Return the databases of the sessions in `home`; a mongod is started for each whose session does not run, and no
+    session can start meanwhile if none runs.
 
-    Each is of the layout that its folder is marked with: one mode may be migrated, another not yet.
-
-    Raises CannotStartError if there is none, a session is just starting, or a folder's layout is not known;
-    LaunchError.
+    Each is of the layout that its folder is marked with: one mode may be migrated, another not yet. Raises
+    CannotStartError if there is none, a session is just starting, or a folder's layout is not known; LaunchError.
     """
     with ExitStack() as stack:
         is_running = session_runs(home)
@@ -100,7 +98,7 @@ def _running_database(mode: Mode, home: Path) -> SourceDatabase:
 
 
 def optional_files(home: Path, include: tuple[str, ...]) -> Iterator[Path]:
-    """Files that go in beside databases and records."""
+    """Return the files that go in beside databases and records."""
     names = [*ALWAYS, *(each for option in include for each in OPTIONAL[option])]
     for folder in MODES.values():
         for name in names:
@@ -108,7 +106,8 @@ def optional_files(home: Path, include: tuple[str, ...]) -> Iterator[Path]:
 
 
 def files_below(path: Path) -> Iterator[Path]:
-    """Return the file itself, or all in the folder; links are left out, since they lead into the outer data folder."""
+    """Return the file itself, or all in the folder; links are left out, because they lead into the outer data
+    folder."""
     if path.is_symlink():
         return
     if path.is_file():
@@ -118,7 +117,7 @@ def files_below(path: Path) -> Iterator[Path]:
 
 
 def left_out(home: Path, include: tuple[str, ...]) -> dict[str, int]:
-    """Folder → bytes of what stays out of the backup, though a session may miss it."""
+    """Return folder → bytes of what stays out of the backup, though a session may miss it."""
     sizes: dict[str, int] = {}
     for option in OPTIONAL.keys() - set(include):
         paths = [

@@ -24,7 +24,7 @@ START_SECONDS = 60.0
 ATTEMPT_SECONDS = 2.0
 STOP_SECONDS = 30.0
 KEEPING = ("--setParameter", "ttlMonitorEnabled=false")
-"""Nothing is deleted for its age while it is copied or compared."""
+"""Settings so that nothing is deleted for its age while it is copied or compared."""
 
 
 @contextmanager

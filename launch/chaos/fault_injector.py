@@ -74,8 +74,8 @@ class FaultInjector:
         self.injected: Counter[str] = Counter()
 
     async def run(self, schedule: Sequence[Injection]) -> None:
-        """Inject each fault at its second from now on, independently of the others; returns once the last one is
-        over. Raises LaunchError if one can be injected or taken back by nobody."""
+        """Inject each fault at its second from now on, independently of the others; returns once the last one is over.
+        Raises LaunchError if one cannot be injected or taken back."""
         began = wall_now()
 
         async def inject_in_time(injection: Injection) -> None:
@@ -99,11 +99,11 @@ class FaultInjector:
         return [stop for stops in self._stops.values() for stop in stops]
 
     def slow_exchanges(self) -> list[Spell]:
-        """When requests to exchanges were delayed so far, until the last of them could have arrived."""
+        """Return when requests to exchanges were delayed so far, until the last of them could have arrived."""
         return list(self._slow)
 
     async def observed_faults(self) -> dict[str, int]:
-        """Kind of fault → how often it took effect on the exchanges."""
+        """Return kind of fault → how often it took effect on the exchanges."""
         strikes: Counter[str] = Counter()
         answer = await self._admin("GET", None)
         rows = answer.get("strikes")
@@ -134,7 +134,7 @@ class FaultInjector:
                 await self._undo(injection)
 
     async def _strike(self, injection: Kill | Pause | LinkFault | ClockFault | RegionKill) -> bool:
-        """Return False if what it is meant for, or whoever does it, is down."""
+        """Inject one fault. Returns False if its target, or whatever carries it out, is down."""
         if isinstance(injection, LinkFault | ClockFault):
             return await self._regions.disturb(injection)
         if isinstance(injection, RegionKill):
@@ -171,7 +171,7 @@ class FaultInjector:
         return False
 
     async def _kill_at_order(self, injection: KillAtOrder) -> bool:
-        """Return False if nobody acts for the exchange, or no order comes soon."""
+        """Kill the bot at its next order. Returns False if nobody acts for the exchange, or no order comes soon."""
         journal = self.session.home / ACCOUNTS / f"{injection.exchange}.jsonl"
         bot = await self._bot_acting_for(injection.exchange)
         if bot is None or not journal.exists():
@@ -211,7 +211,7 @@ class FaultInjector:
         return True
 
     def _continue(self, region: str | None, process: str) -> None:
-        """It goes on, where it is paused."""
+        """Resume the process if it is paused."""
         groups = self._paused.pop((region, process), set())
         for group in groups:
             signal_group(group, signal.SIGCONT)

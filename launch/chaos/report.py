@@ -23,7 +23,7 @@ ORDER_FAULTS = (
     "lie",
     "kill bot at order",
 )
-"""Kinds that take effect with an order only."""
+"""Kinds that take effect only with an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,17 @@ class ChaosRun:
 
     @property
     def orders(self) -> int:
-        """Those that the exchanges accepted."""
+        """Return the number of orders that the exchanges accepted."""
         return sum(len(account.orders) for account in self.audit.accounts)
 
     @property
     def order_faults(self) -> int:
-        """How many faults hit an order."""
+        """Return how many faults hit an order."""
         return sum(self.faults.get(kind, 0) for kind in ORDER_FAULTS)
 
     @property
     def result(self) -> ChaosResult:
-        """What the run says of the system."""
+        """Return the verdict of the run on the system."""
         if self.audit.violations:
             return "violations"
         is_enough = self.orders >= LEAST_ORDERS and self.order_faults >= LEAST_ORDER_FAULTS
@@ -70,7 +70,7 @@ class ChaosRun:
 
 
 def chaos_document(run: ChaosRun) -> dict[str, object]:
-    """Return the document of `--json`; `result` says whether it means anything that there are no violations."""
+    """Return the document of `--json`; `result` says whether the absence of violations means anything."""
     audit = run.audit
     arbitrages = audit.snapshot.arbitrages
     return {
@@ -86,7 +86,7 @@ def chaos_document(run: ChaosRun) -> dict[str, object]:
         "reasons": dict(sorted(Counter(arbitrage.reason for arbitrage in arbitrages if arbitrage.reason).items())),
         "late_while_stopped": audit.late_while_stopped,
         "violations": [asdict(violation) for violation in audit.violations],
-        # the first holder of a lease did not take over; that of a partition is of who decides
+        # the first holder of a lease did not take over; that of a partition is the one who decides
         "takeovers": {name: token - 1 for name, token in sorted(audit.snapshot.leases.items())},
         "restarts": dict(sorted(run.restarts.items())),
         "settings_by_rest": run.settings_by_rest,

@@ -54,7 +54,7 @@ PEACE_SECONDS = 10.0
 """Longer than any request to an exchange can still be in flight."""
 
 EXIT_CODES: Mapping[ChaosResult, int] = {"no violations": 0, "violations": 1, "no result": 3}
-"""2: it could not start."""
+"""Exit codes; 2: it could not start."""
 
 SETTINGS: dict[str, object] = {
     # many arbitrages, profitable or not, and limits that only a wrong ledger would reach
@@ -107,11 +107,9 @@ def chaos_home(home: Path) -> Path:
 
 
 async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
-    """Start, inject faults, clear them, audit; `home` is locked by the caller. Returns the exit
-    code: 0 only without violations, in a run that traded.
-
-    Raises CannotStartError, and LaunchError if MongoDB or the exchanges cannot be read in the end.
-    """
+    """Start, inject faults, clear them, audit; `home` is locked by the caller. Returns the exit code: 0 only without
+    violations, in a run that traded. Raises CannotStartError, and LaunchError if MongoDB or the exchanges cannot be
+    read in the end."""
     if options.json is not None:
         check_writable(options.json)
     empty_home(home)
@@ -153,7 +151,7 @@ def announce(schedule: Sequence[Injection], options: ChaosOptions, echo: Echo) -
 
 
 def report(run: ChaosRun, options: ChaosOptions, echo: Echo) -> int:
-    """Print the report and write the JSON document; returns the exit code."""
+    """Print the report and write the JSON document. Returns the exit code."""
     if options.json is not None:
         write_atomically(options.json, json.dumps(chaos_document(run), indent=2).encode())
     for line in chaos_lines(run):
@@ -162,7 +160,7 @@ def report(run: ChaosRun, options: ChaosOptions, echo: Echo) -> int:
 
 
 def empty_home(home: Path) -> None:
-    """Delete the previous run's files, but for the lock and the links to the user's data folder."""
+    """Delete the previous run's files, except the lock and the links to the user's data folder."""
     for own in (home, *(home / REGIONS).glob("*")):
         kill_leftovers(own)
     for path in home.iterdir():
@@ -182,7 +180,7 @@ async def _prepared(session: Session, config: Configuration, settings: Settings,
 
 
 async def until_started(supervisor: Supervised) -> None:
-    """Raise CannotStartError if a process does not become ready."""
+    """Wait until all processes are ready. Raises CannotStartError if one does not become ready."""
     try:
         await supervisor.all_ready()
     except LaunchError as error:

@@ -27,7 +27,7 @@ _CHANGE_SECONDS = (2.0, 5.0)
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """kill -9 of a process or, for Spark's driver, of its JVM. `region`: whose, in a session with regions."""
+    """kill -9 of a process or, for Spark's driver, of its JVM, in `region` if the session has regions."""
 
     at: float
     process: str
@@ -81,8 +81,8 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class InjectedFault:
-    """A fault of a simulated exchange, switched on; it takes effect with the next request or message that it is
-    about."""
+    """A fault of a simulated exchange, switched on; it takes effect with the next request or message that it
+    concerns."""
 
     at: float
     fault: Fault
@@ -118,7 +118,7 @@ class InjectedSetting:
 
 
 Injection = Kill | KillAtOrder | Pause | InjectedFault | InjectedSetting | LinkFault | ClockFault | RegionKill
-"""The last three in sessions with regions alone (`region_schedule`)."""
+"""The last three only in sessions with regions (`region_schedule`)."""
 
 KILL_EVERY: dict[ProcessRole, float] = {
     "bot": 20,
@@ -160,10 +160,10 @@ LOST_ACKNOWLEDGEMENT_EVERY = 15.0
 SMALL_SKEW_EVERY = 20.0
 """On each exchange: clock skew of less than a second, which request signatures do not reveal."""
 STORE_STEP_EVERY = 45.0
-"""All exchanges' clocks are off by the same skew. Only root can set mongod's clock; for comparisons between times of
+"""Skew of all exchanges' clocks by the same amount. Only root can set mongod's clock; for comparisons between times of
 the store and times of an exchange, this equals a step of mongod's clock the other way."""
 LIE_EVERY = 6.0
-"""One exchange says for a while what is not true of orders; each kind once before any comes again."""
+"""For a while, one exchange lies about orders; each kind once before any comes again."""
 CHANGE_EVERY = 10.0
 
 _LASTING: tuple[FaultKind, ...] = ("latency", "maintenance", "silent_stream", "clock_skew")
@@ -193,7 +193,8 @@ _CHANGES: tuple[tuple[tuple[str, str | int | float], ...], ...] = (
 
 
 def schedule_of(seed: int, seconds: float, exchanges: Sequence[str], bots: Sequence[str]) -> tuple[Injection, ...]:
-    """All injected faults of a run of `seconds`, by time; `bots` and feeds (one per exchange) by process name."""
+    """Return all injected faults of a run of `seconds`, by time; `bots` and feeds (one per exchange) by process
+    name."""
     victims: dict[ProcessRole, tuple[str, ...]] = {role: (role,) for role in PROCESS_ROLES}
     victims["feed"] = tuple(f"feed-{name}" for name in exchanges)
     victims["bot"] = tuple(bots)
@@ -211,7 +212,7 @@ def schedule_of(seed: int, seconds: float, exchanges: Sequence[str], bots: Seque
 
 
 def role_of(process: str) -> str:
-    """`bot-kraken-2` → `bot`."""
+    """Return the role: `bot-kraken-2` → `bot`."""
     return process.partition("-")[0]
 
 
@@ -220,7 +221,7 @@ def _where(region: str | None) -> str:
 
 
 def exchange_of(process: str) -> str:
-    """`bot-kraken-2` → `kraken`; of a feed or a bot."""
+    """Return the exchange of a feed or a bot: `bot-kraken-2` → `kraken`."""
     return process.split("-")[1]
 
 
@@ -297,7 +298,7 @@ def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:
 
 
 def _setting_changes(seed: int, seconds: float) -> Iterator[InjectedSetting]:
-    """In random order; each change comes once before any is repeated."""
+    """Return changes in random order; each comes once before any is repeated."""
     random, left = seeded(seed, "settings"), list[tuple[tuple[str, str | int | float], ...]]()
     for at in moments(random, CHANGE_EVERY, seconds):
         if not left:
@@ -306,7 +307,7 @@ def _setting_changes(seed: int, seconds: float) -> Iterator[InjectedSetting]:
 
 
 def moments(random: Random, every: float, seconds: float) -> Iterator[float]:
-    """One moment in each interval of `every` seconds."""
+    """Return one moment in each interval of `every` seconds."""
     for interval in range(int(seconds // every) + 1):
         at = round((interval + random.random()) * every, 2)
         if at < seconds:
@@ -322,5 +323,5 @@ def _either_way(random: Random, limits: tuple[float, float]) -> float:
 
 
 def seeded(seed: int, purpose: str) -> Random:
-    """Return a generator of its own for each kind of fault, so that a new kind changes none of the others."""
+    """Return a separate generator for each kind of fault, so that a new kind changes none of the others."""
     return Random(f"{seed}:chaos:{purpose}")  # noqa: S311 – faults, not secrets

@@ -30,14 +30,14 @@ class SettingsTuner:
         await self.change({name: self._base[name] for name in (every if names is None else names)})
 
     async def change(self, changes: Mapping[str, object]) -> None:
-        """Return once the changes are in force. Raises LaunchError if MongoDB stays unavailable."""
+        """Change the settings, and return once they are in force. Raises LaunchError if MongoDB stays unavailable."""
         if await self._changed_by_rest(changes):
             self.by_rest += 1
             return
         await retry_while_down(lambda: self._change_in_store(changes))
 
     async def _changed_by_rest(self, changes: Mapping[str, object]) -> bool:
-        """Whether REST accepted the changes."""
+        """Return whether REST accepted the changes."""
         url = f"http://{self._session.web_host}:{self._session.web_port}/api/settings"
         headers = {"X-API-Key": ensure_api_key(self._session.home).read_text().strip(), "X-Changed-By": _CHANGED_BY}
         limit = aiohttp.ClientTimeout(total=_REST_SECONDS)

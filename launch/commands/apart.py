@@ -1,4 +1,5 @@
-"""`arbitrage apart`: a session whose parts are started one by one, each with its own data folder, by no supervisor."""
+"""`arbitrage apart`: a session whose parts are started one by one, each with its own data folder, without a
+supervisor."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -38,7 +39,7 @@ MEMBERS_SECONDS = 120.0
 """How long the first region waits for the MongoDB of each; MongoDB asks all of them when a set is made."""
 KAFKA_ALONE = LoginRights(None)
 PASSWORDS = "passwords"
-"""The folder of the plain passwords, a file a role: for whoever makes the users in Kafka and MongoDB."""
+"""The folder of the plain passwords, a file per role: for whoever creates the users in Kafka and MongoDB."""
 
 Echo = Callable[[str], None]
 
@@ -52,7 +53,7 @@ class ApartOptions:
     kafka_protocol: Protocol = "SASL_SSL"
     kafka_mechanism: Mechanism = "SCRAM-SHA-512"
     owner_mechanism: Mechanism = "SCRAM-SHA-512"
-    """Of the supervisor, who owns topics and database."""
+    """Login of the supervisor, who owns topics and database."""
     kafka_ca: str = ""
     mongodb_ca: str = ""
     regions: tuple[str, ...] = ()
@@ -61,9 +62,9 @@ class ApartOptions:
 
 def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
     """Write `run.json`, the keys of the simulated accounts, and for each role its login and its password; with regions
-    into a folder for each. Passwords and keys that are there stay as they are; the session is a new one.
+    into a folder for each.
 
-    Raises CannotStartError.
+    Existing passwords and keys stay as they are; the session is a new one. Raises CannotStartError.
     """
     folder = options.folder.resolve()
     try:
@@ -82,7 +83,7 @@ def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
 
 
 def _make_regions(folder: Path, options: ApartOptions, config: Configuration, echo: Echo) -> Session:
-    """Return a folder for each region that has exchanges: its parts', and MirrorMaker's file. Returns the first
+    """Make a folder for each region that has exchanges: its parts', and MirrorMaker's file. Returns the first
     session."""
     kafkas = regional_kafkas(options.regions)
     if config.kafka is not None:
@@ -114,7 +115,7 @@ def _make_regions(folder: Path, options: ApartOptions, config: Configuration, ec
 
 
 def _own_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
-    """Raise CannotStartError, OSError."""
+    """Return the logins of our own services, made if missing. Raises CannotStartError, OSError."""
     if (folder / "lock").exists():
         raise CannotStartError(f"{folder}: is the data folder of sessions on this machine; name another folder.")
     make_private(folder)
@@ -122,7 +123,8 @@ def _own_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
 
 
 def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogins, options: ApartOptions) -> None:
-    """`store`: the logins of MongoDB, which regions share. Raises AccountRejectedError, OSError."""
+    """Write the parts' files. `store`: the logins of MongoDB, which regions share. Raises AccountRejectedError,
+    OSError."""
     for role in (SUPERVISOR, *ROLES, *((MIRROR, MIRROR_READER) if session.regions else ())):
         _write_role(folder, role, own, store, options)
     named = {name: exchange for exchange, names in session.accounts_at.items() for name in names}
@@ -131,10 +133,10 @@ def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogin
 
 
 def apart_session(options: ApartOptions, config: Configuration) -> Session:
-    """Raise CannotStartError for what a session without a supervisor does not have."""
+    """Return the session. Raises CannotStartError for what a session without a supervisor does not have."""
     check_paper(config)
     _check_apart(config)
-    # whoever reads the description is at home where it is
+    # readers of the description find everything beside it
     made = paper_session(Path(), PaperOptions(), config)
     if without_login(made.mongodb)[1] is not None:
         raise CannotStartError("mongodb: holds a password; each part has its own here, so name the address alone.")
@@ -182,10 +184,10 @@ def _in_kafka(login: Login, options: ApartOptions) -> Login:
 
 
 async def prepare_apart(session: Session, config: Configuration, with_users: bool, echo: Echo) -> int:
-    """Topics, collections, indexes and first settings; `with_users` the users of all parts too, with their passwords
-    from `logins/own.json`. A second run changes nothing, and users of others stay. `session` is the owner's.
+    """Make topics, collections, indexes and first settings; `with_users` also the users of all parts, with their
+    passwords from `logins/own.json`.
 
-    Raises CannotStartError.
+    A second run changes nothing, and users of others stay. `session` is the owner's. Raises CannotStartError.
     """
     settings = paper_settings(config)
     users = _made_logins(session.home, has_regions=bool(session.regions)) if with_users else None
@@ -203,7 +205,7 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
 
 
 def _made_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
-    """Those that `make` made. Raises CannotStartError if they are missing: of new ones no part would know."""
+    """Return the logins that `make` made. Raises CannotStartError if they are missing: no part would know new ones."""
     path = folder / FOLDER / OWN
     try:
         is_there = path.exists()
@@ -218,7 +220,7 @@ def _made_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
 
 
 async def prepare_log(session: Session, users: OwnLogins | None) -> None:
-    """Raise StreamError, CannotStartError."""
+    """Make topics and users in Kafka. Raises StreamError, CannotStartError."""
     has_regions = bool(session.regions)
     made = () if users is None else users.topic_users(has_regions=has_regions)
     parts = tuple(_as_it_logs_in(session, each) for each in made)
@@ -228,7 +230,8 @@ async def prepare_log(session: Session, users: OwnLogins | None) -> None:
 
 
 def _as_it_logs_in(session: Session, user: TopicUser) -> TopicUser:
-    """Raise CannotStartError if its login is not there, or Kafka has no users for the mechanism of it."""
+    """Return the user with the password by which it logs in. Raises CannotStartError if its login is not there, or
+    Kafka has no users for its mechanism."""
     login = login_of(with_logins(session, user.login.user).kafka)
     if login is None or login.mechanism not in SCRAM:
         raise CannotStartError(
@@ -239,10 +242,8 @@ def _as_it_logs_in(session: Session, user: TopicUser) -> TopicUser:
 
 
 async def prepare_store(session: Session, settings: Settings, users: OwnLogins | None) -> None:
-    """With regions, the first makes the replica set and its users, and the others wait for it.
-
-    Raises StoreError, CannotStartError.
-    """
+    """Prepare MongoDB. With regions, the first makes the replica set and its users, and the others wait for it. Raises
+    StoreError, CannotStartError."""
     if users is not None and session.region is not None:
         if _makes_the_store(session):
             await _prepare_members(session, _made_logins(session.home / STORE))
@@ -250,7 +251,7 @@ async def prepare_store(session: Session, settings: Settings, users: OwnLogins |
     await prepare_database(session, settings)
     if users is not None:
         parts = [each for each in users.database_users(session.database) if each.login.user != SUPERVISOR]
-        # the owner stays as whoever started the server has made it
+        # the owner stays as the server was set up with it
         await ensure_users_at(session.mongodb, parts)
 
 
@@ -259,7 +260,7 @@ def _makes_the_store(session: Session) -> bool:
 
 
 async def _prepare_members(session: Session, store: OwnLogins) -> None:
-    """The set, its users and no others. Raises StoreError."""
+    """Make the set and its users, and no others. Raises StoreError."""
     wanted = store_of(session)
     first = wanted.members[0].address
     options = [each for each in urlsplit(session.mongodb).query.split("&") if each.startswith("tls")]

@@ -33,14 +33,14 @@ _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
-    """Raise LaunchError in one sentence."""
+    """Run the command. Raises LaunchError in one sentence."""
     config = read_configuration(None, os.environ)
     terms = operator_terms(config.apps, config.plain_text_hosts)
     if arguments.work == "run" and arguments.regions:
         from launch.apps.in_regions import run_in_regions
 
         words = _words_in_regions(arguments)
-        # a mistake of the text is said once, and not by each region
+        # a mistake in the text is reported once, and not by each region
         apps_in(arguments.files, terms, variables_of(arguments.var), arguments.regions[0])
         return run_in_regions(home_folder(), arguments.regions, words, arguments.json, echo)
     if arguments.work == "run":
@@ -72,7 +72,7 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
 
 
 def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
-    """Return what each region's command has of these. Raises CannotStartError for what goes with one place alone."""
+    """Return the words for each region's command. Raises CannotStartError for options that fit only one place."""
     if arguments.replay is not None:
         raise CannotStartError("--regions is for a running session; drop it, or drop --replay.")
     if any(name == "region" for name, _ in variables_of(arguments.var)):
@@ -84,7 +84,7 @@ def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
 
 
 def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
-    """Raise CannotStartError if no host can run it."""
+    """Return what the app is made of. Raises CannotStartError if no host can run it."""
     source, engine = app_in(path, terms)
     yield f"{source.name}, version {source.version}"
     yield from (f"  {line}" for line in engine.explained())
@@ -128,7 +128,7 @@ def _origin(source: AppSource) -> str:
 
 
 def _outside(source: AppSource) -> Iterator[str]:
-    """Return a line for each sink, and what comes of it."""
+    """Return a line for each sink, and what becomes of its rows."""
     outside, allowed = source.outside, dict(source.terms.addresses)
     for log in outside.logs:
         yield f"sink {log.stream}: a line for each row, behind {log.prefix!r}"
@@ -159,7 +159,7 @@ def _topics(source: AppSource) -> Iterator[str]:
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """By name. Raises CannotStartError if one is not NAME=VALUE."""
+    """Return the variables by name. Raises CannotStartError if one is not NAME=VALUE."""
     found = {}
     for word in words:
         name, sign, value = word.partition("=")
@@ -170,7 +170,7 @@ def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _checked(path: Path, text: str, terms: OperatorTerms, *, with_ends: bool) -> StreamEngine:
-    """`with_ends`: its host, sinks, sources and stores too, which cases need not have."""
+    """Check the text; `with_ends`: also its host, sinks, sources and stores, which cases need not have."""
     try:
         app = parse_with_product_streams(text)
         engine = StreamEngine(app, terms=terms)
@@ -184,14 +184,14 @@ def _checked(path: Path, text: str, terms: OperatorTerms, *, with_ends: bool) ->
 
 @dataclass(frozen=True, slots=True)
 class CaseBounds:
-    """What an app's cases may use, and take."""
+    """What an app's cases may use and consume."""
 
     terms: OperatorTerms
     limits: AppLimits
 
 
 def _test(text: str, cases: Path, bounds: CaseBounds, echo: Echo) -> int:
-    """Exit code 1 if a case differs."""
+    """Run the cases. Returns exit code 1 if one differs."""
     ran = failed = 0
     for number, line in _lines(cases):
         name, found = _outcome(f"{cases}, line {number}", line, text, bounds)

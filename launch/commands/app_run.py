@@ -47,7 +47,7 @@ class AppRunOptions:
 
 
 def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
-    """Exit code 1 if an app failed. Raises LaunchError in one sentence."""
+    """Run the apps. Returns exit code 1 if one failed. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     if options.replay is not None and options.seconds is not None:
@@ -75,20 +75,20 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
 
 
 def _running_region(home: Path) -> str | None:
-    """None without regions, and if no session runs: that is said once the texts are right."""
+    """Return the region; None without regions, and if no session runs: that is reported once the texts are right."""
     with suppress(CannotStartError):
         return read_session(home).region
     return None
 
 
 def _recorded_region(home: Path, options: AppRunOptions) -> str | None:
-    """Return the one whose log is replayed; None if the recorded session had none. Raises CannotStartError."""
+    """Return the region whose log is replayed; None if the recorded session had none. Raises CannotStartError."""
     folders = _folders(home, options.replay or "", dict(options.variables).get(REGION))
     return next((region for region in map(region_of, folders) if region is not None), None)
 
 
 def _replay(home: Path, sources: Collection[AppSource], name: str, rows: AppRows, echo: Echo, tell: TellEnd) -> None:
-    """One after the other; `tell` says why partitions ended early."""
+    """Replay one app after the other; `tell` says why partitions ended early."""
     of_apps = [(source, _replayed_partitions(home, source, name)) for source in sources]
     with shown_run_log() as log_pipe, quiet_session(home, extra=SPARK) as spark:
         for source, partitions in of_apps:
@@ -103,12 +103,13 @@ def _replay(home: Path, sources: Collection[AppSource], name: str, rows: AppRows
 
 def _replayed_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
     partitions = recorded_partitions(home, source, name)
-    # live such an app runs in the first partition alone
+    # live, such an app runs in the first partition alone
     return partitions if source.is_keyed else partitions[:1]
 
 
 def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
-    """Raise CannotStartError, CannotVerifyError, ImportRejectedError if there is no such recording."""
+    """Return the partitions. Raises CannotStartError, CannotVerifyError, ImportRejectedError if there is no such
+    recording."""
     folders = _folders(home, name, dict(source.variables).get(REGION))
     kept = [one for folder in folders for one in kept_log(source, folder / "log")]
     if kept:
@@ -117,7 +118,7 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
     lacking = _only_kept(source)
     if lacking is not None:
         raise CannotStartError(
-            f"--replay {name}: has {lacking}; they are recorded where this version of the app, with the same --var, "
+            f"--replay {name}: has {lacking}; they are recorded only if this version of the app, with the same --var, "
             "was run on the session while that was recorded with --record."
         )
     there = (TICKS,) if session is None else RECORDED
@@ -135,7 +136,7 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
 
 
 def _only_kept(source: AppSource) -> str | None:
-    """Return what of its rows is nowhere but in an input log that was kept while it ran."""
+    """Return which of its rows exist only in an input log that was kept while it ran."""
     if source.outside.calls:
         return "no responses to the app's requests"
     if source.outside.topics:
@@ -151,6 +152,6 @@ def _named_session(folders: Iterable[Path]) -> RecordedSession | None:
 
 
 def _folders(home: Path, name: str, region: str | None) -> list[Path]:
-    """Those of a recorded session with that name; of one with regions that of `region`."""
+    """Return the folders of a recorded session with that name; of one with regions that of `region`."""
     found = (recorded_session(home, name, region), Path(name))
     return [folder for folder in found if folder is not None and (folder / "log").is_dir()]

@@ -49,7 +49,7 @@ class BacktestOptions:
     """What the command line said."""
 
     names: tuple[str, ...]
-    """Of a tick set, a folder, or files."""
+    """Name of a tick set, a folder, or files."""
     master: str = "local[*]"
     values: tuple[str, ...] = ()
     """`name=value` each."""
@@ -61,7 +61,7 @@ class BacktestOptions:
     fee_tiers: tuple[str, ...] = ()
     """`exchange=volume:bps,volume:bps` each."""
     failed_percent: float = 0.0
-    """Of orders."""
+    """Share of orders."""
     seed: int = 1
     follow_settings: bool = False
     json: Path | None = None
@@ -72,7 +72,7 @@ class BacktestOptions:
 
 
 def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> int:
-    """Exit code 0 if the ledger of the backtest reconciles. Raises LaunchError in one sentence."""
+    """Run the backtest. Returns exit code 0 if its ledger reconciles. Raises LaunchError in one sentence."""
     _check_outputs(options)
     checked_java()
     with Stopping(spark_log(home)):
@@ -129,7 +129,7 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
 
 
 def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
-    """Raise CannotStartError for a malformed `name=value` or an unreadable file of latencies."""
+    """Return the request. Raises CannotStartError for a malformed `name=value` or an unreadable file of latencies."""
     return RequestedBacktest(
         values=dict(named(value, "--set-value") for value in options.values),
         fee_bps=options.fee_bps,
@@ -144,7 +144,7 @@ def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
 
 
 def named(text: str, option: str) -> tuple[str, str]:
-    """Name and value of `name=value`. Raises CannotStartError."""
+    """Return name and value of `name=value`. Raises CannotStartError."""
     name, mark, value = text.partition("=")
     if not (name and mark):
         raise CannotStartError(f"{option} {text}: is not of the form name=value.")
@@ -152,7 +152,7 @@ def named(text: str, option: str) -> tuple[str, str]:
 
 
 def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
-    """Exchange (or `*`) → latency samples in milliseconds, from a JSON file. Raises CannotStartError."""
+    """Return exchange (or `*`) → latency samples in milliseconds, from a JSON file. Raises CannotStartError."""
     try:
         samples = _SAMPLES.validate_json(path.read_bytes())
     except OSError as error:

@@ -63,7 +63,7 @@ class CheckResult:
 
 
 def doctor(home: Path, echo: Callable[[str], None]) -> int:
-    """Print every check; exit code 0 if all is well, 1 if there is advice, 2 if something needed is missing."""
+    """Print every check. Returns exit code 0 if all is well, 1 if there is advice, 2 if something needed is missing."""
     findings = list(examined(home))
     for finding in findings:
         echo(f"{MARKS[finding.state]} {finding.subject}: {finding.text}")
@@ -76,7 +76,7 @@ def exit_code(findings: Iterable[CheckResult]) -> int:
 
 
 def examined(home: Path) -> Iterator[CheckResult]:
-    """All checks, in the order in which a user would fix them."""
+    """Return all checks, in the order in which a user would fix them."""
     yield system_finding(platform.system(), platform.machine())
     yield judged("Python", python_fault(sys.version_info[:3]), platform.python_version())
     answer = java_output()
@@ -121,7 +121,7 @@ def checked_configuration(home: Path, config: Configuration, environment: Mappin
 
 
 def judged(subject: str, fault: str | None, text: str) -> CheckResult:
-    """`missing` with the fault if there is one, else ok with `text`."""
+    """Return `missing` with the fault if there is one, else ok with `text`."""
     return CheckResult("ok", subject, text) if fault is None else CheckResult("missing", subject, fault)
 
 
@@ -141,7 +141,7 @@ def installed_version(name: str) -> str | None:
 
 
 def packages_finding(pins: Path, installed: Callable[[str], str | None]) -> CheckResult:
-    """Whether the environment has the versions that the lock file pins. A missing lock file (an installed copy) is
+    """Check that the environment has the versions that the lock file pins. A missing lock file (an installed copy) is
     ok."""
     if not pins.exists():
         return CheckResult("ok", "packages", "no lock file to compare with")
@@ -185,7 +185,7 @@ def chromium_finding(which: Callable[[str], str | None]) -> CheckResult:
 
 
 def priorities_finding(are_sessions_grouped: bool, is_writable: bool) -> CheckResult:
-    """Whether parts can get CPU by what they are for: by the nice of their autogroup where the kernel divides the CPU
+    """Check that parts can get CPU by their importance: by the nice of their autogroup if the kernel divides the CPU
     between sessions first, else by their own."""
     if not are_sessions_grouped:
         return CheckResult("ok", "priorities", "each part has its own: no autogroups here, so its nice counts")
@@ -200,7 +200,7 @@ def priorities_finding(are_sessions_grouped: bool, is_writable: bool) -> CheckRe
 
 
 def regions_finding(fault: str | None, fault_without_root: Callable[[], str | None]) -> CheckResult:
-    """Whether links between regions can have real delays here, and how."""
+    """Check whether links between regions can have real delays here, and how."""
     possible = "links with real delays, losses and cuts are possible: --regions with --wan"
     if fault is None:
         return CheckResult("ok", "regions", possible)
@@ -211,7 +211,7 @@ def regions_finding(fault: str | None, fault_without_root: Callable[[], str | No
 
 
 def rights_finding(home: Path) -> CheckResult:
-    """Whether other users of this machine can read the data folder."""
+    """Check that no other user of this machine can read the data folder."""
     if not home.exists():
         return CheckResult("ok", "data folder", f"{home} will be created at the first start, private to this user")
     open_to_others = [one for one in (home, home / LOGINS) if one.exists() and not is_private(one)]
@@ -225,10 +225,11 @@ def rights_finding(home: Path) -> CheckResult:
 
 
 def own_certificate_findings(home: Path, now: int) -> Iterator[CheckResult]:
-    """When the certificates end that `arbitrage certificates` made in the data folder; nothing if it made none."""
+    """Return when the certificates end that `arbitrage certificates` made in the data folder; nothing if it
+    made none."""
     if not (home / CERTIFICATES).exists():
         return
-    # only now: it takes a library that nothing else here needs
+    # imported here, because it takes a library that nothing else here needs
     from launch.setup.authority_folder import AuthorityFiles, ends_at
     from session.certificate_issuing import RENEWED_BEFORE, moment_of
 
@@ -249,7 +250,7 @@ def own_certificate_findings(home: Path, now: int) -> Iterator[CheckResult]:
 
 
 def load_finding(load: ExpectedLoad, partitions: int, bots_per_exchange: int) -> CheckResult:
-    """Whether the log has as many partitions as the markets ask for, and how many bots trade on it."""
+    """Check that the log has as many partitions as the markets need, and say how many bots trade on it."""
     assets = "1 asset" if load.assets == 1 else f"{load.assets} assets"
     text = (
         f"{load.markets} markets of {assets} on {load.exchanges} exchanges, {load.pairs} pairs, some "
@@ -306,14 +307,14 @@ def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]
 
 
 def clock_findings(clocks: Clocks) -> Iterator[CheckResult]:
-    """Of regions whose clock a command has set off."""
+    """Return findings about regions whose clock a command has set off."""
     for line in clock_lines(in_milliseconds(clocks)):
         yield CheckResult("advice", "clock", f"{line}, as ordered; `arbitrage region heal` takes it back.")
 
 
 def configured_findings(config: Configuration, environment: Mapping[str, str]) -> Iterator[CheckResult]:
-    """Whether the configured services can be reached with the logins named for them, and until when their
-    certificates are valid."""
+    """Check that the configured services can be reached with their logins, and until when their certificates
+    are valid."""
     try:
         kafka = configured_kafka_login(config, environment)
         secured = tuple(tls_servers(config, environment))
@@ -328,8 +329,8 @@ def configured_findings(config: Configuration, environment: Mapping[str, str]) -
 
 
 def served_finding(server: TlsServer, now: int) -> CheckResult:
-    """Return what a server's certificate is worth."""
-    # only now: it takes a library that nothing else here needs
+    """Check a server's certificate."""
+    # imported here, because it takes a library that nothing else here needs
     from session.certificate_issuing import RENEWED_BEFORE, moment_of
 
     subject, place = f"{server.service}'s certificate", f"{server.host}:{server.port}"
@@ -363,7 +364,7 @@ def kafka_finding(address: str) -> CheckResult:
 
 
 def port_finding(subject: str, url: str) -> CheckResult:
-    """Whether something listens at the URL's address. Sends nothing and shows no password."""
+    """Check whether something listens at the URL's address. Sends nothing and shows no password."""
     place = _host_and_port(url)
     if place is None:
         return CheckResult("ok", subject, "configured; the address is checked at the start")
@@ -375,7 +376,7 @@ def port_finding(subject: str, url: str) -> CheckResult:
 
 
 def _host_and_port(url: str) -> tuple[str, int] | None:
-    """None if the URL has several hosts or no port."""
+    """Return host and port; None if the URL has several hosts or no port."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

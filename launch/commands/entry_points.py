@@ -1,4 +1,4 @@
-"""What `arbitrage` can do. Exit codes: 0 fine, 1 failed, 2 cannot start; a mistake gets one sentence, no trace."""
+"""The commands of `arbitrage`. Exit codes: 0 fine, 1 failed, 2 cannot start; a mistake gets one sentence, no trace."""
 
 import argparse
 import asyncio
@@ -40,7 +40,7 @@ WAN_ALONE = "--wan goes with --regions; name them, as in --regions us,eu,jp."
 
 
 def run_words(words: list[str]) -> int:
-    """Exit code of the command that these words are."""
+    """Run the command that these words name. Returns its exit code."""
     arguments = parser_of_commands().parse_args(words)
     run_command: Callable[[argparse.Namespace], int] = arguments.run
     try:
@@ -353,6 +353,6 @@ def _exchanges(arguments: argparse.Namespace) -> int:
 
 
 def echo(line: str) -> None:
-    """One line for the user, at once."""
+    """Print one line for the user, at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

@@ -40,7 +40,7 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class StandaloneOptions:
-    """As on the command line; `faults` is SEED, SEED:PER_MINUTE or a file."""
+    """Options as on the command line; `faults` is SEED, SEED:PER_MINUTE or a file."""
 
     port: int
     seed: int
@@ -56,7 +56,7 @@ class StandaloneOptions:
 
 
 def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
-    """Serve until the user stops it; returns the exit code. Raises LaunchError if it cannot start or go on."""
+    """Serve until the user stops it. Returns the exit code. Raises LaunchError if it cannot start or go on."""
     names = _checked_names(options.only)
     scheduled = _scheduled(options.faults, names)
     if options.json_file is not None:
@@ -87,7 +87,7 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
 
 def _tls(home: Path) -> tuple[SSLContext, Path]:
     """Return what the server needs, and the CA's file."""
-    # only now: it takes a library that nothing else here needs
+    # imported here, because it takes a library that nothing else here needs
     from simulators.web.certificates import ensure_certificates
 
     certificates = ensure_certificates(home / _TLS, [_own_host(name) for name in EXCHANGES], wall_now())
@@ -105,7 +105,7 @@ def _announce(home: Path, options: StandaloneOptions, served: ExchangesOptions, 
 
 
 def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) -> int:
-    """Serve the exchanges of the running session at `host`, their accounts in the data folder `home`; returns the exit
+    """Serve the exchanges of the running session at `host`, their accounts in the data folder `home`. Returns the exit
     code."""
     if session.exchanges_url is None:
         raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
@@ -128,8 +128,8 @@ def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) ->
 
 
 def detection_seen(home: Path, host: str) -> Callable[[], bool]:
-    """Whether detection is ready, which dislocations wait for. Beyond loopback it runs elsewhere and leaves no ready
-    file here; they would wait for ever, so they wait for nothing."""
+    """Return a test whether detection is ready, which dislocations wait for. Beyond loopback it runs elsewhere and
+    leaves no ready file here, so they wait for nothing."""
     return ready_file(home, "cep").exists if host == LOOPBACK else lambda: True
 
 
@@ -137,7 +137,7 @@ def _tape(session: Session) -> Tape | None:
     folder = session.market.tape_folder
     if folder is None:
         return None
-    # only now: without a tape this process needs no pyarrow
+    # imported here: without a tape this process needs no pyarrow
     from launch.sessions.recorded_tape import tape_in
 
     return tape_in(folder, session.bases)
@@ -146,9 +146,9 @@ def _tape(session: Session) -> Tape | None:
 def ccxt_settings(
     home: Path, urls: Mapping[str, str], accounts: int = 1, ca: Path | None = None
 ) -> dict[str, dict[str, object]]:
-    """Per exchange the arguments of ccxt's constructor: `id`, `urls`, the keys of a funded test account, and with TLS
-    the file of the CA; those of the other accounts are in `other_accounts`. Of Binance's each has `signing_keys`, by
-    kind."""
+    """Return per exchange the arguments of ccxt's constructor: `id`, `urls`, the keys of a funded test account, and
+    with TLS the file of the CA; those of the other accounts are in `other_accounts`. Binance's accounts also have
+    `signing_keys`, by kind."""
     settings: dict[str, dict[str, object]] = {}
     for name, url in urls.items():
         shared: dict[str, object] = {"id": name, "urls": {"api": simulated_addresses(name, url)}}
@@ -173,7 +173,7 @@ def _keys(home: Path, account: str) -> dict[str, str]:
 
 
 def _urls(served: ExchangesOptions) -> dict[str, str]:
-    """Where each exchange answers: at the root of its own port, or below its name."""
+    """Return where each exchange answers: at the root of its own port, or below its name."""
     shared = _url(served, LOOPBACK, served.port)
     urls = {name: f"{shared}/{name}" for name in served.only}
     return urls | {name: _url(served, _resolved_host(name), port) for name, port in served.own_ports.items()}
@@ -184,7 +184,7 @@ def _url(served: ExchangesOptions, host: str, port: int) -> str:
 
 
 def _resolved_host(name: str) -> str:
-    """Not every system resolves names below localhost."""
+    """Return an address for the name, because not every system resolves names below localhost."""
     own = _own_host(name)
     try:
         found = socket.getaddrinfo(own, None, socket.AF_INET, socket.SOCK_STREAM)
@@ -198,7 +198,8 @@ def _own_host(name: str) -> str:
 
 
 def _own_ports(port: int, names: tuple[str, ...]) -> dict[str, int]:
-    """Those after the shared one; an exchange has the same whichever others are served. Raises CannotStartError."""
+    """Return the ports after the shared one; an exchange has the same whichever others are served. Raises
+    CannotStartError."""
     if port + len(EXCHANGES) > _LAST_PORT:
         raise CannotStartError(f"--port {port} leaves too few ports for an own one of each exchange.")
     return {name: port + 1 + EXCHANGES.index(name) for name in names}

@@ -50,7 +50,7 @@ class ImportOptions:
 
 
 def list_formats(echo: Echo) -> int:
-    """Every format with the options that it needs."""
+    """Print every format with the options that it needs."""
     width = max(len(name) for name in FORMATS)
     for name, one in sorted(FORMATS.items()):
         needs = f" (needs {', '.join('--' + need.replace('_', '-') for need in one.needs)})" if one.needs else ""
@@ -86,8 +86,8 @@ def run_import(home: Path, options: ImportOptions, echo: Echo) -> int:
 
 
 def named_files(paths: tuple[Path, ...], echo: Echo) -> tuple[Path, ...]:
-    """Files as they are; a folder stands for all below it, a pattern for all that fit, each by name. Hidden files, and
-    the checksums that lie beside Binance's, are none. Raises CannotStartError."""
+    """Return the files; a folder stands for all below it, a pattern for all that match, each by name. Hidden files, and
+    the checksums beside Binance's, are left out. Raises CannotStartError."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -130,7 +130,7 @@ def _format(options: ImportOptions) -> Format:
 
 
 def alike_of_text(text: str) -> Assumption:
-    """Of `ASSET=ASSET`. Raises CannotStartError."""
+    """Return the two assets of `ASSET=ASSET`. Raises CannotStartError."""
     asset, _, counts_as = (part.strip() for part in text.partition("="))
     if not asset or not counts_as:
         raise CannotStartError(f"--alike {text!r} is not of the form ASSET=ASSET, as in --alike USDT=USD.")

@@ -45,7 +45,7 @@ def list_keys(home: Path, echo: Echo) -> int:
 
 
 def revoke_named_key(home: Path, name: str, echo: Echo) -> int:
-    """Take effect with the next request. Raises LaunchError."""
+    """Revoke the key, from the next request on. Raises LaunchError."""
     key = _with_keys_folder(home, lambda folder: revoke_key(folder, name))
     echo(f"key of {key.name} ({key.role}) revoked")
     return 0

@@ -8,7 +8,7 @@ STOPPED, TERMINATED, UNREAD = 130, 143, 141
 
 
 def main() -> None:
-    """Console entry. What it and its children write is for this user alone."""
+    """Run the command from the console. What it and its children write is for this user alone."""
     os.umask(0o077)
     code = run(sys.argv[1:])
     if code in (STOPPED, TERMINATED):
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def run(words: list[str]) -> int:
-    """Exit code of the command that these words are."""
+    """Run the command that these words name. Returns its exit code."""
     try:
         from launch.commands.entry_points import run_words
 

@@ -19,7 +19,7 @@ Echo = Callable[[str], None]
 _TITLES = ("asset", "exchange", "symbol", "converted by", "fee", "price step", "amount step", "least", "compared with")
 _HUNDRED = Decimal(100)
 _ASKED = "asked"
-"""Of the exchange, when a session starts."""
+"""Rules of the exchange, when a session starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> 
 
 
 def _listed(config: Configuration) -> tuple[Market, ...]:
-    """All that the exchanges have, but where the configuration says it: of an exchange that is not simulated nobody
-    knows them all."""
+    """Return all markets of the exchanges; those of an exchange that is not simulated come from the configuration,
+    because nobody knows them all."""
     names = config.session_exchanges
     if has_own_names(names, config):
         return listed_entry_markets(names, config)

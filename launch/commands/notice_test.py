@@ -14,7 +14,8 @@ Echo = Callable[[str], None]
 async def report_test_messages(
     destinations: Sequence[Destination], environment: Mapping[str, str], mode: Mode, echo: Echo
 ) -> int:
-    """Send a test message to each and print the result. 0 if all were accepted, else 1. Raises CannotStartError."""
+    """Send a test message to each and print the result. Returns 0 if all were accepted, else 1. Raises
+    CannotStartError."""
     if not destinations:
         raise CannotStartError("no [[notices]] is configured; docs/notices.md says how.")
     tried = await try_destinations(destinations, secrets_checked(destinations, environment), mode)

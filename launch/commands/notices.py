@@ -17,7 +17,7 @@ def add_notices(parser: argparse.ArgumentParser) -> None:
 
 
 def run_notices(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
-    """Exit code 0 if every destination accepted its test message, else 1."""
+    """Run the command. Returns exit code 0 if every destination accepted its test message, else 1."""
     from launch.commands.notice_test import report_test_messages
 
     config = read_configuration(arguments.config, os.environ)

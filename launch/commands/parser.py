@@ -24,23 +24,24 @@ class Command(NamedTuple):
 
 
 class CommandLine(argparse.ArgumentParser):
-    """Of `arbitrage` and of each of its commands, which makes parsers of its own class."""
+    """The parser of `arbitrage` and of each of its commands, which makes parsers of its own class."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloaded in typeshed
-        """A command's own parser rejects what is left over: the one above it would not know whose it is."""
+        """Parse, and let a command's own parser reject what is left over: the one above it would not know whose
+        it is."""
         found, left = super().parse_known_args(args, namespace)
         if left:
             self.error(self._unknown(left[0]))
         return found, left
 
     def error(self, message: str) -> NoReturn:
-        """Without the usage, which buries the one line that says what is wrong."""
+        """End with the message, without the usage, which buries the one line that says what is wrong."""
         if message.startswith(REQUIRED):
             message = f"missing: {message.removeprefix(REQUIRED)}"
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see `{self.prog} --help`\n")
 
     def _parse_optional(self, arg_string):  # type: ignore[no-untyped-def]  # not in typeshed
-        """A time such as -2s is no option, as -2 is none."""
+        """Take a time such as -2s as a value, as -2 is."""
         return None if A_TIME.match(arg_string) else super()._parse_optional(arg_string)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
@@ -91,7 +92,7 @@ def _listing(groups: Mapping[str, Sequence[Command]]) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """As the end of a sentence; all of them if few are known and none is near."""
+    """Return the nearest words as the end of a sentence; all of them if few are known and none is near."""
     every = list(known)
     near = get_close_matches(word, every, n=1)
     if near:

@@ -30,7 +30,7 @@ def raw_replay_folder(folder: Path, echo: Echo) -> int:
 
 
 def outcome_lines(outcome: RawReplay) -> list[str]:
-    """Counts, rows that are identical, truncated files, and the first difference."""
+    """Return counts, identical rows, truncated files, and the first difference."""
     frames, answers = outcome.events.get("frame", 0), outcome.events.get("snapshot", 0)
     rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"
     lines = [

@@ -1,5 +1,5 @@
-"""`arbitrage region`: cuts, slows, loses on and heals the links between the regions of the running session, sets a
-region's clock off, and kills its processes."""
+"""`arbitrage region`: cuts, slows, loses packets on and heals the links between the regions of the running session,
+sets a region's clock off, and kills its processes."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from session.clock_shift import CLOCK_FILE
 
 
 def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[str], None]) -> int:
-    """Print the state of the links after the command, or what was killed; exit code 0. Raises LaunchError,
+    """Print the state of the links after the command, or what was killed. Returns exit code 0. Raises LaunchError,
     CannotStartError."""
     line = " ".join(words)
     home, has_carrier = _session_of(home)
@@ -37,7 +37,7 @@ def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[
 
 
 def _set_clocks_alone(home: Path, line: str, as_json: bool, echo: Callable[[str], None]) -> int:
-    """Of a session whose links are as they are. Raises CannotStartError."""
+    """Set clocks of a session whose links cannot be changed. Raises CannotStartError."""
     regions = read_session(home).regions
     try:
         change = parsed_change(line, regions)
@@ -62,13 +62,13 @@ def _set_clocks_alone(home: Path, line: str, as_json: bool, echo: Callable[[str]
 
 def _session_of(home: Path) -> tuple[Path, bool]:
     """Return the data folder of the whole session, also if `home` is that of one of its regions, and whether its links
-    can be changed. Where no session runs, whoever is asked next says so."""
+    can be changed. If no session runs, the next step reports it."""
     try:
         session = read_session(home)
     except CannotStartError:
         return home, True
     if session.regions and session.home.parent.name == REGIONS:
-        # of regions on machines of their own nothing is above
+        # nothing is above regions on machines of their own
         whole = session.home.parents[1]
         home = whole if (whole / RUN_FILE).exists() else home
     return home, session.carrier_home is not None or not session.regions

@@ -43,7 +43,7 @@ class SetsOptions:
 
 
 def run_sets(home: Path, options: SetsOptions, echo: Echo, ask: Callable[[str], str] = input) -> int:
-    """`ask` confirms a removal. Raises LaunchError in one sentence."""
+    """Run the command; `ask` confirms a removal. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     works = {"list": _list, "show": _show, "repair": _repair}
@@ -182,7 +182,7 @@ def _market_key(text: str) -> tuple[str, str]:
 
 
 def _folders(home: Path) -> dict[str, Path]:
-    """Tick sets of the data folder by name, incomplete ones too, and the logs of recorded sessions by id."""
+    """Return tick sets of the data folder by name, incomplete ones too, and the logs of recorded sessions by id."""
     below = home / SETS
     found = dict(recorded_logs(home))
     for path in below.iterdir() if below.is_dir() else ():
@@ -198,7 +198,7 @@ def _folders(home: Path) -> dict[str, Path]:
 
 
 def _folder(home: Path, name: str) -> Path:
-    """Raise CannotStartError."""
+    """Return the set's folder. Raises CannotStartError."""
     found = _folders(home)
     if name not in found:
         known = ", ".join(sorted(found)) or "none yet; create one with `arbitrage import`"
@@ -207,7 +207,7 @@ def _folder(home: Path, name: str) -> Path:
 
 
 def _own_folder(home: Path, name: str) -> Path:
-    """Of an imported set. Raises CannotStartError."""
+    """Return the folder of an imported set. Raises CannotStartError."""
     folder = _folder(home, name)
     if folder.parent != home / SETS:
         raise CannotStartError(f"{name}: is a recorded session and read-only; it is in {folder.parents[1]}.")
@@ -220,5 +220,5 @@ def _span(manifest: Manifest) -> str:
 
 
 def _size(folder: Path) -> int:
-    """Bytes."""
+    """Return bytes."""
     return sum(path.stat().st_size for path in folder.resolve().rglob("*") if path.is_file())

@@ -1,5 +1,5 @@
-"""`python -m launch.commands.setup`: what an environment needs besides the pinned packages. With `regions` also what
-sessions with regions need: MirrorMaker's jars."""
+"""`python -m launch.commands.setup`: installs what an environment needs besides the pinned packages; with `regions`
+also MirrorMaker's jars for sessions with regions."""
 
 import asyncio
 import sys
@@ -31,10 +31,8 @@ BROKER_SECONDS = 60.0
 
 
 def prepare(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS) -> None:
-    """Install mongod if there is one for this system, the jars of these sets in `home`, and compile detection.
-
-    Raises CannotStartError.
-    """
+    """Install mongod if there is one for this system, the jars of these sets in `home`, and compile detection. Raises
+    CannotStartError."""
     make_private(home)
     try:
         mongod_program()
@@ -97,7 +95,8 @@ def main(words: tuple[str, ...] = ()) -> int:
 
 
 def _say(line: str) -> None:
-    """Without step numbers: these checks run at each start, the steps of `launch.setup.environment` once."""
+    """Print the line without a step number: these checks run at each start, the steps of `launch.setup.environment`
+    once."""
     sys.stdout.write(f"set-up: {line}\n")
     sys.stdout.flush()
 

@@ -44,14 +44,14 @@ class SweepOptions:
     """What the command line said."""
 
     names: tuple[str, ...] = ()
-    """Of a tick set, a folder, or files; none with `show` or `resume`."""
+    """Name of a tick set, a folder, or files; none with `show` or `resume`."""
     grid: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
     draws: int | None = None
     seed: int = 1
     folds: int | None = None
     values: tuple[str, ...] = ()
-    """`name=value` each, of what is not varied."""
+    """`name=value` each, for what is not varied."""
     fee_bps: Decimal | None = None
     latency_ms: tuple[str, ...] = ()
     master: str = "local[*]"
@@ -62,7 +62,7 @@ class SweepOptions:
 
 
 def run_sweep_command(home: Path, options: SweepOptions, echo: Echo) -> int:
-    """Exit code 0 if the ledgers of all sets reconcile. Raises LaunchError in one sentence."""
+    """Run the sweep. Returns exit code 0 if the ledgers of all sets reconcile. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     try:
@@ -99,7 +99,7 @@ def _check_known(options: SweepOptions) -> None:
 
 
 def _requested_sweep(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]:
-    """Raise SweepRejectedError, ImportRejectedError, CannotStartError."""
+    """Return the sweep. Raises SweepRejectedError, ImportRejectedError, CannotStartError."""
     if options.resume is not None:
         begun = sweep_store(home, options.resume).definition()
         tick_set = open_tick_set(begun.tick_set)
@@ -113,7 +113,7 @@ def _requested_sweep(home: Path, options: SweepOptions) -> tuple[TickSet, SweepD
         draws=options.draws,
         seed=options.seed,
     )
-    # before the ticks are read: most mistakes need none
+    # before the ticks are read, because most mistakes can be found without them
     checked_grid(grid)
     tick_set = named_set(home, options.names)
     parameters = parameters_for(tick_set, requested_backtest(_backtest_options(options)))
@@ -187,7 +187,7 @@ def _sets_missing(store: SweepStore, definition: SweepDefinition) -> int:
 
 
 def _backtest_options(options: SweepOptions) -> BacktestOptions:
-    """Return the options of what is not varied."""
+    """Return the options that are not varied."""
     return BacktestOptions(
         names=options.names,
         values=options.values,
@@ -202,7 +202,7 @@ def _compared(versions: dict[str, str]) -> dict[str, str]:
 
 
 def _name_of(tick_set: TickSet, grid: Grid, parameters: Parameters, folds: int | None) -> str:
-    """Derived from the request, so that the same command resumes its own sweep."""
+    """Return a name derived from the request, so that the same command resumes its own sweep."""
     request = repr((grid, parameters, folds)).encode()
     # the log folders of all sessions have the same name
     name = tick_set.manifest.session_id or tick_set.folder.name

@@ -22,7 +22,7 @@ DeriveAt = Callable[[Path, TickSet], Iterable[tuple[str, int, bytes]]]
 
 
 def derived_in_spark(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, bytes]]:
-    """Opportunities by the detection of backtests, with the settings of the log."""
+    """Return opportunities by the detection of backtests, with the settings of the log."""
     with quiet_session(home) as spark:
         found_df = detected(spark, tick_set, None).orderBy("base", "offset", "pair").select("base", "offset", "value")
         for row in found_df.toLocalIterator():
@@ -32,8 +32,8 @@ def derived_in_spark(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, 
 def verify_session(
     home: Path, name: str, files: Sequence[Path], echo: Echo, derived: DeriveAt = derived_in_spark
 ) -> int:
-    """Exit code 0 if nothing differs, 1 if something does. Raises CannotStartError if the session cannot be
-    verified."""
+    """Verify the session. Returns exit code 0 if nothing differs, 1 if something does. Raises CannotStartError if the
+    session cannot be verified."""
     if files:
         raise CannotStartError(f"--verify takes one recorded session and no files; drop {files[0]}.")
     try:

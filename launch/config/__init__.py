@@ -1,1 +1,1 @@
-"""What a user configures before a start."""
+"""Everything that a user configures before a start."""

@@ -23,17 +23,17 @@ class LimitConfiguration(BaseModel):
     changes_per_second: PerSecond = 10.0
     changes_burst: Burst = 40
     wrong_keys_per_second: PerSecond = 0.2
-    """Of one address."""
+    """Limit of one address."""
     wrong_keys_burst: Burst = 10
 
 
 class OidcConfiguration(BaseModel):
-    """Tokens of an OpenID Connect issuer that REST takes beside keys."""
+    """OpenID Connect issuer whose tokens REST accepts beside keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     issuer: str = Field(min_length=1, max_length=500)
-    """As its tokens name it; `/.well-known/openid-configuration` is asked for below it."""
+    """As its tokens name it; `/.well-known/openid-configuration` is requested below it."""
     audience: str = Field(min_length=1, max_length=200)
     role_claim: str = Field(default="roles", min_length=1, max_length=200)
     operators: Claims = ("operator",)
@@ -42,7 +42,7 @@ class OidcConfiguration(BaseModel):
     @field_validator("issuer")
     @classmethod
     def _is_reached_safely(cls, issuer: str) -> str:
-        """Who can read or change what the issuer answers can make keys of its own."""
+        """Check the issuer's address: whoever can read or change the issuer's answers can make keys of its own."""
         parts = urlsplit(issuer)
         is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES)
         if not is_safe or not parts.hostname or parts.username is not None or parts.query or parts.fragment:

@@ -24,7 +24,7 @@ _DEFAULT = AppLimits()
 
 
 class AppLimitConfiguration(BaseModel):
-    """Of each app and partition; an app's own `@App:limits` may say less."""
+    """Limits of each app and partition; an app's own `@App:limits` may be lower."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,9 +72,9 @@ class AppsConfiguration(BaseModel):
     models: Path | None = None
     """ONNX files that apps may name."""
     addresses: dict[str, str] = Field(default_factory=dict)
-    """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not made."""
+    """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not sent."""
     may_halt: tuple[str, ...] = ()
-    """Names of apps whose rows in `Halts` take an exchange off; read where a session starts."""
+    """Names of apps whose rows in `Halts` halt an exchange; read when a session starts."""
     brokers: dict[str, BrokerConfiguration] = Field(default_factory=dict)
     """`[apps.brokers]`: which topics of a Kafka apps may read and write, by its servers in their texts; no others."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
@@ -98,7 +98,7 @@ class AppsConfiguration(BaseModel):
 
 
 def _check_address(origin: str, address: str) -> None:
-    """Raise ValueError."""
+    """Check that `address` may be asked for `origin`. Raises ValueError."""
     if address.startswith(SIMULATED):
         name = address.removeprefix(SIMULATED)
         if name not in SIMULATED_EXCHANGES:
@@ -112,7 +112,8 @@ def _check_address(origin: str, address: str) -> None:
 
 
 def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = ()) -> OperatorTerms:
-    """`plain_text_hosts`: of the configuration. Raises CannotStartError if a folder is missing."""
+    """Return the operator's terms; `plain_text_hosts`: of the configuration. Raises CannotStartError if a folder is
+    missing."""
     for name, folder in (("functions", apps.functions), ("models", apps.models)):
         if folder is not None and not folder.is_dir():
             raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")

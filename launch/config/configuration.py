@@ -51,7 +51,7 @@ class ExchangeConfiguration(BaseModel):
     url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#]+[^\s?#]*$")
     """Root URL of a gateway in front of a real exchange, laid out as `arbitrage exchanges` is; default: its own."""
     ccxt: str | None = Field(default=None, pattern=r"^[a-z0-9]{1,40}$")
-    """ccxt's name of the exchange, where ours is another one: a second account, say."""
+    """ccxt's name of the exchange, if ours is another one, for example for a second account."""
     adapter: Adapter | None = None
     """Our own reader and orders, or the generic ones on ccxt; default: our own if there are some."""
     region: str | None = Field(default=None, pattern=r"^[a-z]{2,10}$")
@@ -60,9 +60,9 @@ class ExchangeConfiguration(BaseModel):
     @field_validator("url")
     @classmethod
     def _is_an_address_alone(cls, url: str | None) -> str | None:
-        """Errors and logs name addresses, so that no password may stand in one."""
+        """Check that the URL has no login: errors and logs name addresses."""
         parts = urlsplit(url or "")
-        if parts.username is not None or parts.port == 0:  # asking for a port that cannot be raises ValueError too
+        if parts.username is not None or parts.port == 0:  # asking for an invalid port raises ValueError, too
             raise ValueError("must hold no name, password or port 0")
         return url
 
@@ -77,7 +77,7 @@ class MarketsConfiguration(BaseModel):
 
 
 class AssetConfiguration(BaseModel):
-    """What is one asset although no list of ours knows it: `[asset.NAME]`."""
+    """Exchanges on which a code is one asset, although no list of ours knows it: `[asset.NAME]`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -98,13 +98,14 @@ class PaperConfiguration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     latency_ms: int = Field(default=50, ge=0, le=60_000)
-    """From the decision to the match, the median."""
+    """Median from the decision to the match."""
     latency_spread: float = Field(default=0.0, ge=0, le=2)
     """Standard deviation of its logarithm, drawn by `seed`; 0: always the median."""
     balances: dict[str, dict[str, Annotated[BoundedDecimal, Field(ge=0, le=1_000_000_000_000)]]] = Field(
         default_factory=dict
     )
-    """`[paper.balances.NAME]`: what a new account at live prices opens with, by currency, in place of the default."""
+    """`[paper.balances.NAME]`: opening balances of a new account at live prices, by currency, in place of the
+    default."""
 
 
 class Configuration(BaseModel):
@@ -123,14 +124,14 @@ class Configuration(BaseModel):
     plain_text_hosts: tuple[str, ...] = ()
     """Hosts of `kafka`, `mongodb` and `[apps.brokers]` that logins may be sent to without TLS."""
     exchanges: tuple[str, ...] = ()
-    """Which exchanges take part; none named means all."""
+    """The exchanges that take part; none named means all."""
     assets: tuple[str, ...] = ("BTC",)
-    """Which assets are compared and traded."""
+    """The assets that are compared and traded."""
     standby_assets: tuple[str, ...] = ()
     """Assets that can be added while the session runs; until then nothing is asked about them."""
     markets: dict[str, MarketsConfiguration] = Field(default_factory=dict)
-    """`[markets.NAME]`: the only symbols of an exchange; if it is not named, all of the assets. Needed for
-    exchanges that are not simulated."""
+    """`[markets.NAME]`: the only symbols of an exchange; if it is not named, all of the assets. Needed for exchanges
+    that are not simulated."""
     asset: dict[str, AssetConfiguration] = Field(default_factory=dict)
     """By ccxt's code: codes that no list of ours knows, or knows as more than one asset."""
     exchange: dict[str, ExchangeConfiguration] = Field(default_factory=dict)
@@ -157,11 +158,11 @@ class Configuration(BaseModel):
     record: bool = False
     """Whether frames in and ticks out are recorded below `recordings` of the data folder."""
     recordings_mb: int = Field(default=1_000, ge=1)
-    """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
+    """Limit of all recordings in the data folder, megabytes. Nothing is deleted: at the limit, recording stops."""
     transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
-    """Exchange → currency → what sending it away costs, if that is not as `transfer_terms` knows it."""
+    """Exchange → currency → what a withdrawal costs, if it differs from `transfer_terms`."""
     keep_trades_days: int = Field(default=0, ge=0, le=36_500)
-    """Ended arbitrages older than that are removed but for their sums by month; 0: none are."""
+    """Ended arbitrages older than that are removed, except their sums by month; 0: none are."""
     disk: DiskConfiguration = DiskConfiguration()
     apps: AppsConfiguration = AppsConfiguration()
     """`[apps]`: what stream apps may use and take."""
@@ -173,7 +174,7 @@ class Configuration(BaseModel):
     @field_validator("keep_trades_days")
     @classmethod
     def _keeps_a_month(cls, days: int) -> int:
-        """Late fills, signals and opportunities refer to what is younger."""
+        """Check the days: late fills, signals and opportunities refer to what is younger."""
         if 0 < days < FEWEST_KEPT_DAYS:
             raise ValueError(f"must be 0, which keeps all, or at least {FEWEST_KEPT_DAYS}")
         return days
@@ -190,7 +191,7 @@ class Configuration(BaseModel):
     @field_validator("kafka_ca", "mongodb_ca")
     @classmethod
     def _has_certificates(cls, path: str | None) -> str | None:
-        """Return the whole path, since parts may work in other folders."""
+        """Return the whole path, because parts may work in other folders."""
         if path is None:
             return None
         try:
@@ -202,34 +203,34 @@ class Configuration(BaseModel):
     @field_validator("plain_text_hosts", mode="before")
     @classmethod
     def _are_separated(cls, hosts: object) -> object:
-        """Return a variable of the environment has them with commas."""
+        """Return the hosts; a variable of the environment has them with commas."""
         return [host for host in hosts.replace(" ", "").split(",") if host] if isinstance(hosts, str) else hosts
 
     _file: str = PrivateAttr(default=DEFAULT_FILE)
 
     @property
     def file(self) -> str:
-        """The file it was read from, for later error messages."""
+        """Return the file that it was read from, for later error messages."""
         return self._file
 
     @property
     def known_assets(self) -> tuple[str, ...]:
-        """Those that are traded, and those on standby."""
+        """Return the assets that are traded, and those on standby."""
         return tuple(dict.fromkeys((*self.assets, *self.standby_assets)))
 
     @property
     def access(self) -> AccessTerms:
-        """Who may read and change."""
+        """Return who may read and change."""
         return replace(access_terms(self.require_key, self.limits, self.oidc), halting_apps=self.apps.may_halt)
 
     @property
     def session_exchanges(self) -> tuple[str, ...]:
-        """Those that are named, else the real ones; with none, all simulated ones take part."""
+        """Return the named exchanges, else the real ones; with none, all simulated ones take part."""
         return self.exchanges or tuple(name for name, one in self.exchange.items() if one.mode != "simulated")
 
     @property
     def is_public(self) -> bool:
-        """Whether `arbitrage paper` is to trade at the live prices of real exchanges."""
+        """Return whether `arbitrage paper` is to trade at the live prices of real exchanges."""
         return any(exchange.mode == "public" for exchange in self.exchange.values())
 
 
@@ -247,10 +248,7 @@ ENVIRONMENT = {
 
 def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Configuration:
     """Return the file's configuration under the environment's; defaults if no file is named and `arbitrage.toml` is
-    absent.
-
-    Raises CannotStartError in one sentence.
-    """
+    absent. Raises CannotStartError in one sentence."""
     document = _document(path)
     overrides = {ENVIRONMENT[name]: value for name, value in environment.items() if name in ENVIRONMENT and value}
     file = str(path or DEFAULT_FILE)
@@ -263,7 +261,7 @@ def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Con
 
 
 def first_settings(config: Configuration, before: Mapping[str, Any]) -> Settings:
-    """Settings of a new database: `[settings]` over `before`. Raises CannotStartError in one sentence."""
+    """Return the settings of a new database: `[settings]` over `before`. Raises CannotStartError in one sentence."""
     try:
         return Settings.model_validate({**before, **config.settings})
     except ValidationError as error:
@@ -271,7 +269,7 @@ def first_settings(config: Configuration, before: Mapping[str, Any]) -> Settings
 
 
 def _where_and_why(error: ValidationError, file: str, overrides: Mapping[str, str]) -> str:
-    """Each fault with the file or the variable that it came from."""
+    """Return each fault with the file or the variable that it came from."""
     variables = {field: variable for variable, field in ENVIRONMENT.items() if field in overrides}
     faults = error.errors()
     in_file = [fault for fault in faults if fault["loc"][:1] == () or fault["loc"][0] not in variables]

@@ -36,8 +36,8 @@ def _said_codes(config: Configuration, name: str) -> tuple[str, ...]:
 
 
 def session_entries(config: Configuration, mode: Mode) -> dict[str, ExchangeEntry]:
-    """By name, the exchanges that are not simply those with adapters of our own. Raises CannotStartError for one that
-    a session of that mode cannot have."""
+    """Return by name the exchanges that are not simply those with adapters of our own. Raises CannotStartError for one
+    that a session of that mode cannot have."""
     names = dict.fromkeys((*config.exchanges, *config.exchange))
     entries = {name: _entry(config, name, mode) for name in names}
     _check_opt_in(config, {name: entry for name, entry in entries.items() if entry.is_generic})
@@ -97,7 +97,7 @@ def _check_wire(name: str, entry: ExchangeEntry) -> None:
 
 
 def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:
-    """A name that is not generic is a slip of the pen."""
+    """Reject a name that is not generic, because it is a slip of the pen. Raises CannotStartError."""
     for name in config.generic_live:
         if name not in generic:
             raise CannotStartError(f"generic_live names {name}, which is not an exchange reached through ccxt alone.")

@@ -1,4 +1,4 @@
-"""What a configuration may say of a currency on an exchange: `[TABLE.EXCHANGE.CURRENCY]`, of those that there are."""
+"""Checks what a configuration says of a currency on an exchange: `[TABLE.EXCHANGE.CURRENCY]`."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from market.instruments.markets import Market
 
 
 def currencies_of(markets: Iterable[Market]) -> dict[str, tuple[str, ...]]:
-    """Exchange → the currencies of its markets, each once, in their order."""
+    """Return exchange → the currencies of its markets, each once, in their order."""
     found: dict[str, dict[str, None]] = {}
     for market in markets:
         found.setdefault(market.exchange, {}).update({market.base: None, market.quote_currency: None})

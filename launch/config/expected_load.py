@@ -1,4 +1,4 @@
-"""What a session's markets ask of its log, by what was measured (docs/benchmarks.md). Pure."""
+"""The load that a session's markets put on its log, as measured (docs/benchmarks.md). Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from market.instruments.markets import Market
 QUOTES_EACH = 25
 """Quotes a second of one market, as a simulated exchange moves it and a busy real one does."""
 PARTITION_QUOTES = 4_000
-"""Quotes a second that detection follows in one partition, with the best part of a core."""
+"""Quotes a second that detection follows in one partition, with most of a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,13 @@ class ExpectedLoad:
 
     @property
     def quotes(self) -> int:
-        """A second, of all markets."""
+        """Return the quotes a second of all markets."""
         return self.markets * QUOTES_EACH
 
     @property
     def partitions(self) -> int:
-        """Of the log. An asset lives in one, so more than there are assets would stay empty."""
+        """Return the partitions that the log needs. An asset lives in one, so more than there are assets would stay
+        empty."""
         return min(ceil(self.quotes / PARTITION_QUOTES), self.assets)
 
 

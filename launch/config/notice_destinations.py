@@ -52,10 +52,8 @@ class NoticesConfiguration(BaseModel):
 def configured_destinations(
     configured: Sequence[NoticesConfiguration], environment: Mapping[str, str]
 ) -> tuple[Destination, ...]:
-    """Those of the configuration, each with its secrets where they belong.
-
-    Raises CannotStartError in one sentence, before anything was started.
-    """
+    """Return the configured destinations, each with its secrets where they belong. Raises CannotStartError in one
+    sentence, before anything was started."""
     destinations = tuple(each.destination for each in configured)
     names = [destination.name for destination in destinations]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -67,7 +65,7 @@ def configured_destinations(
 
 
 def secrets_checked(destinations: Sequence[Destination], environment: Mapping[str, str]) -> dict[str, Secrets]:
-    """By the destination's name. Raises CannotStartError."""
+    """Return the secrets by the destination's name. Raises CannotStartError."""
     try:
         return checked_secrets(destinations, environment)
     except MisconfiguredError as error:

@@ -1,4 +1,4 @@
-"""What a user's own transfer terms make of the known ones: `[transfers.EXCHANGE.CURRENCY]`."""
+"""Overrides the known transfer terms by a user's own: `[transfers.EXCHANGE.CURRENCY]`."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -30,10 +30,8 @@ class TransferConfiguration(BaseModel):
 
 
 def session_transfers(configured: Mapping[str, Mapping[str, TransferConfiguration]]) -> tuple[TransferTerms, ...]:
-    """Return the known terms, replaced where `configured` (exchange → currency → terms) says others.
-
-    Raises CannotStartError if it names what nobody could send.
-    """
+    """Return the known terms, replaced if `configured` (exchange → currency → terms) says others. Raises
+    CannotStartError if it names what nobody could send."""
     check_named("transfers", configured, currencies_of(simulated_markets(simulated_bases())))
     known = terms_of(KNOWN_TERMS)
     changed = []

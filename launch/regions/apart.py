@@ -19,7 +19,8 @@ ELECTION_MS = 2_000
 
 
 def regional_kafkas(words: Sequence[str]) -> dict[str, str]:
-    """Region -> host:port of its Kafka, of words such as "us=kafka.us.example:9092". Raises CannotStartError."""
+    """Return region -> host:port of its Kafka, from words such as "us=kafka.us.example:9092". Raises
+    CannotStartError."""
     found = {}
     for word in words:
         region, mark, place = word.partition("=")
@@ -41,10 +42,8 @@ def _is_place(place: str) -> bool:
 def sessions_apart(
     base: Session, kafkas: Mapping[str, str], config: Configuration, echo: Callable[[str], None]
 ) -> tuple[Session, ...]:
-    """One for each region, in their order; one without exchanges only votes, and has no parts.
-
-    Raises CannotStartError.
-    """
+    """Return a session for each region, in their order; one without exchanges only votes, and has no parts. Raises
+    CannotStartError."""
     regions = tuple(kafkas)
     markets = markets_in(base.markets, regions, config.exchanges, echo)
     made = tuple(
@@ -69,7 +68,7 @@ def store_of(session: Session) -> ReplicaSet:
 
 
 def mirror_file(session: Session, writer: Login, sources: Mapping[str, tuple[str, Login]]) -> str:
-    """MirrorMaker's configuration in this region. `sources`: the other regions that have a Kafka, each with its
+    """Return MirrorMaker's configuration in this region. `sources`: the other regions that have a Kafka, each with its
     address and the login of a reader there."""
     target = RegionKafka(str(session.region), Address(session.kafka, writer))
     read = tuple(RegionKafka(region, Address(place, login)) for region, (place, login) in sources.items())

@@ -8,11 +8,11 @@ from launch.regions.sessions import region_home
 from session.clock_shift import CLOCK_FILE, keep_shift, shift_at
 
 Clocks = Mapping[str, int]
-"""Region → microseconds that its clock is set ahead of the machine's, less than 0 behind; those that are off."""
+"""Region → microseconds that its clock is ahead of the machine's, less than 0 if behind; only clocks that are off."""
 
 
 def set_clocks(home: Path, regions: Iterable[str], skew: int) -> None:
-    """Of the session in the data folder `home`. Raises OSError."""
+    """Set the clocks of the session in the data folder `home`. Raises OSError."""
     for region in regions:
         path = region_home(home, region) / CLOCK_FILE
         if skew != shift_at(path):
@@ -25,7 +25,7 @@ def clocks_off(home: Path, regions: Iterable[str]) -> Clocks:
 
 
 def clock_lines(clocks: Mapping[str, float]) -> Iterator[str]:
-    """`clocks` in milliseconds."""
+    """Return the lines; `clocks` in milliseconds."""
     for region, ahead in clocks.items():
         yield f"{region}: its clock is {abs(ahead):g} ms {'ahead' if ahead > 0 else 'behind'}"
 

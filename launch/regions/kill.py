@@ -10,15 +10,13 @@ from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
 
 
 def running_regions(home: Path) -> tuple[str, ...]:
-    """Those whose processes are recorded in the data folder `home`."""
+    """Return the regions whose processes are recorded in the data folder `home`."""
     return tuple(sorted(found.parent.name for found in (home / REGIONS).glob(f"*/{PROCESSES_FILE}")))
 
 
 def killed_by(home: Path, line: str) -> Mapping[str, int] | None:
-    """Return what the command in `line` killed, name → process group; None if it is no `kill`.
-
-    Raises CannotStartError if no session with regions runs, or for a mistake in the command.
-    """
+    """Return what the command in `line` killed, name → process group; None if it is no `kill`. Raises CannotStartError
+    if no session with regions runs, or for a mistake in the command."""
     if not is_kill(line):
         return None
     regions = running_regions(home)

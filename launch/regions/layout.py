@@ -25,14 +25,14 @@ class RegionPlace:
 
 @dataclass(frozen=True, slots=True)
 class RegionLayout:
-    """What the carrier is started with. `round_trips_ms`: "us eu" → milliseconds."""
+    """Settings that the carrier starts with. `round_trips_ms`: "us eu" → milliseconds."""
 
     subnet: int
     seed: int
     places: tuple[RegionPlace, ...]
     round_trips_ms: Mapping[str, int]
     rules: Mapping[str, LinkRule] = field(default_factory=dict)
-    """`us>eu` → its rule, where commands have changed it: a carrier that is restarted must not heal a cut."""
+    """`us>eu` → its rule, if commands have changed it: a carrier that is restarted must not heal a cut."""
 
     def links(self) -> RegionLinks:
         trips = {frozenset(pair.split()): trip for pair, trip in self.round_trips_ms.items()}
@@ -58,7 +58,7 @@ def write_layout(home: Path, layout: RegionLayout) -> None:
 
 
 def read_layout(home: Path) -> RegionLayout:
-    """Raise CannotStartError if no session with regions runs here, or the file is damaged."""
+    """Return the layout. Raises CannotStartError if no session with regions runs here, or the file is damaged."""
     path = home / LAYOUT_FILE
     try:
         content = json.loads(path.read_bytes())

@@ -47,7 +47,7 @@ def region_parts(
     store: OwnLogins,
     echo: Callable[[str], None],
 ) -> list[ProcessSpec]:
-    """All of one region but its mirror. `store`: the logins of MongoDB, which all regions share. Raises
+    """Return all parts of one region except its mirror. `store`: the logins of MongoDB, which all regions share. Raises
     CannotStartError."""
     session = one.session
     host, _, port = one.member.rpartition(":")
@@ -64,7 +64,7 @@ def region_parts(
 
 
 def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> ProcessSpec:
-    """Return what copies the other regions' quotes into this region's log; each Kafka is there already."""
+    """Return the process that copies the other regions' quotes into this region's log; each Kafka is there already."""
     own = own_logins(one.session.home, has_regions=True)
     target = RegionKafka(one.name, Address(one.session.kafka, own.login(MIRROR)))
     sources = tuple(_read_from(other) for other in sessions if other.name != one.name and not other.only_votes)
@@ -78,8 +78,8 @@ def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> Proces
 
 
 def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> ProcessSpec:
-    """Return the part as it is started in the network of its region, from which nothing else is reached: so no proxy
-    is, and what sends notices to the world stays outside, where root makes the networks."""
+    """Return the part as it is started in the network of its region, from which nothing else can be reached: therefore
+    no proxy is used, and the notifier stays outside if root makes the networks."""
     if layout is None or part.name == NOTIFIER:
         return part
     command = (*command_prefix(layout.place(region)), *part.command)

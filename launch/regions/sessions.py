@@ -1,4 +1,4 @@
-"""The session of each region, made of the one that the user ordered: its own data folder, Kafka, page and markets."""
+"""Makes the session of each region from the one that the user ordered: its own data folder, Kafka, page and markets."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ from store.server.replica_set import ReplicaSet, regional_set
 from streams.broker.embedded_broker import LOOPBACK, free_ports
 
 FEWEST = 3
-"""Regions: of two, neither is a majority once the other is lost."""
+"""Least number of regions: of two, neither is a majority once the other is lost."""
 MOST = 7
-"""Members of a replica set that vote (mongodb.com, "Replica Set Members")."""
+"""Most members of a replica set that vote (mongodb.com, "Replica Set Members")."""
 REGIONS = "regions"
 
 
@@ -38,7 +38,7 @@ class RegionSession:
 
     @property
     def only_votes(self) -> bool:
-        """Whether it has no exchange, and so nothing but its MongoDB."""
+        """Return whether it has no exchange, and so nothing but its MongoDB."""
         return not self.session.exchanges_here
 
 
@@ -48,7 +48,7 @@ def region_home(home: Path, region: str) -> Path:
 
 
 def check_regions(regions: Sequence[str], config: Configuration) -> None:
-    """Raise CannotStartError for regions that cannot be, or services that regions would have to share."""
+    """Raise CannotStartError for impossible regions, or services that regions would have to share."""
     check_region_names(regions)
     for name in ("kafka", "mongodb"):
         if getattr(config, name) is not None:
@@ -56,7 +56,7 @@ def check_regions(regions: Sequence[str], config: Configuration) -> None:
 
 
 def check_region_names(regions: Sequence[str]) -> None:
-    """Raise CannotStartError for regions that cannot be."""
+    """Raise CannotStartError for impossible regions."""
     if len(regions) < FEWEST:
         raise CannotStartError(
             f"--regions names {len(regions)}; name {FEWEST} or more, since of two neither goes on without the other."
@@ -72,10 +72,8 @@ def check_region_names(regions: Sequence[str]) -> None:
 def markets_in(
     markets: Sequence[Market], regions: Sequence[str], named: Sequence[str], echo: Callable[[str], None]
 ) -> tuple[Market, ...]:
-    """Those of exchanges in these regions; one in another is left out, with a line.
-
-    Raises CannotStartError if the user named it, or no two exchanges are left, or no region that may lead has one.
-    """
+    """Return the markets of exchanges in these regions; one in another is left out, with a line. Raises
+    CannotStartError if the user named it, or no two exchanges are left, or no region that may lead has one."""
     places = {market.exchange: market.region for market in markets}
     for exchange, place in places.items():
         if place in regions:
@@ -100,11 +98,9 @@ def markets_in(
 def region_sessions(
     base: Session, regions: Sequence[str], layout: RegionLayout | None, page_host: str | None = None
 ) -> tuple[RegionSession, ...]:
-    """One for each region, in their order; `layout`: of links with delays, None: all are on loopback. `page_host`:
-    where pages are reached from outside of the networks of `layout`, if not at their own addresses.
-
-    Web ports follow one another from the one of `base`.
-    """
+    """Return a session for each region, in their order; `layout`: of links with delays, None: all are on loopback.
+    `page_host`: where pages are reached from outside of the networks of `layout`, if not at their own addresses. Web
+    ports follow one another from the one of `base`."""
     kafka_ports, mongodb_ports = free_ports(len(regions)), free_ports(len(regions))
     hosts = [LOOPBACK if layout is None else layout.place(region).address for region in regions]
     members = {region: f"{host}:{port}" for region, host, port in zip(regions, hosts, mongodb_ports, strict=True)}
@@ -148,7 +144,7 @@ def region_lines(sessions: Sequence[RegionSession]) -> Iterator[str]:
 
 
 def _exchanges_url(base: Session, layout: RegionLayout | None) -> str | None:
-    """Return the exchanges stand outside the regions, as near to each as its own would be."""
+    """Return the exchanges' URL; they stand outside the regions, as near to each as its own would be."""
     if base.exchanges_url is None or layout is None:
         return base.exchanges_url
     return f"http://{layout.place(OBSERVER).address}:{urlsplit(base.exchanges_url).port}"

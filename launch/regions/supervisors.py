@@ -13,7 +13,7 @@ Mirrors = Callable[[], Mapping[str, ProcessSpec]]
 
 
 class RegionSupervisors:
-    """As one `Supervisor`: names and readiness are those of the first region's parts."""
+    """Like one `Supervisor`: names and readiness are those of the first region's parts."""
 
     def __init__(self, outside: Supervisor, regions: Mapping[str, Supervisor], mirrors: Mirrors) -> None:
         self.outside = outside
@@ -27,7 +27,7 @@ class RegionSupervisors:
 
     @property
     def restarts(self) -> dict[str, int]:
-        """`region/part` → unrequested restarts."""
+        """Return `region/part` → unrequested restarts."""
         found = dict(self.outside.restarts)
         for region, supervisor in self.regions.items():
             found |= {f"{region}/{name}": count for name, count in supervisor.restarts.items()}
@@ -37,7 +37,7 @@ class RegionSupervisors:
         return frozenset[str]().union(*(one.idle_exchanges() for one in self.regions.values()))
 
     async def start(self) -> None:
-        """Only what is outside; the regions follow once that is ready."""
+        """Start only what is outside; the regions follow once that is ready."""
         await self.outside.start()
 
     async def all_ready(
@@ -46,7 +46,7 @@ class RegionSupervisors:
         progress_seconds: float = PROGRESS_SECONDS,
         exchange_seconds: float | None = None,
     ) -> None:
-        """Raise LaunchError as `Supervisor.all_ready`."""
+        """Wait until all are ready. Raises LaunchError as `Supervisor.all_ready`."""
         await self.outside.all_ready(idle_seconds, progress_seconds)
         for supervisor in self.regions.values():
             await supervisor.start()
@@ -59,7 +59,7 @@ class RegionSupervisors:
         await self._first.ready_of(names)
 
     async def stop(self) -> None:
-        """All regions' services last: MongoDB's members need each other for what bots still write."""
+        """Stop all parts, all regions' services last: MongoDB's members need each other for what bots still write."""
         try:
             await asyncio.gather(*(one.stop_dependents() for one in self.regions.values()))
             await asyncio.gather(*(one.stop_services() for one in self.regions.values()))

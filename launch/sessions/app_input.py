@@ -34,7 +34,8 @@ log = logging.getLogger("launch")
 
 
 async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
-    """Where the log of this session begins, and so a replay of its recording. Raises LookupError, StreamError."""
+    """Return where the log of this session begins, and so a replay of its recording. Raises LookupError,
+    StreamError."""
     if topic == TICKS:
         offsets, _ = detection_start(session)
         return {(topic, partition): offset for partition, offset in offsets.items()}
@@ -45,11 +46,12 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
 async def input_merger(
     session: Session, source: AppSource, brokers: Mapping[str, str] | None = None
 ) -> InputMerger | None:
-    """None if the app reads one topic, and so needs no log of its own; else the log's topic is there afterwards.
-    `brokers`: of `user_brokers`, where it reads topics of the user's own.
+    """Return the merger; None if the app reads one topic, and so needs no log of its own; else the log's topic exists
+    afterwards.
 
-    Raises LookupError, StreamError, StoreError; AppTextError where it makes a request that the operator does not allow,
-    or would count the session's rows twice in a table.
+    `brokers`: of `user_brokers`, if it reads topics of the user's own. Raises LookupError, StreamError, StoreError;
+    AppTextError if it makes a request that the operator does not allow, or would count the session's rows twice in a
+    table.
     """
     if not source.is_merged:
         return None
@@ -85,7 +87,7 @@ async def input_merger(
 async def _check_tables(
     session: Session, source: AppSource, first: Mapping[Position, int], places: Mapping[int, InputPlace]
 ) -> None:
-    """Raise AppTextError if a table has what another version made of rows that this one begins with."""
+    """Raise AppTextError if a table already includes what another version made of rows that this one begins with."""
     async with open_app_tables(session, source.name) as tables:
         for partition, place in places.items():
             changed = (await tables.place(partition)).changed
@@ -99,7 +101,7 @@ async def _check_tables(
 def counted_already(
     tables: Iterable[StoredTable], place: InputPlace, changed: Mapping[str, int], first: int
 ) -> str | None:
-    """Return the table to which rows of this session came before its app's log began. `place`: of the log; `changed`:
+    """Return the table that rows of this session reached before its app's log began. `place`: of the log; `changed`:
     the last change's offset in `apps`, by collection; `first`: the session's first there."""
     if place.next:
         return None
@@ -107,8 +109,8 @@ def counted_already(
 
 
 async def _first(session: Session, source: AppSource) -> dict[Position, int]:
-    """Where its input log begins in each topic. What reads nothing of the session begins now: nobody wants requests for
-    what was."""
+    """Return where its input log begins in each topic. An app that reads nothing of the session begins now: nobody
+    wants requests for the past."""
     if not source.is_keyed:
         async with TopicReader(session.kafka, (TICKS, APPS), "latest") as reader:
             now = reader.next_offsets
@@ -161,7 +163,7 @@ def _shared(session: Session, source: AppSource, market_time: Callable[[int], in
 def _calls(
     session: Session, source: AppSource, first: Mapping[Position, int], market_time: Callable[[int], int]
 ) -> OpenSource:
-    """Raise AppTextError if a request may not be made."""
+    """Return the caller. Raises AppTextError if a request may not be made."""
     outside = source.outside
     addresses = call_addresses(outside.calls, dict(source.terms.addresses), session.exchanges_url)
 
@@ -179,12 +181,13 @@ def _calls(
 
 def requests_from(place: InputPlace, first: int, of_session: int) -> int:
     """Return the offset in `apps` from which on its requests are made. `first`: of a log that begins now. A log that
-    has begun without an answer may have requests from anywhere in the session: whoever made them was killed."""
+    has begun without an answer may have requests from anywhere in the session, because the process that made them was
+    killed."""
     return place.next.get(APPS, of_session if place.next else first)
 
 
 async def keep_merging(merger: InputMerger) -> None:
-    """Until it is cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
+    """Merge until cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
 
     def tell(error: Exception) -> None:
         log.warning("input log waits", extra={"app": merger.source.name, "reason": str(error)})

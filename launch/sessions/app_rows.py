@@ -15,11 +15,12 @@ Echo = Callable[[str], None]
 
 
 class AppRows:
-    """What became of the rows of a run's apps: into a file, or a line each for the terminal, which names the app where
-    there are several."""
+    """Writes the rows of a run's apps to a file, or as a line each to the terminal, which names the app if there are
+    several."""
 
     def __init__(self, path: Path | None, echo: Echo, sources: Collection[AppSource]) -> None:
-        """Rows of a sink `log` are lines in any case; what a stored table's rows become is left out."""
+        """Take the file and the apps. Rows of a sink `log` are lines in any case; what a stored table's rows become is
+        left out."""
         self._path, self._echo, self._is_shared = path, echo, len(sources) > 1
         self._prefixes = {(one.name, sink.stream): sink.prefix for one in sources for sink in one.outside.logs}
         self._tables = frozenset((one.name, table.table) for one in sources for table in one.outside.tables)
@@ -44,7 +45,7 @@ class AppRows:
         return self._file
 
     def finish(self) -> None:
-        """An app that gave no row leaves an empty file."""
+        """End the file; an app that gave no row leaves an empty one."""
         if self._path is not None:
             self._opened(self._path)
 
@@ -60,7 +61,7 @@ class AppRows:
 
 @contextmanager
 def rows_to(path: Path | None, echo: Echo, sources: Collection[AppSource]) -> Iterator[AppRows]:
-    """Return a file that is there stays as it is if the apps cannot start."""
+    """Return the rows' writer; an existing file stays as it is if the apps cannot start."""
     rows = AppRows(path, echo, sources)
     try:
         yield rows
@@ -71,7 +72,7 @@ def rows_to(path: Path | None, echo: Echo, sources: Collection[AppSource]) -> It
 
 def row_line(row: dict[str, object], prefix: str | None = None, *, is_shared: bool = False) -> str:
     """Return a message of the topic `apps` for people. `prefix`: in place of the stream's name; with the app's name
-    where several share the terminal."""
+    if several share the terminal."""
     values, time = row["values"], row["time"]
     if not isinstance(values, dict) or not isinstance(time, int):
         return str(row)

@@ -30,7 +30,7 @@ STOP_SECONDS = 5.0
 NICENESS = 15
 """Bots, Spark's real-time job and the stores take precedence on every core."""
 MAX_REPORT_BYTES = 15_000_000
-"""A document of MongoDB holds 16 MB."""
+"""Most bytes of a result: a document of MongoDB holds 16 MB."""
 CANCELLED = "cancelled"
 UNREADABLE = "its results cannot be read; request it again"
 
@@ -128,7 +128,7 @@ class JobRunner:
         """Published manifests and their modification times."""
 
     async def run(self) -> None:
-        """Until cancelled. Raises StoreError."""
+        """Run jobs until cancelled. Raises StoreError."""
         while True:
             await self.publish_tick_sets()
             if not await self.run_next():
@@ -170,7 +170,7 @@ class JobRunner:
         return True
 
     def _begin(self, job: BacktestJob, files: JobFiles) -> "subprocess.Popen[bytes]":
-        """Raise OSError."""
+        """Start the job's process. Raises OSError."""
         shutil.rmtree(files.folder, ignore_errors=True)
         files.folder.mkdir(parents=True)
         log.info("backtest started", extra={"job_id": job.job_id, "attempt": job.attempts})
@@ -181,7 +181,8 @@ class JobRunner:
         return spawn(part, files.log)
 
     async def _until_end(self, job: BacktestJob, child: "subprocess.Popen[bytes]", files: JobFiles) -> int | None:
-        """Return the exit code; None if the job was cancelled or belongs to another runner by now."""
+        """Wait for the end. Returns the exit code; None if the job was cancelled or belongs to another runner
+        by now."""
         while (code := child.poll()) is None:
             if not await self._is_wanted(job, files):
                 return None
@@ -189,7 +190,7 @@ class JobRunner:
         return code
 
     async def _is_wanted(self, job: BacktestJob, files: JobFiles) -> bool:
-        """Store the progress; whether the job is still wanted. It goes on while the store is unavailable."""
+        """Store the progress. Returns whether the job is still wanted; it goes on while the store is unavailable."""
         stage, share = _progress(files.progress)
         try:
             known = await self._backtests.record_progress(job.job_id, self._name, stage, share)

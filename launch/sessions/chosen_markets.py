@@ -11,8 +11,8 @@ from market.instruments.markets import Market
 
 
 def chosen_markets(names: Sequence[str], config: Configuration, settlement: str) -> tuple[Market, ...]:
-    """Of the named exchanges, or of those of paper mode if none is named; always with FX rates. Raises
-    CannotStartError."""
+    """Return the markets of the named exchanges, or of those of paper mode if none is named; always with FX rates.
+    Raises CannotStartError."""
     assets = config.known_assets
     listed = simulated_markets(assets)
     known = dict.fromkeys(market.exchange for market in simulated_markets())
@@ -50,7 +50,8 @@ def _check_known(what: str, names: Iterable[str], known: Collection[str]) -> Non
 
 
 def _with_symbols(markets: list[Market], config: Configuration) -> list[Market]:
-    """Without those that `[markets.NAME]` leaves out. Raises CannotStartError for a symbol that is not among them."""
+    """Return the markets without those that `[markets.NAME]` leaves out. Raises CannotStartError for a symbol that is
+    not among them."""
     traded: dict[str, list[str]] = {}
     for market in markets:
         if not market.is_fx:
@@ -73,7 +74,7 @@ def _with_symbols(markets: list[Market], config: Configuration) -> list[Market]:
 def check_compared(
     markets: Sequence[Market], assets: Iterable[str], settlement: str, codes: SessionCodes | None = None
 ) -> None:
-    """Raise CannotStartError for a market that is compared with none, and for an asset that has no market."""
+    """Raise CannotStartError for a market that cannot be compared with any, and for an asset that has no market."""
     rows = compared_markets(markets, settlement, codes)
     for row in rows:
         if row.reason is not None:

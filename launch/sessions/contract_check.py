@@ -1,4 +1,5 @@
-"""Before a session at real exchanges starts: no two coins with one ticker, by the contracts that are known."""
+"""Checks before a session at real exchanges starts that no two coins have one ticker, by the contracts that are
+known."""
 
 from collections.abc import Iterable
 
@@ -18,7 +19,7 @@ def check_contracts(session: Session, stated: Iterable[Token]) -> None:
 
 
 def codes_of(session: Session) -> SessionCodes:
-    """How the codes of its exchanges are known."""
+    """Return how the codes of its exchanges are known."""
     entries = {name: session.entry_of(name) for name in session.exchanges}
     return SessionCodes(
         {name: entry.ccxt for name, entry in entries.items()},

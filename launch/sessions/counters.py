@@ -116,7 +116,7 @@ class SessionCounters:
         self.first_opportunity_at = self.first_opportunity_at or opportunity.detected_time
         is_measured = opportunity.event_time >= self._measured_from
         if is_measured and len(self.opportunity_latencies) < REMEMBERED_LATENCIES:
-            # it says itself when it was written, and is read in batches
+            # the row says itself when it was written, and is read in batches
             waited = wall_now() - opportunity.detected_time
             self.opportunity_latencies.append((self._clock.now() - waited - opportunity.event_time) / 1_000)
 
@@ -127,7 +127,7 @@ class SessionCounters:
             f"ws://{address}/ws/live",
             origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
             additional_headers={"X-API-Key": key},
-            # it is on this machine, and the key is for nobody else
+            # the server is on this machine, and the key is for nobody else
             max_size=None,
             proxy=None,
         ) as socket:
@@ -144,5 +144,5 @@ class SessionCounters:
 
 
 def seconds_since(started: int, moment: int | None) -> float | None:
-    """Seconds between two wall clock times in microseconds; None if there is no second one."""
+    """Return seconds between two wall clock times in microseconds; None if there is no second one."""
     return None if moment is None else round((moment - started) / MICROSECONDS, 3)

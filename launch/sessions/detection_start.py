@@ -1,4 +1,4 @@
-"""Where in the log a session's detection began: what came before belongs to no session."""
+"""Finds where in the log a session's detection began: what came before belongs to no session."""
 
 import json
 
@@ -7,9 +7,7 @@ from session.session import Session
 
 def detection_start(session: Session) -> tuple[dict[int, int], str | None]:
     """Return the offsets of `ticks` and the settings that the detection started with, from its checkpoint folder.
-
-    Raises LookupError if it has not started yet, or started more than once; OSError, ValueError where it is damaged.
-    """
+    Raises LookupError if it has not started yet, or started more than once; OSError, ValueError if it is damaged."""
     found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
     if len(found) != 1:
         raise LookupError(f"detection started {len(found)} times, so where the log of this session begins is not known")

@@ -1,4 +1,4 @@
-"""The markets of a session whose exchanges have names of their own, or are none of the simulated ones."""
+"""The markets of a session with exchanges under names of their own, or that are not simulated."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,15 +15,14 @@ from market.money import decimal_of
 
 _SYMBOL = re.compile(r"[A-Z0-9]+/[A-Z0-9]+", re.ASCII)
 _UNKNOWN_SIZES = (decimal_of("0.00000001"),) * 4
-"""Until the exchange is asked for its markets."""
+"""Placeholder until the exchange is asked for its markets."""
 
 
 def entry_markets(names: Sequence[str], config: Configuration, settlement: str) -> tuple[Market, ...]:
-    """Return the markets of `names`: of a simulated exchange those that are known, under our name of it and in its
-    region; of another one those that the configuration names. With all FX markets that they need, under ccxt's
-    names.
+    """Return the markets of `names`, with all FX markets that they need, under ccxt's names.
 
-    Raises CannotStartError.
+    Of a simulated exchange: those that are known, under our name of it and in its region; of another one: those that
+    the configuration names. Raises CannotStartError.
     """
     check_standby(config)
     markets = listed_entry_markets(names, config)
@@ -34,7 +33,7 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
     codes = session_codes(config)
     if fault := said_fault(traded, codes):
         raise CannotStartError(f"{fault}.")
-    # by default the one asset is Bitcoin, which those who name their symbols need not want
+    # by default the one asset is Bitcoin, which users who name their symbols may not want
     assets = config.known_assets if "assets" in config.model_fields_set else config.standby_assets
     check_compared(markets, assets, settlement, codes)
     fx = tuple(market for market in markets if market.is_fx)
@@ -44,7 +43,8 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
 
 
 def listed_entry_markets(names: Sequence[str], config: Configuration) -> tuple[Market, ...]:
-    """As `entry_markets`, whether they can be compared or not, and with all FX markets. Raises CannotStartError."""
+    """Return them as `entry_markets`, whether they can be compared or not, and with all FX markets. Raises
+    CannotStartError."""
     known = simulated_markets(config.known_assets)
     traded = [
         market for name in dict.fromkeys(names or tuple(taker_fees())) for market in _traded_at(name, config, known)
@@ -53,13 +53,13 @@ def listed_entry_markets(names: Sequence[str], config: Configuration) -> tuple[M
 
 
 def has_own_names(names: Iterable[str], config: Configuration) -> bool:
-    """Whether any is not simply a simulated exchange under its own name."""
+    """Return whether any is not simply a simulated exchange under its own name."""
     known = {market.exchange for market in simulated_markets()}
     return bool(config.asset) or any(name not in known and name in config.exchange for name in names)
 
 
 def _check_said(markets: Sequence[Market], config: Configuration) -> None:
-    """Raise CannotStartError for what `[asset.NAME]` says of no market: a slip of the pen would have no effect."""
+    """Raise CannotStartError for an `[asset.NAME]` that fits no market: a slip of the pen would have no effect."""
     traded: dict[str, set[str]] = {}
     for market in markets:
         traded.setdefault(market.exchange, set()).update(codes_in(market.symbol))
@@ -102,7 +102,7 @@ def _only_named(name: str, markets: list[Market], config: Configuration) -> list
 
 
 def _said_markets(template: Market, config: Configuration) -> list[Market]:
-    """Those that are named at an exchange of ours of assets that are not on our list, but that the user says are one
+    """Return the markets named at an exchange of ours whose assets are not on our list, but which the user says are one
     with others."""
     name = template.exchange
     symbols = config.markets[name].symbols if name in config.markets else ()
@@ -115,7 +115,7 @@ def _said_markets(template: Market, config: Configuration) -> list[Market]:
 
 
 def _named_market(exchange: str, region: str, symbol: str) -> Market:
-    """Its sizes and the side of its fee are the exchange's own once that is asked."""
+    """Return a market whose sizes and side of the fee come from the exchange once that is asked."""
     if _SYMBOL.fullmatch(symbol) is None:
         raise CannotStartError(f"[markets.{exchange}] symbols: {symbol!r} is not a spot market as in BTC/USDT.")
     base, quote_currency = codes_in(symbol)
@@ -123,6 +123,6 @@ def _named_market(exchange: str, region: str, symbol: str) -> Market:
 
 
 def has_stated_sizes(market: Market) -> bool:
-    """Whether its sizes are known before the exchange is asked."""
+    """Return whether its sizes are known before the exchange is asked."""
     sizes = (market.tick_size, market.lot_step, market.minimum_amount, market.minimum_notional)
     return sizes != _UNKNOWN_SIZES

@@ -40,8 +40,8 @@ from streams.broker.embedded_broker import free_ports
 RealMode = Literal["sandbox", "live"]
 
 MIN_STALE_MS = 3_000
-"""Where a stream does not show that it lost a message, REST is polled several times within that limit; bitFlyer allows
-500 requests in five minutes."""
+"""Polls of REST if a stream does not show that it lost a message: several times within its limit; bitFlyer allows 500
+requests in five minutes."""
 
 
 async def run_live(
@@ -68,7 +68,8 @@ def check_live(home: Path, config: Configuration, environment: Mapping[str, str]
 
 
 def live_session(home: Path, options: SessionOptions, config: Configuration) -> Session:
-    """Raise CannotStartError for a configuration that mixes modes or names an exchange that has no such mode."""
+    """Return the session. Raises CannotStartError for a configuration that mixes modes or names an exchange that has no
+    such mode."""
     return session_at_exchanges(home, options, config, real_mode(config))
 
 
@@ -181,7 +182,8 @@ async def with_exchange_rules(session: Session, environment: Mapping[str, str]) 
 
 
 def live_settings(config: Configuration, fees: Mapping[str, Decimal], markets: Sequence[Market] = ()) -> Settings:
-    """Return the settings of a new database: trading is halted until a user switches it on. Raises CannotStartError.
+    """Return the settings of a new database: trading is halted until a user switches it on. Raises
+    CannotStartError.
 
     Fees and market rules are the exchanges' own whatever is configured; of a database that is not new they replace
     those stored (`of_next_session`). `markets`: with the rules in force.

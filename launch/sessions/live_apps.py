@@ -1,4 +1,4 @@
-"""Stream apps on the streams of the running session, until somebody ends one of the two."""
+"""Stream apps on the streams of the running session, until one of the two ends."""
 
 import asyncio
 import logging
@@ -49,7 +49,7 @@ LOOK_SECONDS = 0.2
 """How often it looks whether apps and session still run."""
 FOLDER = "apps"
 SPARK: Mapping[str, str] = {"spark.python.daemon.module": "pyspark.daemon"}
-"""Apps need nothing of what a backtest's workers load first."""
+"""Settings without the modules that a backtest's workers load first, which apps do not need."""
 
 
 class AppHost(Protocol):
@@ -68,10 +68,8 @@ class AppHost(Protocol):
 def run_live_apps(
     home: Path, sources: Collection[AppSource], seconds: float | None, rows: AppRows, echo: Echo, tell: TellEnd
 ) -> None:
-    """Until Ctrl-C, the session's end or `seconds`, or until all have ended by themselves; `tell` says of each why.
-
-    Raises CannotStartError, CepCannotStartError, StreamError, StoreError, LookupError.
-    """
+    """Run the apps until Ctrl-C, the session's end or `seconds`, or until all have ended by themselves; `tell` says of
+    each why. Raises CannotStartError, CepCannotStartError, StreamError, StoreError, LookupError."""
     session = running_session("apps")
     with ExitStack() as locked, shown_run_log() as log_pipe:
         for source in sources:
@@ -102,7 +100,7 @@ class Hosting:
 
     @property
     def resident(self) -> ResidentTask | None:
-        """None if no app is resident."""
+        """Return the resident apps' host; None if no app is resident."""
         apps = tuple(one for one in self.placed if one.source.host == "resident")
         return ResidentTask(apps, self.kafka, self.log_pipe) if apps else None
 
@@ -113,7 +111,7 @@ class Hosting:
 
     @property
     def tasks(self) -> int:
-        """How many tasks of Spark run at one time."""
+        """Return how many tasks of Spark run at one time."""
         resident = self.resident
         stay = 0 if resident is None else len(resident.partitions)
         return stay + sum(len(one.placed.first) for one in self.structured)
@@ -135,7 +133,7 @@ class Hosting:
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """Where an app's log begins; who writes it, where it has one of its own, and who keeps it, where the session is
+    """Where an app's log begins; who writes it, if it has one of its own, and who keeps it, if the session is
     recorded."""
 
     source: AppSource
@@ -143,12 +141,12 @@ class _Input:
     merger: InputMerger | None
     recorder: InputRecorder | None
     keeper: TableKeeper | None
-    """Where the app has stored tables."""
+    """If the app has stored tables."""
     copiers: tuple[RowCopier, ...] = ()
-    """Of sinks `kafka`, and of what it shares with other regions."""
+    """Copiers of sinks `kafka`, and of what it shares with other regions."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
-        """Return what runs beside the app."""
+        """Return the tasks beside the app."""
         if self.merger is not None:
             yield keep_merging(self.merger)
         if self.recorder is not None:
@@ -159,11 +157,11 @@ class _Input:
             yield copier.follow()
 
     async def finish(self) -> None:
-        """Once the app has ended."""
+        """Finish the copies once the app has ended."""
         if self.recorder is not None:
             await self.recorder.finish()
         if self.keeper is not None:
-            # else the next run does it
+            # otherwise the next run does it
             with suppress(StreamError, StoreError):
                 await self.keeper.catch_up()
         for copier in self.copiers:
@@ -184,7 +182,7 @@ class _Run:
 
     @property
     def is_session_running(self) -> bool:
-        """Not where another one has begun since."""
+        """Return whether this session still runs, and not another one."""
         try:
             return read_session(self.session.home).session_id == self.session.session_id
         except CannotStartError:
@@ -192,7 +190,7 @@ class _Run:
 
     @property
     def is_over(self) -> bool:
-        """Whether none of the apps runs any more."""
+        """Return whether none of the apps runs any more."""
         return all(host.ended.is_set() for host in self.hosts)
 
     def described(self) -> Iterator[str]:
@@ -221,7 +219,7 @@ async def _begun_input(session: Session, source: AppSource) -> _Input:
 
 
 async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:
-    """Who writes to topics of the user's own, and to other regions."""
+    """Return the writers to topics of the user's own, and to other regions."""
     if not source.outside.kafka_sinks and source.shared is None:
         return ()
     first, folder = await first_offsets(session, APPS), session.home / FOLDER / session.session_id / source.label
@@ -234,7 +232,7 @@ async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, st
 
 
 def _folder(session: Session) -> Path:
-    """Where the apps' folders of this session are; those of earlier sessions go."""
+    """Return where the apps' folders of this session are; removes those of earlier sessions."""
     for folder in (session.home / FOLDER).glob("*"):
         if folder.name != session.session_id:
             shutil.rmtree(folder, ignore_errors=True)
@@ -280,7 +278,7 @@ async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:
 
 
 async def _through_outages(what: str, work: Callable[[], Coroutine[object, object, None]]) -> None:
-    """The app goes on after an outage of Kafka, so what is beside it does, too."""
+    """Run `work` again after an outage of Kafka, because the app goes on, too."""
 
     def tell(error: Exception) -> None:
         log.warning("%s waits", what, extra={"reason": str(error)})

@@ -67,7 +67,7 @@ async def run_paper(home: Path, options: PaperOptions, config: Configuration, ec
 async def run_session(
     session: Session, settings: Settings, options: SessionOptions, config: Configuration, echo: Echo
 ) -> int:
-    """Start everything, trade until stopped, check the ledger. Exit code 0 only if it reconciles."""
+    """Start everything, trade until stopped, check the ledger. Returns exit code 0 only if it reconciles."""
     notices = configured_destinations(config.notices, os.environ)
     session = replace(session, notices=notices, disk=config.disk.bounds, keep_trades_days=config.keep_trades_days)
     check_room(session)
@@ -99,7 +99,7 @@ async def trade(
     echo: Echo,
     regions: Sequence[Session] = (),
 ) -> int:
-    """Run these processes until stopped or for the time that was ordered, then end the session; the exit code.
+    """Run these processes until stopped or for the time that was ordered, then end the session. Returns the exit code.
     `regions`: the sessions of all that have a log, where `session` is the first of several."""
     home, key_file = session.home, ensure_api_key(session.home)
     recorded = [] if session.recordings_mb is None else list(regions) or [session]
@@ -140,7 +140,7 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
         await meter.start()
 
     async def report_address() -> None:
-        """The page is ready long before Spark is, so its address is printed at once."""
+        """Print the page's address at once: it is ready long before Spark is."""
         await supervisor.ready_of(("ui",))
         echo(f"open {session.page_url}; trading begins once all is ready, Spark last")
 
@@ -150,7 +150,7 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
         await publish_tick_sets(session)
 
     async def check_accounts() -> None:
-        """Before any bot runs, which all wait for it; our own orders are known once the books are."""
+        """Check the accounts before any bot runs; all bots wait for it. Our own orders are known once the books are."""
         if session.mode in ("sandbox", "live"):
             await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
             await check_accounts_alone(session, os.environ, echo)
@@ -179,7 +179,8 @@ async def _closed(
 
 
 def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
-    """Raise CannotStartError for unknown exchanges, too few of them, or a tape that cannot drive them."""
+    """Return the session. Raises CannotStartError for unknown exchanges, too few of them, or a tape that cannot drive
+    them."""
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
     markets = named_markets(config.exchanges, config)
     return Session(
@@ -209,7 +210,7 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
 
 
 def recordings_limit_mb(home: Path, options: SessionOptions, config: Configuration) -> int | None:
-    """Megabytes; None if nothing is recorded. Raises CannotStartError if the limit is reached already."""
+    """Return megabytes; None if nothing is recorded. Raises CannotStartError if the limit is reached already."""
     if not (options.record or config.record):
         return None
     folder = recordings_folder(home)
@@ -223,10 +224,8 @@ def recordings_limit_mb(home: Path, options: SessionOptions, config: Configurati
 
 
 def check_paper(config: Configuration) -> None:
-    """Check that need no process; they run before the data folder is locked, so beside a running session too.
-
-    Raises CannotStartError.
-    """
+    """Check what needs no process, before the data folder is locked and so also beside a running session. Raises
+    CannotStartError."""
     check_simulated(config)
     named_markets(config.exchanges, config)
     session_entries(config, "paper")
@@ -250,7 +249,8 @@ def check_simulated(config: Configuration) -> None:
 
 
 def named_markets(names: tuple[str, ...], config: Configuration) -> tuple[Market, ...]:
-    """Also of exchanges that have a name of their own, or are not simulated. Raises CannotStartError."""
+    """Return the markets, also of exchanges that have a name of their own, or are not simulated. Raises
+    CannotStartError."""
     if has_own_names(names, config):
         return entry_markets(names, config, SETTLEMENT_CURRENCY)
     return chosen_markets(names, config, SETTLEMENT_CURRENCY)

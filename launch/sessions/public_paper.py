@@ -34,12 +34,11 @@ OPENING = {
 } | {coin.base: amount_worth(60_000, coin.dollars) for coin in listed_coins()}
 """Opening balance of a new account, per currency of its exchange: a hundred trades of the default size."""
 USUAL_FEE = Decimal("0.002")
-"""Where neither the exchange nor ccxt lists one."""
+"""Taker fee if neither the exchange nor ccxt lists one."""
 
 
 async def run_public(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
-    """Trade until stopped. Raises CannotStartError for an impossible configuration, or where too few exchanges
-    answer."""
+    """Trade until stopped. Raises CannotStartError for an impossible configuration, or if too few exchanges answer."""
     if options.json is not None:
         check_writable(options.json)
     session = public_session(home, options, config)
@@ -60,7 +59,7 @@ def check_public(home: Path, config: Configuration) -> None:
 
 
 def public_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
-    """Raise CannotStartError for a configuration that mixes modes or names unknown exchanges."""
+    """Return the session. Raises CannotStartError for a configuration that mixes modes or names unknown exchanges."""
     if options.market is not None or options.tape is not None:
         raise CannotStartError("--market and --tape are for simulated exchanges; these have their own live prices.")
     one_mode(config, {market.exchange for market in simulated_markets() if market.is_fx})
@@ -77,7 +76,8 @@ def public_session(home: Path, options: PaperOptions, config: Configuration) -> 
 def opening_balances(
     markets: tuple[Market, ...], configured: Mapping[str, Mapping[str, Decimal]]
 ) -> dict[str, dict[str, Decimal]]:
-    """Exchange → currency → amount. Raises CannotStartError if `configured` names a currency that is not traded."""
+    """Return exchange → currency → amount. Raises CannotStartError if `configured` names a currency that is not
+    traded."""
     currencies = currencies_of(markets)
     check_named("paper.balances", configured, currencies)
     balances = {}
@@ -94,7 +94,7 @@ def opening_balances(
 async def with_listed_rules(session: Session, echo: Echo) -> tuple[Session, dict[str, Decimal]]:
     """Return the session with the order sizes in force, and the taker fees of the entry tier. An exchange that does not
     answer is left out, with a sentence. Raises CannotStartError if too few answer, if one does not list one of our
-    markets, or where two coins have one ticker."""
+    markets, or if two coins have one ticker."""
     asked = await asyncio.gather(*(_answer(session, exchange) for exchange in session.exchanges))
     answers = dict(zip(session.exchanges, asked, strict=True))
     silent = {exchange: answer for exchange, answer in answers.items() if isinstance(answer, str)}
@@ -111,7 +111,7 @@ async def with_listed_rules(session: Session, echo: Echo) -> tuple[Session, dict
 
 
 async def _answer(session: Session, exchange: str) -> StaticRules | str:
-    """Return a sentence if there is none. Raises CannotStartError if it is not what was expected."""
+    """Return the answer, or a sentence if there is none. Raises CannotStartError if it is not what was expected."""
     try:
         return await listed_rules(public_config(session, exchange), session.markets_of(exchange))
     except AccountRejectedError as error:

@@ -14,7 +14,7 @@ LOG_TICKS = Path("log", TICK_SET)
 
 
 def recorded_session(home: Path, session_id: str, region: str | None = None) -> Path | None:
-    """Return the folder of the session with this id, in the data folder or in one of the modes' folders in it; where it
+    """Return the folder of the session with this id, in the data folder or in one of the modes' folders in it; if it
     had regions, that of `region`, or of the first one by name. Raises CannotStartError if it had others."""
     found = (recordings_folder(root) / session_id for root in _homes(home))
     regions = {path.parents[1].name: path for path in recorded_regions(home, session_id)}
@@ -33,18 +33,18 @@ def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:
 
 
 def region_of(folder: Path) -> str | None:
-    """Of the folder of a recorded session; None if that had no regions."""
+    """Return the region of a recorded session's folder; None if that had no regions."""
     *_, regions, region, recordings, _ = ("", "", *folder.resolve().parts)
     return region if (regions, recordings) == (REGIONS, recordings_folder(folder).name) else None
 
 
 def recorded_logs(home: Path) -> Iterator[tuple[str, Path]]:
-    """Session id and tick set folder of each recorded session that has its log."""
+    """Return session id and tick set folder of each recorded session that has its log."""
     for root in _homes(home):
         for path in sorted(recordings_folder(root).glob(f"*/{LOG_TICKS}/{MANIFEST}")):
             yield path.parents[2].name, path.parent
 
 
 def _homes(home: Path) -> list[Path]:
-    """Sessions at live prices and for real have their own data folders."""
+    """Return the data folders of sessions: those at live prices and for real have their own."""
     return [home, *sorted(path for path in home.glob("*") if recordings_folder(path).is_dir())]

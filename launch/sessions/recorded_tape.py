@@ -30,9 +30,7 @@ Numbers = npt.NDArray[np.float64]
 
 def tape_markets(tick_set: TickSet, bases: Iterable[str]) -> dict[str, Market]:
     """Return the market of the set that drives each asset: the one whose quote currency is nearest to the dollar.
-
-    Raises ImportRejectedError, one sentence, where an asset has none.
-    """
+    Raises ImportRejectedError, one sentence, if an asset has none."""
     return {base: _market_of(tick_set, base) for base in bases}
 
 
@@ -72,7 +70,7 @@ def _market_of(tick_set: TickSet, base: str) -> Market:
 
 
 def _mids(tick_set: TickSet, market: Market) -> tuple[Numbers, Numbers]:
-    """Times in microseconds and mids in dollars."""
+    """Return times in microseconds and mids in dollars."""
     rows = pa.concat_tables(_quotes(part, market) for part in batches(tick_set, market.base, _COLUMNS))
     if not rows.num_rows:
         raise ImportRejectedError(f"{tick_set.manifest.name}: has no quote of {market.exchange} {market.symbol}.")
@@ -88,8 +86,8 @@ def _quotes(rows: pa.Table, market: Market) -> pa.Table:
 
 
 def simulated_market(home: Path, name: MarketName, tape: str | None, markets: Iterable[Market]) -> SimulatedMarket:
-    """`tape` is a tick set's or a recorded session's name. Raises CannotStartError, one sentence, where it has none of
-    an asset of the `markets`."""
+    """Return the market; `tape` is a tick set's or a recorded session's name. Raises CannotStartError, one sentence, if
+    it lacks an asset of the `markets`."""
     if tape is None:
         return SimulatedMarket(name)
     if name == "storm":

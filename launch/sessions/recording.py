@@ -90,7 +90,7 @@ async def _is_exported(session: Session) -> bool:
 
 
 async def _is_over(session: Session, echo: Echo) -> bool:
-    """Whether the log was recorded to its end marker."""
+    """Return whether the log was recorded to its end marker."""
     raw = log_folder(session.home, session.session_id) / RAW
 
     async def is_over() -> bool:
@@ -107,10 +107,8 @@ async def _is_over(session: Session, echo: Echo) -> bool:
 
 
 def build_log(folder: Path) -> bool:
-    """Build the files that a verification reads from the raw rows of `folder`, a session's `log`; whether they exist.
-
-    Does nothing if they were built before. Raises ImportRejectedError if rows are missing.
-    """
+    """Build the files that a verification reads from the raw rows of `folder`, a session's `log`. Returns whether they
+    exist. Does nothing if they were built before. Raises ImportRejectedError if rows are missing."""
     raw = folder / RAW
     if (folder / SESSION).exists() or not (raw / RAW_HEAD).exists():
         return (folder / SESSION).exists()
@@ -124,7 +122,7 @@ def build_log(folder: Path) -> bool:
 
 
 def finish_recording(session: Session, echo: Echo) -> bool:
-    """Whether its log can be verified. Call it once all processes have ended."""
+    """Finish the recording once all processes have ended. Returns whether its log can be verified."""
     folder = log_folder(session.home, session.session_id)
     try:
         return build_log(folder)
@@ -134,7 +132,7 @@ def finish_recording(session: Session, echo: Echo) -> bool:
 
 
 async def _is_marked(session: Session) -> bool:
-    """Write an `end` row behind the last row that was decided on, in each base's log."""
+    """Write an `end` row after the last row that was decided on, in each base's log."""
     writer = TopicWriter(session.kafka)
     await writer.open()
     try:
@@ -148,7 +146,7 @@ async def _is_marked(session: Session) -> bool:
 
 
 def _head(session: Session, started: int, raw: Path) -> SessionHead:
-    """Raise LookupError if the start of CEP is not known."""
+    """Return the head. Raises LookupError if the start of CEP is not known."""
     first, settings = detection_start(session)
     last: dict[str, int] = json.loads((raw / ENDED).read_text())[TICKS]
     span = LogSpan(
@@ -178,7 +176,7 @@ async def _export(session: Session, folder: Path, part: Callable[[SessionExport,
 
 
 def _prepare(folder: Path) -> None:
-    """Readable by the owner only."""
+    """Make the folder, readable by the owner only."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
@@ -195,7 +193,7 @@ async def _versions(export: SessionExport, folder: Path) -> None:
 
 
 async def _write(path: Path, values: AsyncIterable[Value], adapter: TypeAdapter[Value]) -> None:
-    """One JSON object a line."""
+    """Write one JSON object a line."""
     with path.open("wb") as file:
         async for value in values:
             file.write(adapter.dump_json(value) + b"\n")

@@ -52,20 +52,20 @@ class RegionalSession:
 
     @property
     def first(self) -> Session:
-        """Whose page, log and counters stand for the whole session's."""
+        """Return the session whose page, log and counters stand for the whole session's."""
         return self.sessions[0].session
 
     @property
     def pages(self) -> list[Address]:
-        """Where each region's page listens."""
+        """Return where each region's page listens."""
         return [(one.session.web_host, one.session.web_port) for one in self.sessions]
 
 
 async def run_regional(
     home: Path, options: PaperOptions, config: Configuration, echo: Echo, listeners: Listeners = ()
 ) -> int:
-    """Trade on simulated exchanges in several regions. `listeners`: of the pages, where regions are in networks
-    of this command's own. Raises CannotStartError if that cannot be."""
+    """Trade on simulated exchanges in several regions. `listeners`: of the pages, if regions are in networks of this
+    command's own. Raises CannotStartError if that is impossible."""
     check_simulated(config)
     started = wall_now()
     if options.json is not None:
@@ -84,8 +84,8 @@ async def run_regional(
 def regional_session(
     home: Path, options: PaperOptions, config: Configuration, echo: Echo, page_host: str | None = None
 ) -> Iterator[RegionalSession]:
-    """Everything that a session of regions needs but its processes; gone at the end. `page_host`: where pages are
-    reached, if not in their regions. Raises CannotStartError."""
+    """Prepare everything that a session of regions needs except its processes; gone at the end. `page_host`: where
+    pages are reached, if not in their regions. Raises CannotStartError."""
     check_regions(options.regions, config)
     # only the mirrors need them, which come last
     mirror_classpath(home)
@@ -115,7 +115,7 @@ def regional_session(
 
 
 def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> None:
-    """The region's data folder; its page's port, where it is one of this machine's own network. Raises
+    """Prepare the region's data folder, and its page's port, if it is one of this machine's own network. Raises
     CannotStartError."""
     if session.web_port > LAST_PORT:
         raise CannotStartError(f"--port leaves none for the page of {session.region}; choose one below {LAST_PORT}.")
@@ -127,7 +127,7 @@ def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> N
         keep_shift(session.home / CLOCK_FILE, 0)
     except OSError as error:
         raise CannotStartError(f"{session.home}: cannot be used as a data folder ({error.strerror}).") from error
-    # of a session that was killed: what waits for a region's parts waits before its supervisor starts
+    # left by a session that was killed: what waits for a region's parts waits before its supervisor starts
     shutil.rmtree(session.home / "ready", ignore_errors=True)
     moved = set_aside_other_layout(session.home)
     if moved is not None:

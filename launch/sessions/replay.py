@@ -52,7 +52,7 @@ class ReplayOptions:
 
 
 async def run_replay(home: Path, options: ReplayOptions, config: Configuration, echo: Echo) -> int:
-    """Replay the files to their end and report; exit code 0 if the ledger reconciles."""
+    """Replay the files to their end and report. Returns exit code 0 if the ledger reconciles."""
     if options.json is not None:
         check_writable(options.json)
     recording = read_recording(options)
@@ -74,7 +74,7 @@ async def run_replay(home: Path, options: ReplayOptions, config: Configuration, 
 
 
 def read_recording(options: ReplayOptions) -> Recording:
-    """Raise CannotStartError in one sentence for files that cannot be replayed."""
+    """Read the recording. Raises CannotStartError in one sentence for files that cannot be replayed."""
     try:
         if len(options.files) == 1 and options.files[0].is_dir():
             recording = load_own_recording(options.files[0])

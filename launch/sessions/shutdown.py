@@ -1,5 +1,5 @@
-"""What follows Ctrl-C or the end of `--seconds` in a session: stop reservations, drain open arbitrages, fetch closing
-balances, check the ledger."""
+"""The steps after Ctrl-C or the end of `--seconds` in a session: stop reservations, drain open arbitrages, fetch
+closing balances, check the ledger."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ async def finish_trading(
     time.
 
     `idle`: exchanges whose bots a user stopped. Their closing balances were fetched then, if they traded at all.
-    `stopped`: set where the user stops us again meanwhile; the long wait for balances ends with it.
+    `stopped`: set if the user stops us again meanwhile; that ends the long wait for balances.
     """
     traded = {market.exchange for market in session.traded}
     if await store.reservations_open():
@@ -63,7 +63,7 @@ async def finish_trading(
 
     await until(nothing_open, FINISH_SECONDS)
     if not await until(balances_taken, SILENT_SECONDS):
-        # none, where the last ones came between the two looks
+        # none, if the last ones came between the two looks
         if names := ", ".join(await without_balances()):
             why = "to check the ledger" if stopped is None else "to check the ledger; Ctrl-C ends the wait"
             echo(f"waiting up to {BALANCE_SECONDS:.0f} s for the closing balances of {names}, {why}")
@@ -73,8 +73,8 @@ async def finish_trading(
 async def retry_while_down(
     work: Callable[[], Awaitable[Result]], outage: type[Exception] = StoreError, seconds: float = OUTAGE_SECONDS
 ) -> Result:
-    """Retry `work` for that long while MongoDB is unavailable, or Kafka. Raises LaunchError if it stays so, and at
-    once for a login that is refused.
+    """Retry `work` for that long while MongoDB or Kafka is unavailable. Raises LaunchError if it stays so, and at once
+    for a login that is refused.
 
     The time begins with the first failure: before it the work may have waited for longer than that.
     """
@@ -118,7 +118,7 @@ async def activity_of(
 
 
 def report(activity: Activity, json_file: Path | None, echo: Callable[[str], None]) -> int:
-    """Print the summary and write the JSON document; exit code 0 only if the ledger reconciles."""
+    """Print the summary and write the JSON document. Returns exit code 0 only if the ledger reconciles."""
     summary = summary_of(activity)
     if json_file is not None:
         write_atomically(json_file, json.dumps(summary, indent=2).encode())
@@ -128,7 +128,7 @@ def report(activity: Activity, json_file: Path | None, echo: Callable[[str], Non
 
 
 async def until(done: Callable[[], Awaitable[bool]], seconds: float, stopped: asyncio.Event | None = None) -> bool:
-    """Poll until `done` is true, the time is up or the user stops us; returns whether it is true."""
+    """Poll until `done` is true, the time is up or the user stops us. Returns whether it is true."""
     deadline = steady_now() + int(seconds * MICROSECONDS)
     while not await done():
         if steady_now() > deadline or (stopped is not None and stopped.is_set()):

@@ -10,11 +10,8 @@ from session.session import Session
 
 
 def without_silent(session: Session, silent: Collection[str]) -> tuple[Session, tuple[str, ...]]:
-    """Return what is left of it, and a sentence for each market that goes with them: nothing is compared with it any
-    more, or nothing converts its currency.
-
-    Raises CannotStartError if no two markets are left to compare.
-    """
+    """Return the session without them, and a sentence for each market that goes with them: nothing is compared with it
+    any more, or nothing converts its currency. Raises CannotStartError if no two markets are left to compare."""
     answered = tuple(market for market in session.markets if market.exchange not in silent)
     rows = compared_markets(answered, session.settlement_currency, codes_of(session))
     lost = {row.market: row.reason for row in rows if row.reason is not None}

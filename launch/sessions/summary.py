@@ -18,7 +18,7 @@ Balances = Mapping[str, Mapping[str, Decimal]]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Milliseconds, one per measured event: from the tick's arrival if nothing else is said."""
+    """Milliseconds, one per measured event: from the tick's arrival unless another start is stated."""
 
     opportunity: Sequence[float] = ()
     reserved: Sequence[float] = ()
@@ -51,7 +51,7 @@ class Activity:
     restarts: Mapping[str, int] = field(default_factory=dict)
     seed: int | None = None
     removed: RemovedTrades = field(default_factory=RemovedTrades)
-    """What of the session is kept as sums alone."""
+    """The part of the session that is kept only as sums."""
 
 
 def summary_of(activity: Activity) -> dict[str, object]:
@@ -95,12 +95,11 @@ def balance_differences(
     markets: Iterable[Market],
     removed: Mapping[tuple[str, str], Decimal] = MappingProxyType({}),
 ) -> list[dict[str, str]]:
-    """Where `before` + fills − fees + what `removed` fills changed is not `after`, to the last digit; both are as the
-    exchanges reported them.
+    """Return where `before` + fills − fees + what `removed` fills changed is not `after`, to the last digit; both are
+    as the exchanges reported them.
 
     A currency that an exchange does not name counts as zero. An exchange of which one of the two is unknown is left
-    out: it is not checked at all. `markets` say which currencies a symbol moves: a replay
-    may settle BTC/USDT in USD.
+    out: it is not checked at all. `markets` say which currencies a symbol moves: a replay may settle BTC/USDT in USD.
     """
     currencies = {(market.exchange, market.symbol): (market.base, market.quote_currency) for market in markets}
     expected = {(exchange, currency): amount for exchange, row in before.items() for currency, amount in row.items()}
@@ -126,7 +125,7 @@ def balance_differences(
 
 
 def percentiles(milliseconds: Sequence[float]) -> dict[str, float] | None:
-    """p50, p95, p99 by nearest rank; None if nothing was measured."""
+    """Return p50, p95, p99 by nearest rank; None if nothing was measured."""
     if not milliseconds:
         return None
     ordered = sorted(milliseconds)
@@ -136,8 +135,8 @@ def percentiles(milliseconds: Sequence[float]) -> dict[str, float] | None:
 def latencies_of(
     arbitrages: Iterable[Arbitrage], opportunity: Sequence[float], shown: Mapping[str, float]
 ) -> Latencies:
-    """Stages of the arbitrages; one that an arbitrage did not reach is left out. `shown`: arbitrage → milliseconds from
-    its tick until the page had it."""
+    """Return the stages of the arbitrages; one that an arbitrage did not reach is left out. `shown`: arbitrage →
+    milliseconds from its tick until the page had it."""
     times = {one.arbitrage_id: one.times for one in arbitrages if "event" in one.times}
 
     def between(first: str, last: str) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ STEPS = {"detected_to_sent": "opportunity to sent", "filled_to_shown": "filled t
 
 
 def summary_lines(summary: Mapping[str, object]) -> list[str]:
-    """`summary`: the document of `--json`, which keeps every digit."""
+    """Return the lines; `summary`: the document of `--json`, which keeps every digit."""
     profit = _texts(summary["pnl"])
     currency = profit.get("currency", "")
     lines = [
@@ -56,7 +56,7 @@ def _counts(counts: object, name: Callable[[str], str]) -> str:
 
 
 def _reasons(rejections: object, missed: Mapping[str, str], currency: str) -> list[str]:
-    """One line per reason, the most frequent first. Counts are of sightings, missed profit is of episodes."""
+    """Return one line per reason, the most frequent first. Counts are of sightings, missed profit is of episodes."""
     counts = (
         {str(reason): _whole(count) for reason, count in rejections.items()} if isinstance(rejections, Mapping) else {}
     )

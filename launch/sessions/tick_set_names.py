@@ -17,10 +17,8 @@ SETS = "ticks"
 
 
 def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
-    """Return a tick set by name or folder, a recorded session by its id or folder, or files of one replay profile.
-
-    Of a session its own log where it has one, else its raw feeds. Raises ImportRejectedError, CannotStartError.
-    """
+    """Return a tick set by name or folder, a recorded session by its id or folder, or files of one replay profile. Of a
+    session its own log if it has one, else its raw feeds. Raises ImportRejectedError, CannotStartError."""
     if len(names) == 1:
         session = recorded_session(home, names[0])
         for folder in _folders(home, names[0], session):
@@ -38,7 +36,7 @@ def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
 
 
 def manifests(home: Path) -> tuple[tuple[str, int], ...]:
-    """Name of each set, and the modification time of its manifest."""
+    """Return the name of each set, and the modification time of its manifest."""
     found = ((name, folder / MANIFEST) for name, folder in _by_name(home).items())
     return tuple((name, path.stat().st_mtime_ns) for name, path in found if path.exists())
 
@@ -78,7 +76,7 @@ def _by_name(home: Path) -> dict[str, Path]:
 
 
 def _folders(home: Path, name: str, session: Path | None) -> tuple[Path, ...]:
-    """Candidate folders of a tick set of that name; a session's own log goes before its raw feeds."""
+    """Return candidate folders of a tick set of that name; a session's own log goes before its raw feeds."""
     path = Path(name)
     found = home / SETS / name, path, path / LOG_TICKS, path / TICK_SET
     return found if session is None else (*found, session / LOG_TICKS)

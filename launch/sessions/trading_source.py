@@ -16,10 +16,10 @@ from store.queries.trading_changes import ArbitrageSteps, Trading, TradingChange
 from streams.topics import partition_of
 
 LOOK_SECONDS = 0.1
-"""How often it looks whether the server has no more of what there was, until it has not."""
+"""How often it looks whether the server has sent all earlier changes, until it has."""
 MARK_SECONDS = 60.0
-"""After so long without a row of the partition the log says how far the source has come: MongoDB keeps its changes
-for a while only, and who goes on must not ask for the first of them."""
+"""After so long without a row of the partition the log records how far the source has come: MongoDB keeps its changes
+only for a while, so a successor must not ask for the first of them."""
 TRADING: tuple[Trading, ...] = ("trades", "fills", "rejections")
 
 log = logging.getLogger("launch")
@@ -42,7 +42,7 @@ class TradingSource:
         market_time: Callable[[int], int] = int,
         mark_seconds: float = MARK_SECONDS,
     ) -> None:
-        """Goes on at `place`. Raises StoreError if the database's address is none."""
+        """Take `place`, where it goes on. Raises StoreError if the database's address is invalid."""
         self._mark_seconds, self._told_at = mark_seconds, steady_now()
         self._session, self._partition, self._market_time = session, partition, market_time
         self._streams = {stream.name: stream for stream in streams if stream.topic == STORE}
@@ -56,7 +56,7 @@ class TradingSource:
         return self._changes.is_behind
 
     async def open(self) -> None:
-        """Raise StoreError; it is closed then."""
+        """Open the source; if it raises StoreError, it is closed."""
         await self._changes.open()
 
     async def next(self) -> list[SourceRow]:
@@ -85,11 +85,11 @@ class TradingSource:
 
     @property
     def _until_mark(self) -> float:
-        """Seconds."""
+        """Return seconds until the next mark."""
         return self._mark_seconds - (steady_now() - self._told_at) / MICROSECONDS
 
     def _mark(self) -> list[SourceRow]:
-        """Return a row that says alone how far the source has come."""
+        """Return a row that only says how far the source has come."""
         self._told_at, token = steady_now(), self._changes.token
         if token is None:
             return []
@@ -103,7 +103,7 @@ class TradingSource:
         await self._changes.close()
 
     def _rows(self, change: TradingChange) -> list[SourceRow]:
-        """One, of all that the change is; none where it is another partition's."""
+        """Return the change's one row, or none if it is another partition's."""
         mine = [row for row in self._found(change) if self._is_mine(row["base"])]
         rows = [(name, values) for row in mine if (values := self._values(name := str(row["kind"]), row)) is not None]
         if not rows:

@@ -1,4 +1,4 @@
-"""Who else uses the accounts of a session: resting orders are listed, and another session ends the start."""
+"""Finds out who else uses the accounts of a session: resting orders are listed, and another session ends the start."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,7 +32,7 @@ LOOK_BACK = 600 * MICROSECONDS
 BOOKED_BEFORE = 900 * MICROSECONDS
 """How long before that their arbitrages may have ended in our books, whatever the clocks say."""
 FIRST_SECONDS, MOST_TRIES = 1.0, 9
-"""A minute: 1, 2, 4, 8 and then 10 s between the tries."""
+"""Pauses between the tries: 1, 2, 4, 8 and then 10 s, a minute in all."""
 CANCELLED_BY_SWITCH = "; the dead man's switch that protects our own orders cancels it within a minute of our end"
 
 
@@ -54,8 +54,8 @@ async def check_accounts_alone(session: Session, environment: Mapping[str, str],
 
 
 async def asked_for_a_while(ask: Callable[[], Awaitable[Answer]], sleep: Callable[[float], Awaitable[None]]) -> Answer:
-    """Return the answer; asked for again, about a minute long, while the exchange cannot give one, as for a nonce that
-    another process has overtaken. Raises CannotStartError."""
+    """Return the answer; ask again for about a minute while the exchange cannot give one, for example because another
+    process used a later nonce. Raises CannotStartError."""
     for delay in islice(backoff(FIRST_SECONDS), MOST_TRIES - 1):
         try:
             return await ask()
@@ -86,7 +86,7 @@ async def check_orders_ours(store: OrderStore, exchange: str, client_order_ids: 
 
 
 def resting_line(order: OpenOrder, note: str = "") -> str:
-    """Return an order that is not ours, since ours never rest."""
+    """Return a line for an order that is not ours, because ours never rest."""
     price = "at the market" if order.price is None else f"at {text_of(order.price)}"
     placed = f"{datetime.fromtimestamp(order.placed_at // MICROSECONDS, UTC):%Y-%m-%d %H:%M:%S} UTC"
     what = f"{order.side} {text_of(order.amount)} {order.symbol} {price}"
@@ -96,7 +96,7 @@ def resting_line(order: OpenOrder, note: str = "") -> str:
 
 
 async def _resting(session: Session, exchange: str, environment: Mapping[str, str]) -> list[tuple[OpenOrder, bool]]:
-    """Each with whether a dead man's switch will cancel it."""
+    """Return the resting orders, each with whether a dead man's switch will cancel it."""
     account = open_session_account(session, exchange, environment)
     try:
         return [(order, account.has_dead_mans_switch) for order in await account.open_orders()]

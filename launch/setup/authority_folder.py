@@ -54,7 +54,7 @@ class AuthorityFiles:
         return self.servers / f"{host}.pem"
 
     def hosts(self) -> tuple[str, ...]:
-        """Those that have a certificate, by name."""
+        """Return the hosts that have a certificate, by name."""
         return tuple(sorted(path.stem for path in self.servers.glob("*.pem") if is_host(path.stem)))
 
 
@@ -68,11 +68,12 @@ class IssuedFile:
 
 
 def issue_files(files: AuthorityFiles, hosts: Sequence[str], now: datetime) -> Iterator[IssuedFile]:
-    """Return the authority's file, then each server's, of `hosts` and of those that have one; without any, `localhost`.
+    """Return the authority's file, then each server's, of `hosts` and of those that have one; without any,
+    `localhost`.
 
-    An authority that is there is used and never replaced. A server's certificate is made again where it ends within 30
-    days; one that cannot be used, or is of another authority, only if its host is among `hosts`. Raises
-    CannotStartError in one sentence.
+    An existing authority is used and never replaced. A server's certificate is made again if it ends within 30 days;
+    one that cannot be used, or is of another authority, only if its host is among `hosts`. Raises CannotStartError in
+    one sentence.
     """
     wrong = next((host for host in hosts if not is_host(host)), None)
     if wrong is not None:
@@ -92,7 +93,7 @@ def issue_files(files: AuthorityFiles, hosts: Sequence[str], now: datetime) -> I
 
 
 def ends_at(path: Path) -> datetime | None:
-    """When the last of a file's certificates ends; None if it has none. Raises OSError."""
+    """Return when the last of a file's certificates ends; None if it has none. Raises OSError."""
     try:
         return max(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(path.read_bytes()))
     except ValueError:
@@ -100,7 +101,7 @@ def ends_at(path: Path) -> datetime | None:
 
 
 def _check_own(folder: Path) -> None:
-    """Who can write there can put an authority of their own in place of this one."""
+    """Check that only this user can write to the folder, because others could replace the authority by their own."""
     rights = folder.stat()
     # root works in folders of its users, as in a container
     is_own = os.geteuid() in (0, rights.st_uid)
@@ -134,16 +135,16 @@ def _authority(files: AuthorityFiles, now: datetime) -> tuple[IssuedCertificate,
 
 
 def _check_signs(files: AuthorityFiles, certificate: x509.Certificate, now: datetime) -> None:
-    """Raise CannotStartError if it must not sign: by a wrong clock it would replace what is valid."""
+    """Raise CannotStartError if it must not sign: by a wrong clock it would replace valid certificates."""
     if files.ca_key.stat().st_mode & 0o077:
         raise CannotStartError(
-            f"{files.ca_key} can be read by others; `chmod 600` it, or, where somebody may have read it, name another "
+            f"{files.ca_key} can be read by others; `chmod 600` it, or, if somebody may have read it, name another "
             "folder with --out for a new authority, which every client then needs."
         )
     if now < certificate.not_valid_before_utc:
         raise CannotStartError(
             f"the authority {files.ca} is valid from {certificate.not_valid_before_utc:%Y-%m-%d} on, and the clock of "
-            f"this machine says {now:%Y-%m-%d}; set it right, or, where it was wrong before, name another folder "
+            f"this machine says {now:%Y-%m-%d}; set it right, or, if it was wrong before, name another folder "
             "with --out for a new authority."
         )
     if now >= certificate.not_valid_after_utc - RENEWED_BEFORE:
@@ -173,7 +174,7 @@ def _server(path: Path, authority: IssuedCertificate, host: str, now: datetime, 
 
 
 def _read(certificate: Path, key: Path) -> IssuedCertificate | None:
-    """None if the files are damaged, or do not belong together. Raises OSError."""
+    """Return both; None if the files are damaged, or do not belong together. Raises OSError."""
     try:
         read = x509.load_pem_x509_certificate(certificate.read_bytes())
         own = load_pem_private_key(key.read_bytes(), None)
@@ -193,6 +194,6 @@ def _is_of(server: IssuedCertificate, authority: IssuedCertificate) -> bool:
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Readable by this user alone from the first byte on. Raises FileExistsError."""
+    """Write a file that only this user can read, from the first byte on. Raises FileExistsError."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)

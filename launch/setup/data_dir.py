@@ -20,7 +20,7 @@ CERTIFICATES = "certificates"
 
 
 def home_folder() -> Path:
-    """`ARBITRAGE_HOME`, else `.data` in the current folder."""
+    """Return `ARBITRAGE_HOME`, else `.data` in the current folder."""
     return Path(os.environ.get("ARBITRAGE_HOME") or ".data").resolve()
 
 
@@ -43,7 +43,7 @@ def locked(home: Path) -> Iterator[None]:
 
 
 def session_runs(home: Path) -> bool:
-    """Whether a process holds the data folder's lock."""
+    """Return whether a process holds the data folder's lock."""
     try:
         with (home / "lock").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -55,7 +55,7 @@ def session_runs(home: Path) -> bool:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether no other user of this machine can read it."""
+    """Return whether no other user of this machine can read it."""
     return not folder.stat().st_mode & 0o077
 
 
@@ -139,7 +139,7 @@ def check_writable(path: Path, option: str = "--json") -> None:
 
 
 def ready_file(home: Path, name: str) -> Path:
-    """Written by a process once it is ready; holds its process id."""
+    """Return the file that a process writes once it is ready; it holds its process id."""
     return home / "ready" / name
 
 

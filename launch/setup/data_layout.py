@@ -1,4 +1,4 @@
-"""How a session's data lie in the data folder and in MongoDB, by number.
+"""The layout, by number, of a session's data in the data folder and in MongoDB.
 
 Steps lead from some earlier layouts to this one (`launch.backup.migration`); all else is set aside.
 """
@@ -16,7 +16,7 @@ LAYOUT = 4
 """Raised with each change of stored names or formats that this program does not read any more."""
 LAYOUT_FILE = "layout"
 SESSION_DATA = ("mongodb", "mongodb.key", "kafka", "checkpoints", "exchanges", "paper", "logins", RUN_FILE)
-"""What sessions leave behind and go on with; keys, jars, tick sets, recordings and logs are read by any version."""
+"""Files that sessions leave and continue from; keys, jars, tick sets, recordings and logs are read by any version."""
 
 
 def database_name(mode: Mode, layout: int = LAYOUT) -> str:
@@ -26,7 +26,7 @@ def database_name(mode: Mode, layout: int = LAYOUT) -> str:
 
 
 def stored_layout(home: Path) -> int | None:
-    """Return that of the session data in `home`; None if there are none, or nobody wrote down which."""
+    """Return the layout of the session data in `home`; None if there are none, or their layout was not written down."""
     marker = home / LAYOUT_FILE
     if not _session_data(home) or not marker.is_file():
         return None

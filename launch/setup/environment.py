@@ -22,10 +22,8 @@ Echo = Callable[[str], None]
 
 
 def make_environment(folder: Path, echo: Echo) -> None:
-    """Virtual environment with the pinned packages, unless its stamp says that it is up to date.
-
-    Raises CannotStartError.
-    """
+    """Make a virtual environment with the pinned packages, unless its stamp says that it is up to date. Raises
+    CannotStartError."""
     fault = python_fault(sys.version_info[:3])
     if fault is not None:
         raise CannotStartError(fault)
@@ -53,7 +51,8 @@ def pinned_packages(lock: str) -> list[str]:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Change with the pins, the project's metadata, the interpreter and the place (scripts hold absolute paths)."""
+    """Return a stamp that changes with the pins, the project's metadata, the interpreter and the place (scripts hold
+    absolute paths)."""
     digest = hashlib.sha256()
     for content in (PINS.read_bytes(), (PROJECT / "pyproject.toml").read_bytes()):
         digest.update(content)
@@ -83,7 +82,8 @@ def _python(folder: Path) -> Path:
 
 
 def _answers(python: Path) -> bool:
-    """Whether an environment is there whose interpreter is this one and has pip, and that was made in this place."""
+    """Return whether an environment is there whose interpreter is this one and has pip, and that was made in this
+    place."""
     try:
         if not (python.parent / "pip").read_text().startswith(f"#!{python.absolute()}\n"):
             return False
@@ -108,7 +108,7 @@ def _install(folder: Path, *what: str) -> None:
 
 
 def _compile(folder: Path) -> None:
-    """Byte code of all packages; templates among them that are no Python do no harm."""
+    """Compile byte code of all packages; templates among them that are no Python do no harm."""
     packages = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
     command = (str(_python(folder)), "-m", "compileall", "-q", "-j", "0", packages)
     subprocess.run(command, capture_output=True, check=False)

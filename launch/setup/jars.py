@@ -1,7 +1,7 @@
 """The jars under the data folder: fetched once by Spark's own Ivy, checked against their pins, kept.
 
 `<home>/jars/spark/` goes on Spark's class path, `<home>/jars/kafka/` on the embedded broker's, never the other way;
-`<home>/jars/mirrormaker/`, where sessions have regions, on MirrorMaker's behind the broker's.
+`<home>/jars/mirrormaker/`, if sessions have regions, on MirrorMaker's after the broker's.
 """
 
 import fcntl
@@ -29,19 +29,19 @@ BORROWED_FROM_PYSPARK = ("slf4j-api-*.jar", "log4j-slf4j2-impl-*.jar", "scala-li
 
 
 def spark_connector_jars(home: Path) -> list[Path]:
-    """Spark's Kafka connector, for `spark.jars`. Raises CannotStartError if set-up has not run."""
+    """Return Spark's Kafka connector, for `spark.jars`. Raises CannotStartError if set-up has not run."""
     return _present(home, SPARK_CONNECTOR)
 
 
 def broker_classpath(home: Path) -> str:
-    """Class path of the embedded broker. Raises CannotStartError if set-up has not run."""
+    """Return the class path of the embedded broker. Raises CannotStartError if set-up has not run."""
     folder = pyspark_jars_folder()
     borrowed = [path for pattern in BORROWED_FROM_PYSPARK for path in sorted(folder.glob(pattern))]
     return os.pathsep.join(str(path) for path in [*borrowed, *_present(home, KAFKA_BROKER)])
 
 
 def mirror_classpath(home: Path) -> str:
-    """Class path of MirrorMaker. Raises CannotStartError if set-up has not run, or has not for regions."""
+    """Return the class path of MirrorMaker. Raises CannotStartError if set-up has not run, or has not for regions."""
     broker = broker_classpath(home)
     try:
         own = _present(home, MIRROR_MAKER)
@@ -60,7 +60,7 @@ def pyspark_jars_folder() -> Path:
 
 
 def jar_faults(home: Path, jar_sets: tuple[JarSet, ...] = JAR_SETS) -> dict[JarPin, str]:
-    """Pinned jars that are `missing` or `differs` from their checksum; empty when all is well."""
+    """Return pinned jars that are `missing` or `differs` from their checksum; empty when all is well."""
     return {pin: fault for jars in jar_sets for pin, fault in _faults(_folder(home, jars), jars).items()}
 
 
@@ -120,7 +120,8 @@ def _faults(folder: Path, jars: JarSet) -> dict[JarPin, str]:
 
 @contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Two set-ups at once wait for each other; what a killed one left half done is thrown away."""
+    """Hold the lock, so that two set-ups at once wait for each other; what a killed one left half done is
+    thrown away."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -195,7 +196,7 @@ def _fetch(gateway: JavaGateway, jars: JarSet, target: Path) -> None:
 
 
 def _rename(ivy_jars: Path, target: Path, jars: JarSet) -> None:
-    """From Ivy's file names (group_artifact-version) to Maven's (artifact-version)."""
+    """Rename from Ivy's file names (group_artifact-version) to Maven's (artifact-version)."""
     target.mkdir()
     for pin in jars.pins:
         group = pin.coordinate.split(":")[0]

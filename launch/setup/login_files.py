@@ -34,11 +34,11 @@ BY_CERTIFICATE = "authMechanism="
 
 @dataclass(frozen=True, slots=True)
 class OwnLogins:
-    """Of the services that we start ourselves."""
+    """Logins of the services that we start ourselves."""
 
     mongodb_key: str = field(repr=False)
     controller: str = field(repr=False)
-    """Password with which Kafka's broker goes to its controller."""
+    """Password with which Kafka's broker logs in to its controller."""
     passwords: Mapping[str, str] = field(repr=False)
     """Role → its password, the same for both services."""
 
@@ -46,7 +46,7 @@ class OwnLogins:
         return Login(role, self.passwords[role])
 
     def topic_users(self, *, has_regions: bool = False) -> tuple[TopicUser, ...]:
-        """`has_regions`: the users of one region's Kafka, MirrorMakers among them."""
+        """Return the users; `has_regions`: those of one region's Kafka, MirrorMakers among them."""
         users = tuple(
             TopicUser(
                 self.login(role),
@@ -69,10 +69,8 @@ class OwnLogins:
 
 
 def own_logins(home: Path, *, has_regions: bool = False) -> OwnLogins:
-    """Those of this data folder; made where they are missing, with `has_regions` MirrorMakers' as well.
-
-    Raises CannotStartError if they cannot be kept.
-    """
+    """Return the logins of this data folder, made if they are missing; with `has_regions` MirrorMakers' as well. Raises
+    CannotStartError if they cannot be kept."""
     path = home / FOLDER / OWN
     try:
         kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
@@ -92,11 +90,11 @@ def own_logins(home: Path, *, has_regions: bool = False) -> OwnLogins:
 def supervisors_session(
     session: Session, config: Configuration, environment: Mapping[str, str], store: OwnLogins | None = None
 ) -> Session:
-    """With the supervisor's own logins; what each part needs is put into a file for it, which its process reads.
-    `store`: those to a MongoDB that other data folders share.
+    """Return the session with the supervisor's own logins; those of each part are put into a file, which its process
+    reads.
 
-    Raises CannotStartError if a login to a configured service is named by half or would be sent without TLS, or
-    real trading has none for it.
+    `store`: those to a MongoDB that other data folders share. Raises CannotStartError if a login to a configured
+    service is only half named or would be sent without TLS, or real trading has none for it.
     """
     own = own_logins(session.home, has_regions=bool(session.regions))
     named_kafka = configured_kafka_login(config, environment)
@@ -123,7 +121,7 @@ def supervisors_session(
 def session_logins(
     session: Session, config: Configuration, environment: Mapping[str, str], store: OwnLogins | None = None
 ) -> Iterator[Session]:
-    """As `supervisors_session`; whatever ends the session, the files of its parts go."""
+    """Return it as `supervisors_session`; whatever ends the session, the files of its parts go."""
     try:
         yield supervisors_session(session, config, environment, store)
     finally:
@@ -131,23 +129,21 @@ def session_logins(
 
 
 def write_logins(home: Path, role: str, kafka: Login | None, mongodb: Login | None) -> None:
-    """For a process of that role, readable by this user alone."""
+    """Write the logins for a process of that role, readable by this user alone."""
     kept = {"kafka": kafka and asdict(kafka), "mongodb": mongodb and asdict(mongodb)}
     _write(home / FOLDER / f"{role}.json", kept)
 
 
 def delete_logins(home: Path) -> None:
-    """At a session's end; those to services of our own stay in the one file of them all."""
+    """Delete the logins at a session's end; those to services of our own stay in the one file of them all."""
     for path in (home / FOLDER).glob("*.json"):
         if path.name != OWN:
             path.unlink(missing_ok=True)
 
 
 def with_logins(session: Session, role: str) -> Session:
-    """As a process of that role uses it; services without a login if none was kept for it.
-
-    Raises CannotStartError if the file is damaged.
-    """
+    """Return the session as a process of that role uses it; services without a login if none was kept for it. Raises
+    CannotStartError if the file is damaged."""
     path = session.home / FOLDER / f"{role}.json"
     try:
         kept = json.loads(path.read_text()) if path.exists() else {}
@@ -158,7 +154,7 @@ def with_logins(session: Session, role: str) -> Session:
 
 
 def running_session(role: str) -> Session:
-    """As a process of that role uses it. Raises CannotStartError if no session runs."""
+    """Return the running session as a process of that role uses it. Raises CannotStartError if none runs."""
     return with_logins(read_session(home_folder()), role)
 
 

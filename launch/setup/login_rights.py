@@ -35,9 +35,9 @@ class LoginRights:
     topics_read: tuple[str, ...] | None = ()
     """None: no login to Kafka."""
     topics_of_its_own: str | None = None
-    """It creates, reads and writes topics whose names begin so."""
+    """Prefix of topics that it creates, reads and writes."""
     topics_in_regions: tuple[str, ...] = ()
-    """Written as well where the session has regions."""
+    """Topics that it also writes if the session has regions."""
     topics_read_in_regions: tuple[str, ...] = ()
 
 

@@ -11,5 +11,5 @@ def make_nested_home(home: Path, own: Path, shared: tuple[Path, ...] = ()) -> No
     make_private(own)
     for path in (home / "jars", ensure_api_key(home), *shared):
         link = own / path.name
-        if not (link.exists() or link.is_symlink()):  # to a file, say, that is not there yet
+        if not (link.exists() or link.is_symlink()):  # to a file that is not there yet, for example
             link.symlink_to(path)

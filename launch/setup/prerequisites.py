@@ -1,4 +1,5 @@
-"""What pip cannot bring: Python 3.11, Java 17, and where to find them. The checks are pure; one function runs Java."""
+"""Prerequisites that pip cannot install: Python 3.11, Java 17, and where to find them. The checks are pure; one
+function runs Java."""
 
 import os
 import re
@@ -12,7 +13,7 @@ JAVA_ANSWER_SECONDS = 30.0
 
 
 def python_fault(version: tuple[int, ...]) -> str | None:
-    """One sentence where this Python is too old, else None."""
+    """Return one sentence if this Python is too old, else None."""
     if version[:2] >= NEEDED_PYTHON:
         return None
     return f"Python 3.11 or newer is needed and this is {_dotted(version)}; install it and run `make setup` with it."
@@ -25,7 +26,7 @@ def java_version(output: str) -> int | None:
 
 
 def java_fault(output: str | None) -> str | None:
-    """One sentence if Java is missing (`output` None) or too old, else None."""
+    """Return one sentence if Java is missing (`output` None) or too old, else None."""
     remedy = "install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME to one."
     if output is None:
         return f"Java {NEEDED_JAVA} or newer is needed and none was found; {remedy}"

@@ -1,4 +1,4 @@
-"""How the Kafka and the MongoDB that the user configured are reached: their logins, their TLS, and what is refused."""
+"""How to reach the Kafka and the MongoDB that the user configured: their logins, their TLS, and what is refused."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ _ACCEPTS_ANYBODY = ("tlsinsecure", "tlsallowinvalidcertificates", "tlsallowinval
 """Options of MongoDB's addresses, whose names may have capitals (mongodb.com, "Connection String Options")."""
 _SOCKET = re.compile(r"%2f[^:]*\.sock")
 _PLACE = re.compile(rf"([\w-]{{1,63}}(\.[\w-]{{1,63}})*\.?|\[[\da-f:.%]+\])(:\d{{1,5}})?|{_SOCKET.pattern}", re.ASCII)
-"""One host of an address of MongoDB, in small letters. What is none may be read differently by its driver."""
+"""One host of an address of MongoDB, in small letters. Anything else may be read differently by its driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class TlsServer:
     ca: str | None
 
     def certificate_until(self, seconds: float) -> datetime:
-        """When the certificate ends that it shows. Raises ssl.SSLCertVerificationError if it cannot be trusted,
+        """Return when the certificate ends that it shows. Raises ssl.SSLCertVerificationError if it cannot be trusted,
         OSError if nobody answers."""
         context = create_default_context(cafile=self.ca)
         with (
@@ -55,10 +55,8 @@ class TlsServer:
 
 
 def configured_kafka_login(config: Configuration, environment: Mapping[str, str]) -> Login | None:
-    """With the mechanism and the protocol named in the environment, over TLS if none is.
-
-    Raises CannotStartError if it is named by half, or would be sent over a network without TLS.
-    """
+    """Return the login with the mechanism and the protocol named in the environment, over TLS if none is. Raises
+    CannotStartError if it is only half named, or would be sent over a network without TLS."""
     if config.kafka is None:
         return None
     login = _named_login("KAFKA", environment)
@@ -81,11 +79,9 @@ def configured_kafka_login(config: Configuration, environment: Mapping[str, str]
 
 
 def configured_mongodb(config: Configuration, environment: Mapping[str, str]) -> tuple[str, Login | None]:
-    """Its address with the options of TLS and without a login, and the login.
-
-    Raises CannotStartError if the login is named by half, or would be sent over a network without TLS, or where the
-    address contradicts `mongodb_ca` or is none.
-    """
+    """Return its address with the options of TLS and without a login, and the login. Raises CannotStartError if the
+    login is only half named, or would be sent over a network without TLS, or if the address contradicts `mongodb_ca` or
+    is invalid."""
     address, in_address = without_login(config.mongodb or "")
     _check_readable(address)
     login = _named_login("MONGODB", environment) or in_address
@@ -109,14 +105,14 @@ def without_login(uri: str) -> tuple[str, Login | None]:
 
 
 def is_encrypted(uri: str) -> bool:
-    """Whether an address of MongoDB asks for TLS."""
+    """Return whether an address of MongoDB asks for TLS."""
     options = _options(uri)
     named = [options[name].lower() == "true" for name in _SWITCHES if name in options]
     return all(named) if named else uri.startswith(_IN_DNS)
 
 
 def places_of(address: str, default_port: int = 27017) -> Iterator[tuple[str, int]]:
-    """Hosts of an address of Kafka or MongoDB, in small letters, with their ports."""
+    """Return hosts of an address of Kafka or MongoDB, in small letters, with their ports."""
     for place in _places_in(address):
         host, _, port = place.rpartition(":")
         if host and port.isdecimal():
@@ -126,7 +122,7 @@ def places_of(address: str, default_port: int = 27017) -> Iterator[tuple[str, in
 
 
 def strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
-    """Hosts on networks that others may read. What the name service answers for one may be anywhere."""
+    """Return hosts on networks that others may read. What the name service answers for one may be anywhere."""
     named = {host.lower() for host in plain_text_hosts}
     is_in_dns = address.startswith(_IN_DNS)
     return (host for host, _ in places_of(address) if host not in named and (is_in_dns or not _is_local(host)))
@@ -164,12 +160,13 @@ def _check_plain_kafka(config: Configuration) -> None:
     for host in strangers(config.kafka or "", config.plain_text_hosts):
         raise CannotStartError(
             f"kafka: the login would go to {host} without TLS; set ARBITRAGE_KAFKA_PROTOCOL to SASL_SSL and kafka_ca "
-            f"to its authority, or, where nobody else can read that network, add {host!r} to plain_text_hosts."
+            f"to its authority, or, if nobody else can read that network, add {host!r} to plain_text_hosts."
         )
 
 
 def _check_readable(uri: str) -> None:
-    """A password that is not quoted may stand among the hosts or behind them, so that the sentence quotes nothing."""
+    """Check the address. A password that is not quoted may stand among the hosts or after them, so the sentence quotes
+    nothing."""
     path = uri.partition("?")[0].partition("://")[2][len(_place_in(uri)) :]
     are_places = all(_PLACE.fullmatch(place) for place in _places_in(uri))
     if "@" in path or not are_places or any(not 0 < port <= LAST_PORT for _, port in places_of(uri)):
@@ -185,7 +182,7 @@ def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
         if not is_encrypted(uri):
             raise CannotStartError(
                 f"mongodb: the login would go to {host} without TLS; set mongodb_ca to its authority (or tls=true in "
-                f"the address), or, where nobody else can read that network, add {host!r} to plain_text_hosts."
+                f"the address), or, if nobody else can read that network, add {host!r} to plain_text_hosts."
             )
         if accepts is not None:
             raise CannotStartError(
@@ -201,7 +198,7 @@ def _accepts_anybody(uri: str) -> str | None:
 
 
 def _is_local(host: str) -> bool:
-    """Loopback, or a Unix socket, whose path is quoted."""
+    """Return whether it is loopback, or a Unix socket, whose path is quoted."""
     return is_loopback(host) or _SOCKET.fullmatch(host) is not None
 
 
@@ -212,13 +209,13 @@ def _place_in(address: str) -> str:
 
 
 def _places_in(address: str) -> list[str]:
-    """Its hosts with their ports, in small letters."""
+    """Return its hosts with their ports, in small letters."""
     return _place_in(address).rpartition("@")[2].lower().split(",")
 
 
 def with_authority(uri: str, ca: str) -> str:
     """Return an address of MongoDB that is reached with TLS and knows its server by that file. Raises CannotStartError
-    where the address contradicts it."""
+    if the address contradicts it."""
     options = _options(uri)
     if "tlscafile" in options:
         raise CannotStartError("mongodb_ca is set, and the address of mongodb has a tlsCAFile; remove one of them.")
@@ -236,6 +233,6 @@ def with_authority(uri: str, ca: str) -> str:
 
 
 def _options(uri: str) -> dict[str, str]:
-    """By their names in small letters."""
+    """Return the options by their names in small letters."""
     pairs = (pair.partition("=") for pair in uri.partition("?")[2].replace(";", "&").split("&") if pair)
     return {name.lower(): unquote_plus(value) for name, _, value in pairs}

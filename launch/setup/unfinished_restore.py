@@ -8,12 +8,12 @@ from pathlib import Path
 
 RESTORING = "restoring"
 CHECKED = "checked"
-"""There once all that is in `RESTORING`/files is complete and checked."""
+"""Exists once all that is in `RESTORING`/files is complete and checked."""
 _FILES = "files"
 
 
 def finish_restore(home: Path) -> None:
-    """Move what is left to move; nothing if no restore was cut short. The caller holds the lock. Raises OSError."""
+    """Finish the moves of a restore that was cut short, if any. The caller holds the lock. Raises OSError."""
     scratch = home / RESTORING
     if not (scratch / CHECKED).exists():
         return

@@ -17,9 +17,8 @@ LINE_EVERY_SECONDS = 10.0
 
 
 class Progress:
-    """Call it with a stage and the share of it that is done, from any thread. Without a terminal there is no bar, but
-    with `in_lines` a line every ten seconds.
-    """
+    """Shows progress: call it with a stage and the share of it that is done, from any thread. Without a terminal there
+    is no bar, but with `in_lines` a line every ten seconds."""
 
     def __init__(self, file: Path | None, *, in_lines: bool = False) -> None:
         self._file = file
@@ -39,7 +38,7 @@ class Progress:
         self._close()
 
     def __call__(self, stage: str, share: float, words: str = "") -> None:
-        """`words`: shown in place of the percentage."""
+        """Show the progress; `words`: in place of the percentage."""
         with self._lock:
             if self._file is not None:
                 write_atomically(self._file, json.dumps({"stage": stage, "share": round(share, 4)}).encode())

@@ -1,6 +1,6 @@
-"""What Ctrl-C and SIGTERM do. In a session, or a command that waits, they set an event, and the session's end follows
-(`launch/sessions/shutdown.py`). In a command that uses Spark they end in one line instead of the traces of every thread
-and process. From the first import on until either: `launch/commands/main.py`."""
+"""The effects of Ctrl-C and SIGTERM. In a session, or a command that waits, they set an event, and the session's end
+follows (`launch/sessions/shutdown.py`). In a command that uses Spark they end in one line instead of the traces of
+every thread and process. From the first import on until either: `launch/commands/main.py`."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ CLEARED = "\r\x1b[K"
 
 
 def stop_event() -> asyncio.Event:
-    """Set by Ctrl-C or SIGTERM."""
+    """Return an event that Ctrl-C or SIGTERM sets."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
@@ -153,7 +153,7 @@ def stderr_to(path: Path) -> Iterator[None]:
 
 
 def _children() -> set[int]:
-    """Children of the main thread; empty if the system does not list them."""
+    """Return children of the main thread; empty if the system does not list them."""
     with suppress(OSError):
         return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
     return set()

@@ -1,5 +1,4 @@
-"""Watches the room on the data folder's disk while a session runs, so that mongod, which aborts if there is none,
-never meets it."""
+"""Watches the room on the data folder's disk while a session runs, because mongod aborts on a full disk."""
 
 import logging
 from collections.abc import Callable
@@ -14,13 +13,14 @@ from store.errors import StoreError
 from store.mongo.store import open_store
 
 LOOK_SECONDS = 3.0
-"""A hundred megabytes a second, which no part writes, still leave one look between the last bound and a full disk."""
+"""Seconds between two looks. Even at a hundred megabytes a second, which no part writes, one look comes between the
+last bound and a full disk."""
 
 log = logging.getLogger("launch")
 
 
 class DiskWatch:
-    """What it finds acts on the whole session. `stop` ends it; `echo` tells the user."""
+    """Reduces or ends the whole session by what it finds. `stop` ends it; `echo` tells the user."""
 
     def __init__(self, session: Session, stop: Callable[[], None], echo: Callable[[str], None]) -> None:
         self._session = session
@@ -30,7 +30,7 @@ class DiskWatch:
         self.has_stopped = False
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Watch until cancelled."""
         while True:
             try:
                 await self.look()
@@ -40,7 +40,7 @@ class DiskWatch:
             await SystemClock().sleep(LOOK_SECONDS)
 
     async def look(self) -> DiskLevel:
-        """Raise OSError if the disk cannot be asked, StoreError if MongoDB does not take the change."""
+        """Look once. Raises OSError if the disk cannot be asked, StoreError if MongoDB does not take the change."""
         free = free_bytes(self._session.home)
         level = self._session.disk.level(free)
         if level != self._level:
@@ -57,7 +57,7 @@ class DiskWatch:
 
 
 _MEANING: dict[DiskLevel, str] = {
-    "enough": "that is enough; where trading was reduced for it, resume it on the page Bots & thresholds",
+    "enough": "that is enough; if trading was reduced for it, resume it on the page Bots & thresholds",
     "low": "make room soon",
     "reduce_only": "nothing new is traded until there is room and somebody resumes trading",
     "stop": "the session ends now, before MongoDB has no room",

@@ -16,8 +16,8 @@ MAX_CHARACTERS = 200
 
 
 def last_log_lines(logs: Path, names: Iterable[str], since: int) -> str:
-    """One clause per process, and one for the machine if it is busy. `since`, microseconds: older log lines belong to
-    another session."""
+    """Return one clause per process, and one for the machine if it is busy. `since`, microseconds: older log lines
+    belong to another session."""
     clauses = [_last_line(logs / f"{name}.log", name, since) for name in names]
     return "; ".join([*clauses, *busy_machine(os.getloadavg()[0], psutil.cpu_count() or 1)])
 

@@ -8,12 +8,12 @@ LAST_PORT = 65_535
 
 
 def claim_web_port(host: str, port: int) -> None:
-    """Raise CannotStartError if the dashboard's port cannot be listened on."""
+    """Check that the dashboard's port is free. Raises CannotStartError if it cannot be listened on."""
     _bound(host, port).close()
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Raise CannotStartError if the dashboard's port cannot be listened on."""
+    """Return a socket that listens. Raises CannotStartError if the dashboard's port cannot be listened on."""
     listener = _bound(host, port)
     listener.listen()
     return listener

@@ -1,10 +1,10 @@
-"""How the parts of a session share a busy machine: by what each is for. No part needs a right for it.
+"""How the parts of a session share a busy machine, by their importance. No part needs a right for it.
 
-A part may lower its own importance without root, and never raise it. So what takes the most turns in a trade stays as
-it is, and everything else gets a higher nice.
+A part may lower its own importance without root, and never raise it. So the parts with the most turns in a trade stay
+as they are, and all others get a higher nice.
 
-Each part is a session leader. Where the kernel has autogroups, it divides the CPU between sessions first, and a
-process's own nice counts only inside its session: there the session's autogroup needs the nice as well.
+Each part is a session leader. If the kernel has autogroups, it divides the CPU between sessions first, and a process's
+own nice counts only inside its session: then the session's autogroup needs the nice as well.
 """
 
 import logging
@@ -20,8 +20,8 @@ from session.processes import ProcessKind
 
 Priority = Literal["first", "second", "third", "fourth"]
 NICENESS: Mapping[Priority, int] = {"first": 0, "second": 3, "third": 8, "fourth": 12}
-"""Three steps halve a part's share of a busy core. A trade wakes its bots and mongod some thirty times one after the
-other, and a price passes a feed, Kafka and Spark once each: who is woken most waits most, so it comes first."""
+"""Three steps halve a part's share of a busy core. A trade wakes its bots and mongod some thirty times in a row, and a
+price passes a feed, Kafka and Spark once each: the part that is woken most waits most, so it comes first."""
 
 ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 PAUSE_SECONDS = 0.1
@@ -32,8 +32,9 @@ log = logging.getLogger("launch")
 
 
 def priority_of(kind: ProcessKind) -> Priority:
-    """`first`: what turns an opportunity into orders; `second`: all that the log and detection are made of; `third`:
-    the simulated exchanges, which stand for the outside world; `fourth`: what people look at, and what can wait."""
+    """Return the priority. `first`: what turns an opportunity into orders; `second`: what makes the log and detection;
+    `third`: the simulated exchanges, which stand for the outside world; `fourth`: what people look at, and what can
+    wait."""
     match kind:
         case "mongodb" | "bot" | "carrier":
             return "first"
@@ -46,12 +47,12 @@ def priority_of(kind: ProcessKind) -> Priority:
 
 
 def niceness_of(kind: ProcessKind) -> int:
-    """By how much the nice of such a part is above its supervisor's."""
+    """Return by how much the nice of such a part is above its supervisor's."""
     return NICENESS[priority_of(kind)]
 
 
 def has_autogroups(setting: Path = ENABLED) -> bool:
-    """Whether this kernel divides the CPU between sessions first. `setting` is absent on other systems."""
+    """Return whether this kernel divides the CPU between sessions first. `setting` is absent on other systems."""
     try:
         return setting.read_text().strip() == "1"
     except OSError:
@@ -59,16 +60,16 @@ def has_autogroups(setting: Path = ENABLED) -> bool:
 
 
 def write_autogroup(pid: int, niceness: int) -> None:
-    """Raise BlockingIOError if the kernel asks to wait a moment, ProcessLookupError or FileNotFoundError where the
-    process is gone, other OSErrors if it is not permitted."""
+    """Write the nice of the process's autogroup. Raises BlockingIOError if the kernel asks to wait a moment,
+    ProcessLookupError or FileNotFoundError if the process is gone, other OSErrors if it is not permitted."""
     # one write without a buffer, which would keep the text and write it again after an error
     with Path(f"/proc/{pid}/autogroup").open("wb", buffering=0) as file:
         file.write(str(niceness).encode())
 
 
 def can_write_autogroup() -> bool:
-    """Tried on a session like a part's, which ends with it. Our own may have no autogroup: what is started without a
-    terminal is often in the kernel's first one, whose file is empty."""
+    """Return whether it works, tried on a session like a part's, which ends with it. Our own may have no autogroup:
+    what is started without a terminal is often in the kernel's first one, whose file is empty."""
     waiting = (sys.executable, "-c", "input()")
     with subprocess.Popen(waiting, stdin=subprocess.PIPE, start_new_session=True) as session:
         try:
@@ -98,7 +99,7 @@ class AutogroupNice:
         self._is_logged = False
 
     async def follow(self, name: str, pid: int) -> None:
-        """The part runs on if it fails: it only has the same share as every other one then."""
+        """Set the nice. If that fails, the part runs on with the same share as all others."""
         if not self._is_needed():
             return
         why = f"the kernel asked to wait {ATTEMPTS} times"

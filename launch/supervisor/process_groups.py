@@ -26,8 +26,8 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
-"""glibc gives each thread a heap of its own, up to eight a core (mallopt(3)); a part with many threads, most of them
-idle, then grows for half an hour before it stays as it is."""
+"""glibc gives each thread its own heap, up to eight a core (mallopt(3)); a part with many threads, most of them idle,
+would otherwise grow for half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class ProcessSpec:
     after: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     awaits: tuple[str, ...] = ()
-    """Processes that it waits for itself: it starts at once, and does first what needs none of them."""
+    """Processes that it waits for itself: it starts at once, and first does what needs none of them."""
     niceness: int | None = None
     """None: the one of its kind (`launch.supervisor.priorities`)."""
     exchange: str | None = None
     """The exchange whose API keys it gets; other processes get none."""
     stop_seconds: float | None = STOP_SECONDS
-    """Time to end after a user's stop order, before it is killed. None: unlimited, since it must finish its orders in
+    """Time to end after a user's stop order, before it is killed. None: unlimited, because it must finish its orders in
     flight. The end of the session does not wait that long."""
     probe: Callable[[], Awaitable[None]] | None = None
     """Returns once the process really works, for processes that write no ready file. It is repeated after a transient
@@ -71,8 +71,8 @@ def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
 
 
 def child_environment(exchange: str | None = None, *, is_notifier: bool = False) -> dict[str, str]:
-    """Our environment without the API keys of other exchanges, the secrets of notification destinations (a JVM shows
-    its environment to anybody), and the switch that disables Python's byte code cache (importing ccxt takes 10 s
+    """Return our environment without the API keys of other exchanges, the secrets of notification destinations (a JVM
+    shows its environment to anybody), and the switch that disables Python's byte code cache (importing ccxt takes 10 s
     without)."""
     # addresses, which may contain a password, and logins reach each process by files
     keys = filter(is_key_variable, os.environ)
@@ -87,7 +87,7 @@ def child_environment(exchange: str | None = None, *, is_notifier: bool = False)
 
 
 def group_members(group: int) -> list[psutil.Process]:
-    """Living processes of a group, without zombies."""
+    """Return living processes of a group, without zombies."""
     members = []
     for process in psutil.process_iter(["pid", "status"]):
         try:
@@ -106,8 +106,8 @@ def signal_group(group: int, number: signal.Signals) -> None:
 
 
 def end_with_parent(number: signal.Signals) -> None:
-    """In a child before it becomes its program: it gets that signal when we end, kill -9 of us included. The kernel
-    goes by the thread that started it, which must live as long as we do."""
+    """Make the kernel send this child that signal when we end, also by kill -9; called before it becomes its program.
+    The kernel goes by the thread that started it, which must live as long as we do."""
     _LIBC.prctl(PR_SET_PDEATHSIG, number)
 
 

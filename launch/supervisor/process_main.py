@@ -50,10 +50,8 @@ def log_events() -> None:
 
 
 def run_process(home: Path, name: str, entry: Entry, drain: Callable[[], None] | None = None) -> int:
-    """Run `entry` until it ends or SIGTERM cancels it; returns the exit code.
-
-    With `drain` the first SIGTERM calls it, and the second one cancels `entry`.
-    """
+    """Run `entry` until it ends or SIGTERM cancels it. Returns the exit code. With `drain` the first SIGTERM calls it,
+    and the second one cancels `entry`."""
     log_events()
 
     def work() -> int:
@@ -75,7 +73,7 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
 
 
 def _exit_code(home: Path, name: str, work: Callable[[], int]) -> int:
-    """Raise LaunchError for what the user can put right."""
+    """Return the exit code. Raises LaunchError for what the user can put right."""
     try:
         with process_lock(home, name), followed_clock(home):
             _forget_last_run(home, name)
@@ -90,8 +88,8 @@ def _exit_code(home: Path, name: str, work: Callable[[], int]) -> int:
 
 
 def followed_clock(home: Path) -> AbstractContextManager[None]:
-    """For a process of the data folder `home`: in a region of a paper session its wall clock is the region's. Anywhere
-    else nothing changes, whatever files an earlier session has left. Raises CannotStartError."""
+    """Return the clock of a process of the data folder `home`: in a region of a paper session its wall clock is the
+    region's. Anywhere else nothing changes, whatever files an earlier session has left. Raises CannotStartError."""
     path = home / CLOCK_FILE
     if not path.exists():
         return nullcontext()
@@ -105,13 +103,14 @@ def _exit(_number: int, _frame: FrameType | None) -> None:
 
 
 def _forget_last_run(home: Path, name: str) -> None:
-    """Where no supervisor does it: a container that restarts finds the ready file of the one before it."""
+    """Remove the old ready file, which a restarted container would otherwise find; with a supervisor it is gone
+    already."""
     ready_file(home, name).unlink(missing_ok=True)
 
 
 def _ready(home: Path, name: str) -> Ready:
     def ready() -> None:
-        # what the start made stays for good; else each full search for garbage would visit it and stop the process for
+        # objects made at the start stay for good; otherwise full garbage collection would stop the process for them,
         # 100 ms once a minute, longer on a busy machine
         gc.collect()
         gc.freeze()

@@ -33,11 +33,8 @@ ATTEMPT_SECONDS = 10.0
 async def service_processes(
     session: Session, config: Configuration, settings: Settings, echo: Callable[[str], None] = lambda _: None
 ) -> tuple[ProcessSpec, ...]:
-    """Our own Kafka and mongod, unless others are configured, which are prepared at once. `session` is the
-    supervisor's.
-
-    Raises CannotStartError if a configured one cannot be reached.
-    """
+    """Return our own Kafka and mongod, unless others are configured, which are prepared at once. `session` is the
+    supervisor's. Raises CannotStartError if a configured one cannot be reached."""
     parts: list[ProcessSpec] = []
     if config.kafka is None:
         parts.append(kafka_process(session, echo))
@@ -113,14 +110,12 @@ ACCOUNTS = "accounts"
 
 
 def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[ProcessSpec]:
-    """All of our own processes, in the order of the data flow; `fed` False if a replayer writes the log instead.
-
-    `bots` per exchange: one trades, the others are on standby.
-    """
+    """Return all of our own processes, in the order of the data flow; `fed` False if a replayer writes the log instead.
+    `bots` per exchange: one trades, the others are on standby."""
     kafka = tuple(name for name in services if name == "kafka")
     # those of a session with regions stand outside them
     outside = ("exchanges",) if session.exchanges_url and not session.regions else ()
-    # a bot may trade as soon as it runs, where the database says so
+    # a bot may trade as soon as it runs, if the database says so
     before_bots = services + outside + ((ACCOUNTS,) if session.mode in ("sandbox", "live") else ())
     parts: list[ProcessSpec] = []
     if outside:
@@ -158,7 +153,7 @@ def exchanges_process(home: Path, host: str = LOOPBACK) -> ProcessSpec:
 
 
 def bot_processes(session: Session, bots: int) -> list[tuple[str, str, int]]:
-    """(process name, exchange, number among the bots of that exchange)."""
+    """Return (process name, exchange, number among the bots of that exchange)."""
     traded = {market.exchange for market in session.traded}
     here = [exchange for exchange in session.exchanges_here if exchange in traded]
     return [(bot_name(exchange, number), exchange, number) for exchange in here for number in range(1, bots + 1)]

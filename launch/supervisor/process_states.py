@@ -42,7 +42,7 @@ class ProcessStates:
         self._change(name, "starting")
 
     def set_running(self, name: str, pid: int) -> None:
-        """It has a process id and is not ready yet."""
+        """Record that it has a process id and is not ready yet."""
         self._change(name, "starting", pid)
 
     def set_ready(self, name: str) -> None:
@@ -54,23 +54,23 @@ class ProcessStates:
         self._change(name, "stopping", self._entries[name].pid)
 
     def set_stopped(self, name: str, why: str) -> None:
-        """It ended on a user's order."""
+        """Record that it ended on a user's order."""
         entry = self._entries[name]
         entry.last_end, entry.failed_starts = why, 0
         self._change(name, "stopped")
 
     def set_idle(self, name: str) -> None:
-        """It is not running and not to run."""
+        """Record that it is not running and not to run."""
         self._change(name, "stopped")
 
     def set_ended(self, name: str, why: str) -> None:
-        """It ended although it was to run."""
+        """Record that it ended although it was to run."""
         entry = self._entries[name]
         entry.last_end, entry.restarts, entry.failed_starts = why, entry.restarts + 1, entry.failed_starts + 1
         self._change(name, "failed" if entry.failed_starts >= MAX_STARTS else "restarting")
 
     def is_wanted(self, name: str) -> bool:
-        """Return False also until the orders were read."""
+        """Return whether it is to run; False until the orders were read."""
         order = self._entries[name].order
         return order is not None and order.wanted == "running"
 
@@ -86,7 +86,7 @@ class ProcessStates:
                 entry.order = orders.get(name, ProcessOrder())
 
     def idle_exchanges(self) -> frozenset[str]:
-        """Exchanges all of whose bots are stopped on a user's order."""
+        """Return exchanges all of whose bots are stopped on a user's order."""
         bots = [(name, entry.exchange) for name, entry in self._entries.items() if entry.kind == "bot"]
         served = {exchange for name, exchange in bots if self.stop_order(name) is None}
         return frozenset(exchange for _, exchange in bots if exchange is not None and exchange not in served)

@@ -17,11 +17,11 @@ from streams.errors import StreamUnavailableError
 IDLE_SECONDS = 300.0
 """A process that is not ready and uses almost no CPU for so long counts as dead."""
 WORK_SHARE = 0.01
-"""Of a core. A process that only retries a connection uses less."""
+"""Share of a core. A process that only retries a connection uses less."""
 MAX_ENDS = 8
 """A process that ended so often without being ready counts as dead."""
 LONGEST_GAP = 60 * MICROSECONDS
-"""Between two checks. Of a longer gap no more is counted: the machine was suspended, or this process was stopped."""
+"""Longest gap counted between two checks: after a longer one the machine was suspended, or this process was stopped."""
 PROBE_IDLE_SECONDS = 120.0
 """As above, for a process with a probe."""
 PROBE_PAUSE_SECONDS = 0.1
@@ -30,7 +30,7 @@ NOT_YET = (StoreUnavailableError, StreamUnavailableError)
 
 
 def processor_seconds(group: int) -> float:
-    """CPU time of all living processes of a group."""
+    """Return the CPU time of all living processes of a group."""
     seconds = 0.0
     for process in group_members(group):
         try:

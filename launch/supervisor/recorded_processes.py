@@ -12,7 +12,8 @@ PROCESSES_FILE = "processes.json"
 
 
 def kill_recorded(home: Path) -> dict[str, int]:
-    """kill -9 of all processes recorded in this data folder; name → process group of those that lived.
+    """Kill with -9 all processes recorded in this data folder. Returns name → process group of those that
+    lived.
 
     Process ids are checked by their start times. Returns once they are gone, within five seconds.
     """
@@ -34,7 +35,7 @@ def kill_recorded(home: Path) -> dict[str, int]:
 
 
 def _started(process: psutil.Process) -> float:
-    """Seconds since 1970; 0 where it has gone meanwhile."""
+    """Return seconds since 1970; 0 if it has gone meanwhile."""
     try:
         return process.create_time()
     except psutil.NoSuchProcess:

@@ -1,7 +1,7 @@
 """Asks real exchanges every few minutes what our accounts pay and how their markets trade: a change is a version of the
 settings, which detection, sizing and orders use at once.
 
-The supervisor does it, since bots may not write settings.
+The supervisor does it, because bots may not write settings.
 """
 
 import asyncio
@@ -27,21 +27,21 @@ log = logging.getLogger(__name__)
 
 RULES_SECONDS = 180.0
 """Fee tiers change once a day and steps with weeks of notice; a market that goes to cancel-only does so at once, and
-then rejects what is sent."""
+then rejects orders."""
 RETRY_SECONDS, LONGEST_SECONDS = 10.0, 600.0
-"""After an answer that did not come or is not understood, or a database that is not there yet: twice as long each time,
-since requests that are refused, for their rate or their keys, only make it worse."""
+"""Pauses after an answer that did not come or is not understood, or while the database is not there yet: twice as long
+each time, because requests that are refused, for their rate or their keys, only make it worse."""
 
 
 @dataclass(slots=True)
 class RulesWatch:
-    """Of one exchange."""
+    """Watches the rules of one exchange."""
 
     exchange: str
     ask: Callable[[], Awaitable[AccountRules]]
 
     async def refresh(self, settings: SettingsStore) -> Settings | None:
-        """Ask once; the settings in force afterwards. Raises StoreError, ExchangeError."""
+        """Ask once. Returns the settings in force afterwards. Raises StoreError, ExchangeError."""
         said = await self.ask()
         before = await settings.current()
         after = await settings.amend(
@@ -53,7 +53,8 @@ class RulesWatch:
 
 
 async def run_rules_watch(session: Session, environment: Mapping[str, str]) -> None:
-    """Until cancelled, for each traded exchange; at once over where they are simulated, which keep to the settings."""
+    """Watch each traded exchange until cancelled; ends at once if they are simulated, because those keep to the
+    settings."""
     if session.mode not in ("sandbox", "live"):
         return
     traded = {market.exchange: session_config(session, market.exchange, environment) for market in session.traded}
@@ -75,8 +76,8 @@ async def _follow(session: Session, watch: RulesWatch) -> None:
 async def keep_asking(
     exchange: str, refresh: Callable[[], Awaitable[object]], sleep: Callable[[float], Awaitable[None]]
 ) -> None:
-    """Until cancelled; an answer that cannot be used is logged and asked for again later, and keeps no other exchange
-    from being asked."""
+    """Ask until cancelled; an answer that cannot be used is logged and asked for again later, and delays no other
+    exchange."""
     delays = backoff(RETRY_SECONDS, longest=LONGEST_SECONDS)
     while True:
         try:

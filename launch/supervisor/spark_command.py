@@ -13,12 +13,12 @@ from launch.supervisor.ctrl_c import signals_deferred, stderr_to
 
 
 def spark_log(home: Path) -> Path:
-    """Spark's log, appended to by every run."""
+    """Return Spark's log, appended to by every run."""
     return home / "logs" / "backtest-spark.log"
 
 
 class TimedFormatter(RunLogFormatter):
-    """As on the terminal, with the time before it and the trace after it."""
+    """Formats as on the terminal, with the time before it and the trace after it."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = f"{self.formatTime(record)} {super().format(record)}"
@@ -45,7 +45,7 @@ def py4j_log_to(path: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet_session(home: Path, master: str = MASTER, extra: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """`backtest_session` that logs to `spark_log`. Raises CepCannotStartError."""
+    """Open a `backtest_session` that logs to `spark_log`. Raises CepCannotStartError."""
     with ExitStack() as stack:
         stack.enter_context(py4j_log_to(spark_log(home)))
         with signals_deferred(), stderr_to(spark_log(home)):

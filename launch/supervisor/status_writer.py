@@ -36,7 +36,7 @@ class StatusWriter:
         self._is_logged = False
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Write and read until cancelled."""
         delays = backoff(longest=LONGEST_WAIT)
         while True:
             try:
@@ -52,7 +52,7 @@ class StatusWriter:
             await SystemClock().sleep(next(delays))
 
     async def round(self, processes: MongoProcesses) -> None:
-        """One round: heartbeat, changed states, orders. Raises StoreError."""
+        """Do one round: heartbeat, changed states, orders. Raises StoreError."""
         now = await processes.beat(os.getpid())
         versions = self._states.versions()
         changed = [name for name, version in versions.items() if self._written.get(name) != version]

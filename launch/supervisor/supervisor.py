@@ -102,7 +102,7 @@ class Supervisor:
         return tuple(part.name for part in self._parts)
 
     def idle_exchanges(self) -> frozenset[str]:
-        """Exchanges all of whose bots are stopped on a user's order."""
+        """Return exchanges all of whose bots are stopped on a user's order."""
         return self.states.idle_exchanges()
 
     def group_of(self, name: str) -> int | None:
@@ -177,13 +177,13 @@ class Supervisor:
             await asyncio.gather(self._status_task, return_exceptions=True)
 
     async def stop_services(self) -> None:
-        """Once nobody needs them any more, in other regions either."""
+        """Stop the services once nobody needs them any more, also in other regions."""
         services = self._services()
         await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in services))
         (self._home / PROCESSES_FILE).unlink(missing_ok=True)
 
     def _services(self) -> frozenset[str]:
-        """Return what others depend on: also in a region if nothing but MongoDB runs."""
+        """Return the services, which others depend on: also in a region if nothing but MongoDB runs."""
         return frozenset({"mongodb"}).union(*(part.after + part.awaits for part in self._parts))
 
     async def _supervise(self, part: ProcessSpec) -> None:

@@ -12,15 +12,15 @@ from store.mongo.store import MongoTradeStore, open_store
 
 ROUND_SECONDS = 3_600.0
 PAUSE_SECONDS = 1.0
-"""Between two transactions of a few milliseconds: whoever sums what is there sums all of it after each."""
+"""Pause between two transactions of a few milliseconds: whoever sums what is there sums all of it after each."""
 DAY = 86_400 * MICROSECONDS
 
 log = logging.getLogger("launch")
 
 
 async def run_retention(session: Session, echo: Callable[[str], None]) -> None:
-    """Until cancelled; at once if nothing is to be removed. A session that is recorded keeps all, since it is
-    verified against its recording."""
+    """Remove arbitrages until cancelled; ends at once if nothing is to be removed. A session that is recorded keeps
+    all, because it is verified against its recording."""
     if session.keep_trades_days == 0 or session.recordings_mb is not None:
         return
     while True:
@@ -38,7 +38,7 @@ async def run_retention(session: Session, echo: Callable[[str], None]) -> None:
 
 
 async def remove_all_before(store: MongoTradeStore, moment: int, pause_seconds: float) -> int:
-    """How many. Raises StoreError."""
+    """Remove them. Returns how many. Raises StoreError."""
     removed = 0
     while count := await store.remove_ended_before(moment):
         removed += count

@@ -37,7 +37,7 @@ def evidence_of(
 
 
 def violations_of(evidence: Evidence) -> list[Violation]:
-    """All violations, empty if there are none. The system must be at rest: nothing open, nothing in flight."""
+    """Return all violations, empty if there are none. The system must be at rest: nothing open, nothing in flight."""
     snapshot = evidence.snapshot
     return [
         *order_violations(evidence),
@@ -74,7 +74,7 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
 
 
 def _reservation_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
-    """Nothing is open at rest, so nothing may be held, claimed or counted as open."""
+    """Return violations: nothing is open at rest, so nothing may be held, claimed or counted as open."""
     for row in snapshot.balances:
         if row.held != 0:
             yield Violation("reservation_left", f"{text_of(row.held)} {row.currency} held on {row.exchange}")
@@ -95,7 +95,7 @@ def _liquidity_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
 
 
 def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
-    """Amount that the legs used of one side of one quote: reserved amounts count, filled or not."""
+    """Return the amount that the legs used of one side of one quote: reserved amounts count, filled or not."""
     taken = ZERO
     for arbitrage in snapshot.arbitrages:
         seen = {"buy": arbitrage.opportunity.buy, "sell": arbitrage.opportunity.sell}
@@ -106,7 +106,7 @@ def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
 
 
 def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
-    """Return the daily loss limit counts the realised P&L of the day's arbitrages."""
+    """Return violations of the daily loss limit's count: it is the realised P&L of the day's arbitrages."""
     if snapshot.day_net is None:
         return
     day, counted = snapshot.day_net
@@ -119,7 +119,7 @@ def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
 
 
 def _result_of(arbitrage: Arbitrage) -> Decimal:
-    """Lost whole where a fee in a currency without a rate leaves the result unknown."""
+    """Return its result; its whole notional counts as lost if a fee in a currency without a rate leaves it unknown."""
     if arbitrage.profit is not None:
         return arbitrage.profit.net
     has_result = arbitrage.strategy == "arbitrage" and any(leg.fills for leg in arbitrage.legs)
@@ -131,8 +131,8 @@ def _day_of(moment: int) -> str:
 
 
 def _balance_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Opening + fills − fees by the journal, the balance that the exchange reports and the store's row must be
-    equal."""
+    """Return violations: opening + fills − fees by the journal, the balance that the exchange reports and the store's
+    row must be equal."""
     snapshot = evidence.snapshot
     for exchange, account in evidence.accounts.items():
         if exchange not in evidence.traded:

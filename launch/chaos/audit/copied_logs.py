@@ -1,7 +1,8 @@
-"""Compares what each region's log has of the others with what these wrote: complete, in order, nothing else. Pure.
+"""Compares what each region's log has of the others with what these wrote: complete, in order, nothing else.
+Pure.
 
-Sequences of a symbol grow, but have holes by design (they follow the time of receipt), so that completeness is a
-comparison with the region that wrote the rows, and never a count.
+Sequences of a symbol grow, but have holes by design (they follow the time of receipt), so completeness cannot be
+counted: it is a comparison with the region that wrote the rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ class RegionLog:
 
 
 def log_violations(logs: Mapping[str, RegionLog]) -> Iterator[Violation]:
-    """By region → its log. A mirror may repeat rows that were there; a region's own rows come once."""
+    """Compare the logs, by region. A mirror may repeat rows that were there; a region's own rows come once."""
     for reader, log in logs.items():
         own = {row.exchange for row in log.quotes}
         yield from _disorder(reader, (row for row in log.ticks if row.exchange in own), may_repeat=False)

@@ -13,7 +13,7 @@ LATEST = SEND_WITHIN + MAX_TRAVEL
 
 
 def late_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Orders that came too late although their bot was running all the time."""
+    """Return orders that came too late although their bot was running all the time."""
     for posting, owner in _late_orders(evidence):
         if not _was_stopped(posting, owner, evidence):
             after = (posting.at - owner.leg.times["granted"]) / MICROSECONDS
@@ -22,8 +22,8 @@ def late_violations(evidence: Evidence) -> Iterator[Violation]:
 
 
 def late_while_stopped(evidence: Evidence) -> int:
-    """How many came too late whose bot stood still in between: it may have been stopped after its last look at the
-    clock, before the first byte was written."""
+    """Return how many came too late whose bot stood still in between: it may have been stopped after its last look at
+    the clock, before the first byte was written."""
     return sum(_was_stopped(posting, owner, evidence) for posting, owner in _late_orders(evidence))
 
 

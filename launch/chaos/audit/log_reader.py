@@ -10,10 +10,8 @@ from streams.topics import QUOTES, TICKS
 
 
 async def read_logs(addresses: Mapping[str, str]) -> dict[str, RegionLog]:
-    """By region → its Kafka. What the mirrors have not copied yet is missing, so that an audit reads again.
-
-    Raises StreamUnavailableError, StreamRejectedError.
-    """
+    """Return the logs by region, from region → its Kafka. Rows that the mirrors have not copied yet are missing, so an
+    audit reads again. Raises StreamUnavailableError, StreamRejectedError."""
     # before any `ticks`: what is written meanwhile is then newer than all `quotes`, and nobody misses it
     quotes = {region: await logged_rows(address, QUOTES) for region, address in addresses.items()}
     return {
@@ -22,14 +20,14 @@ async def read_logs(addresses: Mapping[str, str]) -> dict[str, RegionLog]:
 
 
 async def logged_rows(address: str, topic: str) -> list[LoggedRow]:
-    """All rows of a topic that have a sequence, each partition in its order. Raises as `read_logs`."""
+    """Return all rows of a topic that have a sequence, each partition in its order. Raises as `read_logs`."""
     async with TopicReader(address, (topic,), "earliest") as reader:
         rows = [logged_row(record) async for record in reader.records_to_end()]
     return [row for row in rows if row is not None]
 
 
 def logged_row(record: Record) -> LoggedRow | None:
-    """None for settings, markers and what is no row."""
+    """Return the row; None for settings, markers and invalid rows."""
     try:
         row = row_of(record.value)
     except WireError:

@@ -33,7 +33,8 @@ class PostedOrder:
 
 
 def order_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Each order belongs to one leg, each leg has at most one order, and each fill is in the ledger exactly once."""
+    """Return violations: each order belongs to one leg, each leg has at most one order, and each fill is in the ledger
+    exactly once."""
     legs = _recorded_legs(evidence)
     for account in evidence.accounts.values():
         own = [filed for filed in legs if filed.leg.exchange == account.exchange]
@@ -48,14 +49,14 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
 
 
 def owned_postings(evidence: Evidence) -> Iterator[tuple[PostedOrder, RecordedLeg]]:
-    """Each order that reached an exchange, with its leg; without those whose leg is unknown or uncertain."""
+    """Return each order that reached an exchange, with its leg; without those whose leg is unknown or uncertain."""
     for _, posting, owner in every_posting(evidence):
         if owner is not None:
             yield posting, owner
 
 
 def every_posting(evidence: Evidence) -> Iterator[tuple[str, PostedOrder, RecordedLeg | None]]:
-    """Exchange, order, and its leg or None; without those whose leg is uncertain."""
+    """Return exchange, order, and its leg or None; without those whose leg is uncertain."""
     legs = _recorded_legs(evidence)
     for account in evidence.accounts.values():
         postings = _postings(account)
@@ -147,14 +148,14 @@ def _posting_violations(
 
 
 def _is_ambiguous(posting: PostedOrder, owner: RecordedLeg) -> bool:
-    """Whether it was rejected, has no client order id, and no similar leg had just been granted: it may belong to any
-    of them, and the nearest one has its own order."""
+    """Return whether it was rejected, has no client order id, and no similar leg had just been granted: it may belong
+    to any of them, and the nearest one has its own order."""
     has_an_id = posting.order_id is not None or posting.client_order_id is not None
     return not has_an_id and not 0 <= posting.at - owner.leg.times["granted"] <= MAX_TRAVEL
 
 
 def _unbooked_orders(account: AuditedAccount, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
-    """Orders that the exchange has and no leg."""
+    """Return orders that the exchange has and no leg."""
     known = {filed.leg.exchange_order_id for filed in legs}
     for order in account.orders:
         if order.order_id not in known:
@@ -177,7 +178,7 @@ def _fill_violations(
     orders: Mapping[str | None, RecordedLeg | None],
     legs: Iterable[RecordedLeg],
 ) -> Iterator[Violation]:
-    """Each fill of the exchange must be in the ledger, and on the leg whose order filled."""
+    """Return violations: each fill of the exchange must be in the ledger, and on the leg whose order filled."""
     entries = [entry for entry in evidence.snapshot.ledger if entry.fill.exchange == account.exchange]
     in_ledger = Counter(entry.fill.fill_id for entry in entries)
     known = {entry.fill.fill_id: entry.fill for entry in entries}
@@ -201,13 +202,13 @@ def _fill_violations(
 
 
 def _is_same(booked: SimulatedFill, fill: Fill) -> bool:
-    """Equal to the last digit; times are left out, since their precision differs."""
+    """Return whether they are equal to the last digit; times are left out, because their precision differs."""
     theirs = (booked.symbol, booked.side, booked.price, booked.amount, booked.cost, booked.fee, booked.fee_currency)
     return theirs == (fill.symbol, fill.side, fill.price, fill.amount, fill.cost, fill.fee, fill.fee_currency)
 
 
 def _foreign_fills(evidence: Evidence, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
-    """Fill in the ledger or on a leg that the exchange does not know."""
+    """Return fills in the ledger or on a leg that the exchange does not know."""
     real = {(name, fill.fill_id) for name, account in evidence.accounts.items() for fill in account.fills}
     for entry in evidence.snapshot.ledger:
         if (entry.fill.exchange, entry.fill.fill_id) not in real:

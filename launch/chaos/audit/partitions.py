@@ -1,4 +1,5 @@
-"""What regions add to the audit: nothing traded twice, all granted, silent while cut off, level after healing. Pure.
+"""The audit's checks of regions: nothing traded twice, all granted, silent while cut off, level after healing.
+Pure.
 
 It trusts no region: orders and their times come from the exchanges' journals, cuts from whoever made them, and each
 region's books and log from that region alone.
@@ -20,12 +21,13 @@ from market.trade.reservations import SEND_WITHIN
 from store.queries.member_books import BookCopy
 
 SKEW_TOLERANCE = 3 * MICROSECONDS
-"""By how much clocks of regions, the store and the journals may differ, with what an order needs to arrive."""
+"""By how much clocks of regions, the store and the journals may differ, including the time that an order needs to
+arrive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spell:
-    """`name` (a region, an exchange) was in some state, by the machine's clock, microseconds; `until` None: it is."""
+    """A state of `name` (a region, an exchange), by the machine's clock, microseconds; `until` None: it still lasts."""
 
     name: str
     since: int
@@ -35,14 +37,14 @@ class Spell:
         return self.is_within(moment, moment)
 
     def is_within(self, first: int, last: int) -> bool:
-        """Whether it lasted at any time from `first` to `last`."""
+        """Return whether it lasted at any time from `first` to `last`."""
         return self.since <= last and (self.until is None or self.until >= first)
 
 
 @dataclass(frozen=True, slots=True)
 class RegionEvidence:
     """What an audit of regions compares. The snapshot of `records` must be read from the primary, of what a majority
-    has (`read_snapshot` does): its grants are those that hold."""
+    has (`read_snapshot` does): its grants are the valid ones."""
 
     records: Evidence
     copies: Mapping[str, Mapping[str, BookCopy]]
@@ -57,7 +59,8 @@ class RegionEvidence:
 
 
 def region_violations(evidence: RegionEvidence) -> list[Violation]:
-    """Beside `violations_of`: all of regions, empty if there are none. All links must be healed, the system at rest."""
+    """Return violations by regions beside `violations_of`, empty if there are none. All links must be healed, the
+    system at rest."""
     return [
         *_twice_traded(evidence.records),
         *_overdrawn(evidence.records),
@@ -69,7 +72,7 @@ def region_violations(evidence: RegionEvidence) -> list[Violation]:
 
 
 def _twice_traded(records: Evidence) -> Iterator[Violation]:
-    """Two decisions on the same quotes, FX included: two regions saw one opportunity, or one saw it twice."""
+    """Return two decisions on the same quotes, FX included: two regions saw one opportunity, or one saw it twice."""
     first: dict[tuple[str, ...], Arbitrage] = {}
     for arbitrage in _of_two_quotes(records):
         seen = arbitrage.opportunity
@@ -81,7 +84,7 @@ def _twice_traded(records: Evidence) -> Iterator[Violation]:
 
 
 def _overdrawn(records: Evidence) -> Iterator[Violation]:
-    """Legs that took more of one side of one quote than it showed."""
+    """Return legs that took more of one side of one quote than it showed."""
     legs = [(one, leg) for one in _of_two_quotes(records) for leg in one.legs if leg.role in ("buy", "sell")]
     taken: dict[str, list[tuple[Arbitrage, Decimal]]] = {}
     for arbitrage, leg in legs:
@@ -101,12 +104,12 @@ def _shown(arbitrage: Arbitrage, key: str) -> Decimal:
 
 
 def _of_two_quotes(records: Evidence) -> list[Arbitrage]:
-    """Without orders of a strategy on one exchange, which follow from closes and not from quotes."""
+    """Return the arbitrages, without a strategy's orders on one exchange: those follow from closes, not from quotes."""
     return [one for one in records.snapshot.arbitrages if one.strategy == "arbitrage"]
 
 
 def _grant_violations(evidence: RegionEvidence) -> Iterator[Violation]:
-    """Return an order without a grant, ahead of it, or whose grant no committed step of its arbitrage made."""
+    """Return orders without a grant, ahead of it, or whose grant no committed step of the arbitrage made."""
     committed = {(step.arbitrage_id, step.at) for step in evidence.records.snapshot.steps}
     for exchange, posting, owner in every_posting(evidence.records):
         if owner is None:
@@ -123,7 +126,8 @@ def _grant_violations(evidence: RegionEvidence) -> Iterator[Violation]:
 
 
 def _orders_while_cut(evidence: RegionEvidence) -> Iterator[Violation]:
-    """No grant reaches a region that is cut off, so all that it had run out `SEND_WITHIN` after the cut."""
+    """Return orders that a region sent while it was cut off: no grant reaches it, so all that it had run out
+    `SEND_WITHIN` after the cut."""
     regions = {market.exchange: market.region for market in evidence.records.markets.values()}
     for exchange, posting, owner in every_posting(evidence.records):
         for cut in evidence.cuts:
@@ -143,13 +147,13 @@ def _last_grant(cut: Spell, owner: RecordedLeg | None) -> int:
 
 
 def _is_excused(evidence: RegionEvidence, exchange: str, ran_out: int, came_at: int) -> bool:
-    """Its bot stood still after its last look at the clock, or the order travelled for long."""
+    """Return whether its bot stood still after its last look at the clock, or the order travelled for long."""
     stopped = any(stop.exchange == exchange and stop.is_within(ran_out, came_at) for stop in evidence.records.stops)
     return stopped or any(slow.name == exchange and slow.has(came_at) for slow in evidence.slow)
 
 
 def _book_differences(copies: Mapping[str, Mapping[str, BookCopy]]) -> Iterator[Violation]:
-    """Return the members' copies of each collection, all of which must be there and equal."""
+    """Return differences between the members' copies of each collection, all of which must be there and equal."""
     for collection in sorted({name for own in copies.values() for name in own}):
         found = {region: own.get(collection) for region, own in copies.items()}
         if len(set(found.values())) > 1:

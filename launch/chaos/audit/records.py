@@ -32,7 +32,7 @@ ViolationKind = Literal[
     "balance_differs",
     "not_recovered",
 ]
-"""The last one comes from the supervisor and not from the records."""
+"""Rules; the supervisor checks the last one, which the records do not show."""
 
 RegionViolationKind = Literal[
     "traded_twice",
@@ -44,7 +44,7 @@ RegionViolationKind = Literal[
     "tick_unknown",
     "tick_disordered",
 ]
-"""Of sessions with regions alone, beside all others."""
+"""Rules only for sessions with regions, beside all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class AuditedAccount:
     fills: Sequence[SimulatedFill]
     rejected: Sequence[RejectedOrder] = ()
     came_at: Mapping[str, int] = field(default_factory=dict)
-    """Order → when the journal first recorded it, microseconds of the machine's clock, since the exchange's may be
+    """Order → when the journal first recorded it, microseconds of the machine's clock, because the exchange's may be
     off."""
     filled_since: Mapping[str, int] = field(default_factory=dict)
     """Order → time of its first fill, by the same clock."""
@@ -74,14 +74,14 @@ class AuditedAccount:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A bot of `exchange` stood still (SIGSTOP), by the machine's clock, microseconds; `until` None: it still does."""
+    """A pause (SIGSTOP) of a bot of `exchange`, by the machine's clock, microseconds; `until` None: it still lasts."""
 
     exchange: str
     since: int
     until: int | None = None
 
     def is_within(self, first: int, last: int) -> bool:
-        """Whether it stood still at any time from `first` to `last`."""
+        """Return whether it stood still at any time from `first` to `last`."""
         return self.since <= last and (self.until is None or self.until >= first)
 
 
@@ -94,9 +94,9 @@ class Evidence:
     markets: Mapping[tuple[str, str], Market]
     """(exchange, symbol) → market."""
     stops: Sequence[Stopped] = ()
-    """Of bots, injected by the run itself."""
+    """Pauses of bots, injected by the run itself."""
 
     @property
     def traded(self) -> frozenset[str]:
-        """Exchanges with traded markets."""
+        """Return exchanges with traded markets."""
         return frozenset(exchange for (exchange, _), market in self.markets.items() if not market.is_fx)

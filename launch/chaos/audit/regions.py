@@ -1,4 +1,4 @@
-"""The audit of a session with regions: all that any session has, and what regions add."""
+"""The audit of a session with regions: all checks of any session, and those of regions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,8 +19,8 @@ from streams.errors import StreamError, StreamUnavailableError
 async def audit_regions(
     session: Session, brokers: Mapping[str, str], injector: FaultInjector, cuts: Sequence[Spell]
 ) -> AuditReport:
-    """Audit all regions as they are now; all links must be healed. What mirrors and members have not caught up with is
-    a violation, so that the audit is to be repeated for a while.
+    """Audit all regions as they are now; all links must be healed. Anything that mirrors and members have not caught up
+    with is a violation, so repeat the audit for a while.
 
     `session`: that of the data folder where the simulated exchanges run, `mongodb` naming each member; `brokers`:
     region → its Kafka; `cuts` of regions during the run (`RegionInjector.cuts`). Raises LaunchError if a member or a

@@ -28,8 +28,8 @@ class RecordedLeg:
 def replacements(
     account: AuditedAccount, orders: Mapping[str | None, RecordedLeg | None], arbitrages: Sequence[Arbitrage]
 ) -> Iterator[Violation]:
-    """Legs that ended as never sent or rejected and were replaced, although their orders had filled; `orders`: order id
-    → its leg."""
+    """Return legs that ended as never sent or rejected and were replaced, although their orders had filled; `orders`:
+    order id → its leg."""
     by_id = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
     for order_id, filled_at in account.filled_since.items():
         filed = orders.get(order_id)
@@ -47,7 +47,7 @@ def _failed_at(leg: Leg) -> int:
 
 
 def _replacements_of(filed: RecordedLeg, arbitrage: Arbitrage) -> list[Leg]:
-    """Legs that were granted after this one had failed and before any fill of it was booked."""
+    """Return legs that were granted after this one had failed and before any fill of it was booked."""
     failed = _failed_at(filed.leg)
     booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= failed]
     return [

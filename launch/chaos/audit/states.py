@@ -13,7 +13,8 @@ from store.queries.store_snapshot import TakenStep
 
 
 def state_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Every arbitrage has ended by a path of the state machine, and no single leg is left without a decision."""
+    """Return violations: every arbitrage has ended by a path of the state machine, and no single leg is left without a
+    decision."""
     for arbitrage in evidence.snapshot.arbitrages:
         for detail in _unfinished(arbitrage):
             yield Violation("left_open", detail, arbitrage.arbitrage_id)
@@ -24,7 +25,7 @@ def state_violations(evidence: Evidence) -> Iterator[Violation]:
 
 
 def step_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Nobody takes a step after a later holder of the same lease has taken one."""
+    """Return violations: nobody takes a step after a later holder of the same lease has taken one."""
     newest: dict[str | None, TakenStep] = {}
     for step in sorted(evidence.snapshot.steps, key=lambda one: (one.at, one.by.token)):
         last = newest.setdefault(step.by.exchange, step)
@@ -47,7 +48,7 @@ def _unfinished(arbitrage: Arbitrage) -> Iterator[str]:
 
 
 def _single_legs(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Iterator[str]:
-    """Return the residual base is dust, or the arbitrage is in state residual with a reason."""
+    """Return violations: the residual base is dust, or the arbitrage is in state residual with a reason."""
     if arbitrage.state == "residual":
         if not arbitrage.reason:
             yield "residual without a reason"
@@ -69,7 +70,7 @@ def _dust(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> De
     seen = (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
     both = [(one, markets[one.exchange, one.symbol]) for one in seen]
     lot = max(market.lot_step for _, market in both)
-    # one lot more than the minimum order, since the residual is floored after a fee in base was added
+    # one lot more than the minimum order, because the residual is floored after a fee in base was added
     minimum = min(
         max(market.minimum_amount, market.minimum_notional / one.price) + market.lot_step for one, market in both
     )
@@ -77,7 +78,7 @@ def _dust(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> De
 
 
 def _history_faults(arbitrage: Arbitrage) -> Iterator[str]:
-    """Steps that may not follow each other, or that do not lead to the current state."""
+    """Return steps that may not follow each other, or that do not lead to the current state."""
     states: list[str] = []
     legs: dict[str, str] = {}
     last = 0
@@ -99,7 +100,7 @@ def _history_faults(arbitrage: Arbitrage) -> Iterator[str]:
 
 
 def _state_fault(before: list[str], state: str) -> Iterator[str]:
-    """Return the same state again, with another reason, is legal."""
+    """Return the fault of a step to `state`; the same state again, with another reason, is legal."""
     last = before[-1] if before else None
     if state != last and state not in _AFTER.get(last, ()):
         yield f"{last} → {state}"

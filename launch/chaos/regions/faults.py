@@ -11,7 +11,7 @@ LinkVerb = Literal["cut", "loss", "delay"]
 class LinkFault:
     """A command of `arbitrage region`, and its healing after `seconds`.
 
-    `links` as the command takes them: `jp` (all of that region), `us eu` (both ways), `us to eu` (that way alone).
+    `links` as the command takes them: `jp` (all of that region), `us eu` (both ways), `us to eu` (only that way).
     `number`: percent lost, or milliseconds.
     """
 
@@ -31,12 +31,12 @@ class LinkFault:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """One, or the two at the ends."""
+        """Return one region, or the two at the ends."""
         return tuple(word for word in self.links.split() if word != "to")
 
     @property
     def cut_off(self) -> str | None:
-        """The region that nothing reaches and that reaches nothing meanwhile."""
+        """Return the region that is cut off meanwhile, in both directions."""
         return self.links if self.verb == "cut" and len(self.regions) == 1 else None
 
     @property
@@ -52,7 +52,7 @@ class LinkFault:
 
 @dataclass(frozen=True, slots=True)
 class ClockFault:
-    """The clock of a region is so many seconds ahead, less than 0 behind, for `seconds`."""
+    """The clock of a region is so many seconds ahead, behind if less than 0, for `seconds`."""
 
     at: float
     region: str

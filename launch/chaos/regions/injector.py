@@ -24,22 +24,22 @@ LaunchError if nobody is there to do it, CannotStartError for a mistake in them.
 
 
 class RegionInjector:
-    """`supervisors`: region → whoever runs its processes. Without `command` faults of links are not injected."""
+    """`supervisors`: region → the supervisor of its processes. Without `command` faults of links are not injected."""
 
     def __init__(self, supervisors: Mapping[str, Supervisor], command: Command | None = None) -> None:
         self._supervisors = supervisors
         self._command = command
         self._disturbed: dict[LinkFault | ClockFault, int | None] = {}
-        """In force → the number of its cut."""
+        """Faults in force → the number of its cut."""
         self.cuts: list[Spell] = []
-        """Regions that were cut off, surely: from after the cut until before its healing."""
+        """Regions that were cut off for certain: from after the cut until before its healing."""
 
     def group_of(self, region: str, process: str) -> int | None:
-        """As `Supervisor.group_of` of that region."""
+        """Return the process group, as `Supervisor.group_of` of that region."""
         return self._supervisors[region].group_of(process)
 
     def kill(self, injection: RegionKill) -> bool:
-        """Whether anything of it was running."""
+        """Kill the processes. Returns whether any was running."""
         supervisor = self._supervisors[injection.region]
         names = [name for name in supervisor.names if role_of(name) == "bot" or not injection.bots_alone]
         groups = [group for name in names if (group := supervisor.group_of(name)) is not None]
@@ -48,8 +48,8 @@ class RegionInjector:
         return bool(groups)
 
     async def disturb(self, fault: LinkFault | ClockFault) -> bool:
-        """Return once it is in force; False if nobody is there to do it. Raises CannotStartError for links that
-        there are not."""
+        """Inject the fault, and return once it is in force; False if nobody is there to do it. Raises CannotStartError
+        for links that do not exist."""
         if self._command is None:
             return False
         # also if the answer is lost: it may have been done
@@ -68,7 +68,7 @@ class RegionInjector:
         return True
 
     async def heal(self, fault: LinkFault | ClockFault) -> None:
-        """Nothing if it is not in force. Raises LaunchError if nobody is there to do it for long."""
+        """Heal the fault, if it is in force. Raises LaunchError if nobody is there to do it for long."""
         if fault not in self._disturbed:
             return
         number = self._disturbed[fault]
@@ -78,7 +78,7 @@ class RegionInjector:
         del self._disturbed[fault]
 
     async def clear(self) -> None:
-        """Heal whatever is still in force. Raises as `heal`."""
+        """Heal all faults still in force. Raises as `heal`."""
         for fault in tuple(self._disturbed):
             await self.heal(fault)
 

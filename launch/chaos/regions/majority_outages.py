@@ -1,4 +1,4 @@
-"""How long a schedule leaves no majority of the regions' mongods together: nothing can be traded then. Pure."""
+"""How long a schedule leaves no majority of the regions' mongods connected: nothing can be traded then. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from launch.chaos.regions.faults import LinkFault, RegionKill
 from launch.chaos.schedule import Injection, Kill, Pause
 
 BACK_SECONDS = 30.0
-"""Until a killed mongod is back and level: its restart, its start and what it has missed; 18 to 23 s were seen on two
-busy cores."""
+"""Time until a killed mongod is back and level: its restart, its start and what it has missed; 18 to 23 s were seen on
+two busy cores."""
 REJOIN_SECONDS = 15.0
-"""Until a member that was cut off or stood still counts again: it gives up old connections, and may be elected."""
+"""Time until a member that was cut off or stood still counts again: it gives up old connections, and may be elected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class MemberOutage:
 
 
 def outage_of(injection: Injection) -> MemberOutage | None:
-    """None if the fault leaves all members connected. A link that loses or delays is none."""
+    """Return the outage; None if the fault leaves all members connected. A link that loses or delays packets causes
+    none."""
     at = injection.at
     if isinstance(injection, LinkFault) and injection.verb == "cut":
         return MemberOutage(at, at + injection.seconds + REJOIN_SECONDS, frozenset(injection.regions))
@@ -37,7 +38,7 @@ def outage_of(injection: Injection) -> MemberOutage | None:
 
 
 def longest_without_majority(outages: Iterable[MemberOutage], regions: Sequence[str]) -> float:
-    """Seconds of the longest time in which no region reaches a majority of `regions`, itself included."""
+    """Return the longest time, seconds, in which no region reaches a majority of `regions`, itself included."""
     known = tuple(outages)
     moments = sorted({moment for outage in known for moment in (outage.since, outage.until)})
     longest = lasting = 0.0
@@ -49,7 +50,7 @@ def longest_without_majority(outages: Iterable[MemberOutage], regions: Sequence[
 
 
 def bearable(injections: Iterable[Injection], regions: Sequence[str], most_seconds: float) -> Iterator[Injection]:
-    """`injections`, by time, without those that would leave no majority for longer than that."""
+    """Return `injections`, by time, without those that would leave no majority for longer than that."""
     kept: list[MemberOutage] = []
     for injection in injections:
         outage = outage_of(injection)

@@ -22,8 +22,8 @@ class RunningRegions:
     """A session with regions whose processes are all ready.
 
     `session` is one region's, but of the data folder where the simulated exchanges run, and `supervisor` runs them;
-    `regions`: region → whoever runs its processes, mirrors included; `brokers`: region with a Kafka → its address;
-    `command` as of `RegionInjector`.
+    `regions`: region → the supervisor of its processes, mirrors included; `brokers`: region with a Kafka → its address;
+    `command` as in `RegionInjector`.
     """
 
     session: Session
@@ -34,10 +34,8 @@ class RunningRegions:
 
 
 async def chaos_in_regions(running: RunningRegions, options: ChaosOptions, settings: Settings, echo: Echo) -> ChaosRun:
-    """Return what was injected and found; `settings` are those that the session starts with. Stops nothing.
-
-    Raises LaunchError if the store, a Kafka or the exchanges cannot be read in the end.
-    """
+    """Return what was injected and found; `settings` are those that the session starts with. Stops nothing. Raises
+    LaunchError if the store, a Kafka or the exchanges cannot be read in the end."""
     session, parts = running.session, {region: own.names for region, own in running.regions.items()}
     has_links = running.command is not None
     schedule = region_schedule_of(options.seed, options.seconds, parts, tuple(session.accounts_at), has_links=has_links)

@@ -19,7 +19,8 @@ from streams.broker.embedded_broker import LOOPBACK, free_ports
 async def run_regional_chaos(
     home: Path, options: ChaosOptions, regions: tuple[str, ...], listeners: Listeners | None, echo: Echo
 ) -> int:
-    """As `run_chaos`. `listeners`: of the pages, as of `run_regional`; None: no delays, and then no links are cut."""
+    """Run chaos in regions, as `run_chaos`. `listeners`: of the pages, as in `run_regional`; None: no delays, and then
+    no links are cut."""
     if options.json is not None:
         check_writable(options.json)
     empty_home(home)

@@ -16,9 +16,9 @@ BOTS_KILL_EVERY = 50.0
 MIRROR_KILL_EVERY = 45.0
 SKEW_EVERY = 60.0
 MOST_WITHOUT_MAJORITY = 5.0
-"""Seconds; about what an election takes anyway. Otherwise a run could pass in which nothing was traded."""
+"""Seconds; about what an election takes anyway. With more, a run could pass in which nothing was traded."""
 HEALED_BEFORE_END = 10.0
-"""All links are healed, and no region is killed any more, in the last seconds of a run."""
+"""Last seconds of a run, in which all links are healed and no region is killed any more."""
 
 _FAULT_SECONDS = (6.0, 14.0)
 """Longer than an election, so that another region decides meanwhile."""
@@ -44,8 +44,9 @@ def region_schedule_of(
     *,
     has_links: bool = True,
 ) -> tuple[Injection, ...]:
-    """All injected faults of a run of `seconds`, by time. `parts`: region → the processes of its supervisor, each
-    with the name it has there; bots and feeds are in one region each. Without `has_links` no links can be changed."""
+    """Return all injected faults of a run of `seconds`, by time. `parts`: region → the processes of its supervisor,
+    each with the name it has there; bots and feeds are in one region each. Without `has_links` no links can be changed.
+    """
     bots = [name for own in parts.values() for name in own if role_of(name) == "bot"]
     injections: list[Injection] = [
         *_placed(seed, schedule_of(seed, seconds, exchanges, bots), parts),
@@ -59,7 +60,7 @@ def region_schedule_of(
 
 
 def _placed(seed: int, injections: Sequence[Injection], parts: Mapping[str, Sequence[str]]) -> Iterator[Injection]:
-    """Kills and pauses each in a region that has the process, and none if no region has it."""
+    """Place kills and pauses each in a region that has the process; leave out those that no region has."""
     draws: dict[str, Random] = {}
     for injection in injections:
         if not isinstance(injection, Kill | Pause):
@@ -89,7 +90,8 @@ def _region_kills(seed: int, seconds: float, parts: Mapping[str, Sequence[str]])
 
 
 def _link_faults(seed: int, seconds: float, regions: Sequence[str]) -> Iterator[LinkFault]:
-    """One in each interval, over before its end. In random order; each kind comes before any is repeated."""
+    """Return one fault in each interval, over before its end. In random order; each kind comes before any is
+    repeated."""
     random, left = seeded(seed, "links"), list[tuple[LinkVerb, str]]()
     for interval in range(int(seconds // LINK_EVERY) + 1):
         left = left or random.sample(_LINK_FAULTS, len(_LINK_FAULTS))
@@ -105,7 +107,7 @@ def _link_faults(seed: int, seconds: float, regions: Sequence[str]) -> Iterator[
 
 
 def _clock_faults(seed: int, seconds: float, parts: Mapping[str, Sequence[str]]) -> Iterator[ClockFault]:
-    """One in each interval, ahead or behind, of a region that has more than a vote."""
+    """Return one fault in each interval, ahead or behind, of a region that has more than a vote."""
     random = seeded(seed, "clocks")
     homes = [region for region, own in parts.items() if any(role_of(name) == "bot" for name in own)]
     for interval in range(int(seconds // SKEW_EVERY) + 1 if homes else 0):

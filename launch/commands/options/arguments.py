@@ -1,4 +1,4 @@
-"""The arguments of each subcommand of `arbitrage`, and the error message where one of them is wrong.
+"""The arguments of each subcommand of `arbitrage`, and the error message if one of them is wrong.
 
 Imports none of the packages that the subcommands use, so that `--help` is fast.
 """
@@ -17,7 +17,7 @@ MAX_NUMBER = 1_000_000_000
 """Maximum of seconds and of speeds: thirty years, small enough never to overflow."""
 DAY_SECONDS = 86_400
 LOWEST_FEE_BPS, HIGHEST_FEE_BPS = -100, 1_000
-"""Of a taker fee in a backtest; one below 0 is a rebate, which the settings of a session do not hold."""
+"""Bounds of a taker fee in a backtest; one below 0 is a rebate, which the settings of a session cannot have."""
 _REGION = re.compile(r"[a-z]{2,10}")
 
 
@@ -54,7 +54,7 @@ def region_names(text: str) -> tuple[str, ...]:
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    """Arguments of a session that trades, on paper or for real."""
+    """Add the arguments of a session that trades, on paper or for real."""
     parser.add_argument("--seconds", type=positive, help="stop after this long, counted from when all is ready")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
     parser.add_argument("--port", type=port, help="port of the dashboard (default 8000)")
@@ -362,7 +362,7 @@ def add_cep(parser: argparse.ArgumentParser) -> None:
 
 
 def add_nothing(_: argparse.ArgumentParser) -> None:
-    """It takes no arguments."""
+    """Add nothing, because it takes no arguments."""
 
 
 def positive(text: str) -> float:
@@ -373,7 +373,7 @@ def positive(text: str) -> float:
 
 
 def chaos_seconds(text: str) -> float:
-    """At most one day: the whole schedule is computed and printed before the run."""
+    """Return the seconds, at most one day: the whole schedule is computed and printed before the run."""
     seconds = positive(text)
     if seconds > DAY_SECONDS:
         raise argparse.ArgumentTypeError(f"{text} is longer than a day ({DAY_SECONDS:,} s)")

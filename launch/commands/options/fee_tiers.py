@@ -9,7 +9,7 @@ EXAMPLE = "kraken=0:26,50000:24"
 
 
 def fee_tiers_of(texts: tuple[str, ...]) -> dict[str, tuple[FeeTier, ...]]:
-    """Exchange → its tiers, by volume. Raises CannotStartError in one sentence."""
+    """Return exchange → its tiers, by volume. Raises CannotStartError in one sentence."""
     tiers: dict[str, tuple[FeeTier, ...]] = {}
     for text in texts:
         exchange, mark, steps = text.partition("=")

@@ -12,7 +12,7 @@ Echo = Callable[[str], None]
 
 
 class _ListFormats(argparse.Action):
-    """Like --help: prints and exits."""
+    """Prints the formats and exits, like --help."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from launch.commands.import_sets import list_formats

@@ -27,17 +27,17 @@ from session.carrier_socket import MOST_BYTES_OF_COMMAND
 from session.clock import steady_now
 
 PACKETS_AT_ONCE = 64
-"""Of one device, before the others have their turn and what is due is delivered."""
+"""Most packets of one device, before the others have their turn and what is due is delivered."""
 IPV4_HEADER = 20
 MOST_CONNECTIONS = 64
-"""That have not asked yet. More are closed, before descriptors run out."""
+"""Most connections that have not asked yet. More are closed, before descriptors run out."""
 
 
 class RegionCarrier:
     """`devices`: place → descriptor of its device."""
 
     def __init__(self, home: Path, layout: RegionLayout, devices: Mapping[str, int], listener: socket.socket) -> None:
-        """`home`: the data folder, where links and clocks after a command are kept."""
+        """Take `home`: the data folder, where links and clocks after a command are kept."""
         self._home = home
         self._layout = layout
         self._devices = devices
@@ -53,7 +53,7 @@ class RegionCarrier:
             self._poll.register(descriptor, select.EPOLLIN)
 
     def run(self) -> None:
-        """Until the process ends."""
+        """Carry packets until the process ends."""
         while True:
             due = self._schedule.next_due()
             wait = None if due is None else max(0, due - steady_now()) / MICROSECONDS
@@ -81,8 +81,8 @@ class RegionCarrier:
                 self._schedule.take(packet, source, target, steady_now())
 
     def _target(self, packet: bytes, source: str) -> str | None:
-        """None for what goes to no place (the system's own IPv6 and multicast), and for what is not from `source`: this
-        machine may forward packets of others to the observer's device."""
+        """Return the target; None for what goes to no place (the system's own IPv6 and multicast), and for what is not
+        from `source`: this machine may forward packets of others to the observer's device."""
         is_ipv4 = len(packet) >= IPV4_HEADER and packet[0] >> 4 == 4
         if not is_ipv4 or packet[12:16] != self._addresses[source]:
             return None
@@ -109,7 +109,7 @@ class RegionCarrier:
         self._poll.register(connection.fileno(), select.EPOLLIN)
 
     def _answer(self, descriptor: int) -> None:
-        """One command, one answer, and the connection ends, so that the next reader comes to its turn."""
+        """Answer one command and close the connection, so that the next reader gets its turn."""
         connection = self._connections.pop(descriptor)
         self._poll.unregister(descriptor)
         with connection:
@@ -138,10 +138,8 @@ class RegionCarrier:
 
 
 def run_carrier(home: Path, ready: Ready) -> None:
-    """Carry packets for the session of this data folder until the process ends.
-
-    Raises CannotStartError if it has no regions, or they are gone.
-    """
+    """Carry packets for the session of this data folder until the process ends. Raises CannotStartError if it has no
+    regions, or they are gone."""
     layout = read_layout(home)
     with ExitStack() as stack:
         devices = {}

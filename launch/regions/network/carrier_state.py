@@ -19,7 +19,7 @@ def carrier_state(
 
 
 def state_lines(state: CarrierState) -> Iterator[str]:
-    """One line for each place and each direction between regions, then the carrier's own."""
+    """Return one line for each place and each direction between regions, then the carrier's own."""
     for name, address in state.addresses.items():
         yield f"{name}: {address}"
     for link in state.links:

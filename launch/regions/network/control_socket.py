@@ -16,7 +16,8 @@ WAITING = 16
 
 @contextmanager
 def listening(home: Path) -> Iterator[socket.socket]:
-    """Only this user may connect. The caller is alone in the data folder: an older socket file is a dead carrier's."""
+    """Listen; only this user may connect. The caller is alone in the data folder: an older socket file is a dead
+    carrier's."""
     (home / SOCKET).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as listener:
         with short_path(home) as path:
@@ -31,11 +32,8 @@ def listening(home: Path) -> Iterator[socket.socket]:
 
 
 def command_carrier(home: Path, line: str) -> CarrierState:
-    """Send a command to the carrier of this data folder; returns the state after it.
-
-    Raises CannotStartError if no session with regions runs, or for a mistake in the command; LaunchError where the
-    carrier does not answer.
-    """
+    """Send a command to the carrier of this data folder. Returns the state after it. Raises CannotStartError if no
+    session with regions runs, or for a mistake in the command; LaunchError if the carrier does not answer."""
     if not (home / LAYOUT_FILE).exists():
         raise CannotStartError(f"{home}: no session with regions runs here, so there is nothing to change.")
     try:

@@ -20,7 +20,7 @@ MOST_SKEW_SECONDS = 10
 the other is far below the minute for which fills are read twice and sums of rows are kept open."""
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 KILL = "kill"
-"""Not about links: whoever has the processes does it."""
+"""Commands that are not about links: whoever has the processes carries them out."""
 ONE_WAY = (">", TO)
 """The second form needs no quotes in a shell."""
 
@@ -37,7 +37,7 @@ class _Word:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The directions that a command names; `is_one_way` where it names a single one."""
+    """The directions that a command names; `is_one_way` if it names a single one."""
 
     ways: tuple[Direction, ...]
     is_one_way: bool
@@ -75,7 +75,7 @@ def is_kill(line: str) -> bool:
 
 
 def parsed_kill(line: str, regions: Sequence[str]) -> str:
-    """Return the region that `line`, a `kill`, names; there is one at least. Raises LinkCommandError."""
+    """Return the region that `line`, a `kill`, names. Raises LinkCommandError."""
     words = _words(line)
     region = _region(line, KILL, words[1:2], regions)
     _check_end(words[2:], KILL)
@@ -87,13 +87,14 @@ def _words(line: str) -> tuple[_Word, ...]:
 
 
 def _target(line: str, kind: str, words: tuple[_Word, ...], regions: Sequence[str]) -> _Target:
-    """`jp` (all its links, both ways), `us eu` (both ways), `us>eu` or `us to eu` (that way alone)."""
+    """Return the target: `jp` (all its links, both ways), `us eu` (both ways), `us>eu` or `us to eu` (only that
+    way)."""
     one = _region(line, kind, words[:1], regions)
     following = words[1].text if len(words) > 1 else ""
     if following in ONE_WAY:
         other = _region(line, kind, words[2:3], regions, unlike=one)
         return _Target(((one, other),), True, words[3:])
-    # no region begins with anything but a letter: what does is a number, or meant to be one
+    # all regions begin with a letter: anything else is a number, or meant to be one
     if following[:1].isalpha():
         other = _region(line, kind, words[1:2], regions, unlike=one)
         return _Target(((one, other), (other, one)), False, words[2:])

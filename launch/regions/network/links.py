@@ -1,4 +1,4 @@
-"""The links between regions, each direction for itself: delay, loss, cut. Pure."""
+"""The links between regions, each direction by itself: delay, loss, cut. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ OBSERVER = "observer"
 """The place of whoever looks at the regions from outside: its links have no delay, and nothing cuts them."""
 TO = "to"
 RESERVED = (OBSERVER, TO)
-"""No region may have these names: commands could mean something else."""
+"""Names that no region may have: commands could mean something else."""
 ROUND_TRIPS_MS: Mapping[frozenset[str], int] = MappingProxyType(
     {frozenset({"us", "eu"}): 80, frozenset({"us", "jp"}): 150, frozenset({"eu", "jp"}): 230}
 )
 OTHER_ROUND_TRIP_MS = 150
-"""Between regions that the table above does not have."""
+"""Delay between regions that the table above does not have."""
 MILLISECOND = 1_000
 """In microseconds, the unit of all delays here."""
 
@@ -55,7 +55,7 @@ class RegionLinks:
     regions: tuple[str, ...]
     rules: Mapping[Direction, LinkRule]
     at_first: Mapping[Direction, LinkRule]
-    """What `heal` goes back to."""
+    """The links that `heal` goes back to."""
 
     def rule(self, way: Direction) -> LinkRule:
         return self.rules.get(way, FREE)
@@ -79,7 +79,8 @@ class RegionLinks:
 
 
 def links_of(regions: Sequence[str], round_trips_ms: Mapping[frozenset[str], int] = ROUND_TRIPS_MS) -> RegionLinks:
-    """Whole links with these delays. Raises ValueError for a name that no region may have, or one that comes twice."""
+    """Return whole links with these delays. Raises ValueError for a name that no region may have, or one that comes
+    twice."""
     for name in regions:
         if name in RESERVED or list(regions).count(name) > 1:
             raise ValueError(f"{name!r} cannot be the name of a region here; each needs one of its own")

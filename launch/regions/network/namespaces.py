@@ -36,12 +36,13 @@ from launch.regions.network.tun_device import (
 from launch.supervisor.process_groups import ProcessSpec
 
 DEVICE = "wan0"
-"""Of a region; the observer's is named after the subnet, since other sessions have one in the same namespace."""
+"""Name of a region's device; the observer's is named after the subnet, because other sessions have one in the same
+namespace."""
 ROUTES = Path("/proc/net/route")
 OBSERVER_NUMBER = 1
 FIRST_REGION_NUMBER = 11
 SETTINGS = Path("/proc/sys/net/ipv4")
-"""Of the namespace of the process that opens it (kernel.org, "IP Sysctl")."""
+"""Settings of the namespace of the process that opens it (kernel.org, "IP Sysctl")."""
 IMPATIENT = {
     # a connection whose other end says nothing is given up after 3 s and the retransmission that is due then; Linux's
     # default of 15 is a quarter of an hour
@@ -56,9 +57,7 @@ def region_networks(
     home: Path, regions: Sequence[str], seed: int, round_trips_ms: Mapping[frozenset[str], int] = ROUND_TRIPS_MS
 ) -> Iterator[RegionLayout]:
     """Return a namespace per region with its device, described in the data folder for the carrier; all gone at the end.
-
-    Raises CannotStartError if this machine cannot, ValueError for names that regions may not have.
-    """
+    Raises CannotStartError if this machine cannot, ValueError for names that regions may not have."""
     links_of(regions)
     fault = regions_fault()
     if fault is not None:
@@ -79,7 +78,7 @@ def region_networks(
 @contextmanager
 def _observers_device(layout: RegionLayout) -> Iterator[None]:
     """Return the device in this machine's own namespace: it goes with this process, and stays while the carrier is
-    restarted. Else what is sent to a region would leave this machine by its default route."""
+    restarted. Without it, what is sent to a region would leave this machine by its default route."""
     name = observer_device(layout)
     with ExitStack() as stack:
         try:
@@ -97,7 +96,8 @@ def observer_device(layout: RegionLayout) -> str:
 
 
 def command_prefix(place: RegionPlace) -> tuple[str, ...]:
-    """Words before a command that runs it in that place, as the same process, with the same user and environment."""
+    """Return the words before a command that run it in that place, as the same process, with the same user and
+    environment."""
     return () if place.namespace is None else ("nsenter", f"--net={place.namespace}", "--")
 
 
@@ -107,8 +107,8 @@ def carrier_process(home: Path) -> ProcessSpec:
 
 
 def regions_fault() -> str | None:
-    """Why this machine cannot have regions with real delays, and what to do; None if it can. It tries, since rights of
-    containers are not seen otherwise."""
+    """Return why this machine cannot have regions with real delays, and what to do; None if it can. It tries, because
+    rights of containers are not seen otherwise."""
     if sys.platform != "linux":
         return "only Linux has network namespaces; use it."
     if shutil.which("nsenter") is None:
@@ -147,10 +147,12 @@ def _new_namespace(address: str) -> int:
 
 
 def _make_impatient() -> None:
-    """The namespace of this thread. Else a member of MongoDB waits for a lost one: 20 s for the answer whether it can
-    copy from it, and 30 s for the one to its report of how far it is. Meanwhile a new primary's writes are committed
-    late, or not at all."""
-    # where the system's settings are read-only, as in some containers, another region decides some seconds later
+    """Shorten the timeouts of this thread's namespace.
+
+    Otherwise a member of MongoDB waits for a lost one: 20 s for the answer whether it can copy from it, and 30 s for
+    the one to its progress report. Meanwhile a new primary's writes are committed late, or not at all.
+    """
+    # if the system's settings are read-only, as in some containers, another region decides some seconds later
     with suppress(OSError):
         for name, value in IMPATIENT.items():
             (SETTINGS / name).write_text(value)
@@ -177,8 +179,8 @@ def _tried() -> str | None:
 
 @contextmanager
 def _claimed_subnet() -> Iterator[int]:
-    """One that no other session has and this machine has no route to. The claim is a name that the kernel frees with
-    this process."""
+    """Return a subnet that no other session has and this machine has no route to. The claim is a name that the kernel
+    frees with this process."""
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as claim:
         routed = routed_networks(ROUTES.read_text())
         for subnet in range(SUBNETS):
@@ -197,7 +199,7 @@ def _claimed_subnet() -> Iterator[int]:
 
 
 def routed_networks(table: str) -> list[ipaddress.IPv4Network]:
-    """Return the networks in a table as the kernel prints it, without the default route: there each number is in this
+    """Return the networks in a table as the kernel prints it, without the default route: each number there is in this
     machine's order of bytes, in hexadecimal."""
     rows = [line.split() for line in table.splitlines()[1:]]
     pairs = [(_printed(row[1]), _printed(row[7])) for row in rows if len(row) > 7]

@@ -1,7 +1,7 @@
 """When a packet arrives, or that it is lost: pure, with time and chance from outside.
 
-Within a direction packets keep their order, also if the delay becomes shorter while some are under way. A cut loses
-what is under way as well: a cable that breaks does not deliver what is in it.
+Within a direction packets keep their order, also if the delay becomes shorter while some are under way. A cut also
+loses what is under way: a cable that breaks does not deliver what is in it.
 """
 
 from collections import deque
@@ -12,8 +12,8 @@ from random import Random
 from launch.regions.network.links import Direction, RegionLinks
 
 MOST_BYTES = 32 * 1024**2
-"""Under way in one direction; what comes on top is lost, as in a router whose queue is full. 32 MB over 115 ms are
-more than this machine carries."""
+"""Most bytes under way in one direction; more are lost, as in a router whose queue is full. 32 MB over 115 ms are more
+than this machine carries."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class PacketSchedule:
         self._ways: dict[Direction, _Way] = {}
 
     def take(self, packet: bytes, source: str, target: str, now: int) -> int | None:
-        """When the packet arrives; None: it is lost."""
+        """Return when the packet arrives; None: it is lost."""
         rule, way = self.links.rule((source, target)), self._way((source, target))
         is_lost = (
             rule.is_cut or way.size + len(packet) > MOST_BYTES or (rule.loss > 0 and way.draw.random() < rule.loss)
@@ -63,7 +63,7 @@ class PacketSchedule:
         return way.last_due
 
     def change(self, links: RegionLinks) -> None:
-        """From now on these links; what is under way on one that is cut is lost."""
+        """Use these links from now on; what is under way on one that is cut is lost."""
         self.links = links
         for name, way in self._ways.items():
             if links.rule(name).is_cut:
@@ -81,7 +81,7 @@ class PacketSchedule:
                 yield name, packet
 
     def next_due(self) -> int | None:
-        """When the next packet arrives; None if nothing is under way."""
+        """Return when the next packet arrives; None if nothing is under way."""
         return min((way.under_way[0][0] for way in self._ways.values() if way.under_way), default=None)
 
     def counts(self, name: Direction) -> LinkCounts:

@@ -68,12 +68,12 @@ def open_tun(name: str, *, is_shared: bool = False) -> int:
 
 
 def hold_device(device: int) -> None:
-    """The shared device stays for as long as it is open here, and gives its packets to whoever else has it open."""
+    """Keep the shared device for as long as it is open here; whoever else has it open gets its packets."""
     fcntl.ioctl(device, _TUNSETQUEUE, struct.pack("16xH22x", _IFF_DETACH_QUEUE))
 
 
 def keep_device(device: int) -> None:
-    """The device stays until its namespace goes, also while nobody has it open."""
+    """Keep the device until its namespace goes, also while nobody has it open."""
     fcntl.ioctl(device, _TUNSETPERSIST, 1)
 
 
@@ -91,7 +91,8 @@ def set_up(name: str, address: str) -> None:
 
 
 def _set_queue(name: str) -> None:
-    """By a message of rtnetlink(7): the older call for it wants root, also in a network of the user's own."""
+    """Set the queue's length by a message of rtnetlink(7): the older call for it wants root, also in a network of the
+    user's own."""
     attribute = struct.pack("=HHI", 8, _IFLA_TXQLEN, QUEUE)
     link = struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(name), 0, 0)
     length = _HEADER.size + len(link) + len(attribute)
@@ -103,7 +104,7 @@ def _set_queue(name: str) -> None:
 
 
 def switch_on(name: str) -> None:
-    """Raise OSError."""
+    """Switch the device on. Raises OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         answer = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16s24x", name.encode()))
         (flags,) = struct.unpack_from("H", answer, 16)

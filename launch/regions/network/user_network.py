@@ -1,7 +1,8 @@
 """Regions with real delays for users who are not root: the command runs again in a user namespace, where it may make
 networks.
 
-There it has a network of its own, which nothing outside reaches but by what it opened before: the pages' listeners.
+There it has a network of its own, which nothing outside reaches except through what it opened before: the pages'
+listeners.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from launch.supervisor.ports import listening_socket
 from streams.broker.embedded_broker import LOOPBACK
 
 DESCRIPTORS = "ARBITRAGE_PAGE_DESCRIPTORS"
-"""The pages' listeners, by their numbers; set where the command runs in a user namespace."""
+"""The pages' listeners, by their numbers; set if the command runs in a user namespace."""
 ENTER = ("unshare", "--user", "--map-root-user", "--net", "--")
 FAULT_INSIDE = "from launch.regions.network.namespaces import regions_fault; print(regions_fault() or '')"
 TRIED_SECONDS = 30.0
@@ -36,9 +37,10 @@ Listeners = tuple[socket.socket, ...]
 
 
 def run_in_own_network(ports: Sequence[int] = ()) -> Listeners:
-    """Where this user may not make networks, run the same command again in a user namespace, in place of this process.
+    """If this user may not make networks, run the same command again in a user namespace, in place of this
+    process.
 
-    There, and for root, it returns: the listeners of the pages' `ports` on this machine's loopback, or none where the
+    There, and for root, it returns: the listeners of the pages' `ports` on this machine's loopback, or none if the
     pages are reached without. Raises CannotStartError if a port is taken.
     """
     descriptors = os.environ.pop(DESCRIPTORS, None)
@@ -49,7 +51,7 @@ def run_in_own_network(ports: Sequence[int] = ()) -> Listeners:
             one.set_inheritable(False)
         return listeners
     if regions_fault() is None or user_network_fault() is not None:
-        # what is missing is said by who makes the networks
+        # whoever makes the networks reports what is missing
         return ()
     opened = [listening_socket(LOOPBACK, port) for port in ports]
     for one in opened:
@@ -59,7 +61,8 @@ def run_in_own_network(ports: Sequence[int] = ()) -> Listeners:
 
 
 def user_network_fault() -> str | None:
-    """Why this user can have no regions with real delays without root, and what to do; None if it works. It tries."""
+    """Return why this user can have no regions with real delays without root, and what to do; None if it works. It
+    tries."""
     if missing := [program for program in ("unshare", "nsenter") if shutil.which(program) is None]:
         return f"{missing[0]} is missing; install util-linux."
     try:
@@ -78,7 +81,7 @@ def user_network_fault() -> str | None:
 
 
 def enter_network_of(home: Path) -> None:
-    """Where the session that runs in this data folder is in a user namespace, run the same command again in there, in
+    """If the session that runs in this data folder is in a user namespace, run the same command again in there, in
     place of this process; else return."""
     process = None
     with suppress(CannotStartError, OSError):
@@ -90,13 +93,13 @@ def enter_network_of(home: Path) -> None:
 
 
 def _run_again(words: Sequence[str]) -> NoReturn:
-    """Return this command behind these words, in place of this process."""
+    """Run this command again after these words, in place of this process."""
     os.execvp(words[0], [*words, sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the same command, no shell
 
 
 def _network_owner(home: Path) -> str | None:
-    """Return the process that made the networks, where it is this user's and in another user namespace than this one.
-    Raises CannotStartError if no session runs, OSError where it was killed."""
+    """Return the process that made the networks, if it is this user's and in another user namespace than this one.
+    Raises CannotStartError if no session runs, OSError if it was killed."""
     carrier_home = read_session(home).carrier_home
     if carrier_home is None:
         return None
@@ -113,7 +116,7 @@ def _network_owner(home: Path) -> str | None:
 
 @asynccontextmanager
 async def forwarded(listeners: Listeners, places: Sequence[Address]) -> AsyncIterator[None]:
-    """Whoever connects to one of `listeners` talks to the address in its place."""
+    """Connect whoever connects to one of `listeners` to the address in its place."""
     async with AsyncExitStack() as stack:
         for listener, (host, port) in zip(listeners, places, strict=bool(listeners)):
             server = await asyncio.start_server(partial(_relay, host, port), sock=listener)
@@ -123,7 +126,7 @@ async def forwarded(listeners: Listeners, places: Sequence[Address]) -> AsyncIte
 
 async def _relay(host: str, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     # a connection that breaks is the caller's to make again; asyncio's own callback writes a trace of a task that was
-    # cancelled, as those of open pages are where the session ends
+    # cancelled, as those of open pages are when the session ends
     with closing(writer), suppress(OSError, asyncio.CancelledError):
         to_reader, to_writer = await asyncio.open_connection(host, port)
         with closing(to_writer):
@@ -131,7 +134,7 @@ async def _relay(host: str, port: int, reader: asyncio.StreamReader, writer: asy
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    """To the end of the source, which ends the target too."""
+    """Copy to the end of the source, which ends the target too."""
     while data := await source.read(RELAYED_BYTES):
         target.write(data)
         await target.drain()
