@@ -163,7 +163,7 @@ def _shared(session: Session, source: AppSource, market_time: Callable[[int], in
 def _calls(
     session: Session, source: AppSource, first: Mapping[Position, int], market_time: Callable[[int], int]
 ) -> OpenSource:
-    """Return the caller. Raises AppTextError if a request may not be made."""
+    """Return what opens the source of the app's requests. Raises AppTextError if a request may not be made."""
     outside = source.outside
     addresses = call_addresses(outside.calls, dict(source.terms.addresses), session.exchanges_url)
 

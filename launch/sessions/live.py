@@ -40,8 +40,8 @@ from streams.broker.embedded_broker import free_ports
 RealMode = Literal["sandbox", "live"]
 
 MIN_STALE_MS = 3_000
-"""Polls of REST if a stream does not show that it lost a message: several times within its limit; bitFlyer allows 500
-requests in five minutes."""
+"""If a stream does not show that it lost a message, REST is polled several times within that limit; bitFlyer allows
+500 requests in five minutes."""
 
 
 async def run_live(

@@ -111,7 +111,7 @@ async def with_listed_rules(session: Session, echo: Echo) -> tuple[Session, dict
 
 
 async def _answer(session: Session, exchange: str) -> StaticRules | str:
-    """Return the answer, or a sentence if there is none. Raises CannotStartError if it is not what was expected."""
+    """Return the exchange's rules, or a sentence if it does not answer. Raises CannotStartError if it refuses."""
     try:
         return await listed_rules(public_config(session, exchange), session.markets_of(exchange))
     except AccountRejectedError as error:

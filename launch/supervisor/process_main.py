@@ -88,7 +88,7 @@ def _exit_code(home: Path, name: str, work: Callable[[], int]) -> int:
 
 
 def followed_clock(home: Path) -> AbstractContextManager[None]:
-    """Return the clock of a process of the data folder `home`: in a region of a paper session its wall clock is the
+    """Return a context for a process of the data folder `home`: in a region of a paper session its wall clock is the
     region's. Anywhere else nothing changes, whatever files an earlier session has left. Raises CannotStartError."""
     path = home / CLOCK_FILE
     if not path.exists():
