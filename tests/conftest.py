@@ -70,7 +70,7 @@ def _names(path: Path, mark: str) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """What collecting the tests made stays: collections of garbage need not look at it each time."""
+    """Keep what collecting the tests made out of garbage collections, which need not look at it each time."""
     gc.collect()
     gc.freeze()
 

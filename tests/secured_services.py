@@ -139,7 +139,7 @@ def secured_mongod(home: Path) -> Iterator[SecuredMongod]:
 
 
 def members_address(regions: Sequence[str]) -> str:
-    """Of a replica set on this machine, with a member for each region."""
+    """Return the address of a replica set on this machine, with a member for each region."""
     places = ",".join(f"127.0.0.1:{port}" for port in free_ports(len(regions)))
     return f"mongodb://{places}/?replicaSet={REPLICA_SET}"
 

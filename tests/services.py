@@ -26,7 +26,7 @@ from tests.service_process import ServiceProcess
 
 START_SECONDS = 60.0
 LOGIN = Login("tests", secrets.token_urlsafe(16))
-"""Of every service that tests start: it may do everything."""
+"""Login to every service that tests start; it may do everything."""
 MONGODB_KEY = new_key()
 
 

@@ -189,7 +189,7 @@ def test_the_table_of_shared_connections_has_what_feeds_do() -> None:
 
 
 def levels(layers: Iterable[str]) -> dict[str, int]:
-    """Module → its layer in a contract, 0 on top."""
+    """Return module → its layer in a contract, 0 on top."""
     return {name.strip(): level for level, layer in enumerate(layers) for name in layer.split("|")}
 
 

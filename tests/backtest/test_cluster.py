@@ -87,7 +87,7 @@ async def workers_are(web_port: int, number: int) -> None:
 
 
 async def executors_are(spark: SparkSession, number: int) -> None:
-    """Return whether so many executors are there beside the driver."""
+    """Wait until `number` executors are there beside the driver."""
     deadline = wall_now() + SECONDS * 1_000_000
     while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < number + 1:
         assert wall_now() < deadline, "the executors did not come up"

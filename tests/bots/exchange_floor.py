@@ -63,7 +63,7 @@ class Mishaps:
         return self.random.random() < self.share
 
     async def pause(self) -> None:
-        """Some turns of the loop, in each of which the caller may be cancelled."""
+        """Wait for some turns of the loop, in each of which the caller may be cancelled."""
         for _ in range(self.random.randrange(3)):
             await asyncio.sleep(0)
 
@@ -205,7 +205,7 @@ class Floor:
             await self.start(exchange)
 
     async def start(self, exchange: str) -> None:
-        """A new desk; waits until it is ready or over."""
+        """Start a new desk; wait until it is ready or has ended."""
         # the next desk of an exchange has the name of the last, so that it need not wait for the lease
         lease = LeaseKeeper(self.store.leases, exchange, f"{exchange}-desk", self.clock.now)
         ready, draining = asyncio.Event(), Draining()
@@ -229,7 +229,7 @@ class Floor:
         await lease.release()
 
     async def kill(self, exchange: str) -> None:
-        """The desk is gone in the middle of whatever it does."""
+        """Kill the desk in the middle of whatever it does."""
         self.desks[exchange].cancel()
         with suppress(asyncio.CancelledError):
             await self.desks[exchange]

@@ -41,7 +41,7 @@ class HurriedLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """Of the running loop. Microseconds."""
+    """The clock of the running loop, in microseconds."""
 
     def now(self) -> int:
         return START + round(asyncio.get_running_loop().time() * 1_000_000)

@@ -16,7 +16,7 @@ LIFETIME = 20_000_000
 
 
 def served_opportunity(world: Served, identity: str, buy: str, sell: str) -> Opportunity:
-    """Of the two exchanges of these names, seen now."""
+    """Return an opportunity between the two exchanges of these names, seen now."""
     now = wall_now()
     legs = _leg(world, TRADED[buy], "sell", now), _leg(world, TRADED[sell], "buy", now)
     rates = [_rate(world, leg.quote_currency) for leg in legs]

@@ -46,7 +46,7 @@ async def paused_at(floor: Floor, exchange: str) -> None:
 
 
 async def resumed(floor: Floor, exchange: str, log: pytest.LogCaptureFixture) -> None:
-    """The ban is over, and some time has passed."""
+    """End the ban, let some time pass, and check that the account has resumed."""
     floor.accounts[exchange].is_banned = False
     await asyncio.sleep(60)
     assert "resumed" in log.text

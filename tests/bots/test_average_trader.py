@@ -91,14 +91,14 @@ class Bench:
         self.shown.quotes[KEY] = seen(USD_MARKET, str(bid), str(ask), "100", now, now)
 
     async def periods(self, prices: Sequence[str]) -> None:
-        """A quote and a turn in each of the next periods."""
+        """Show a quote and run a turn in each of the next periods."""
         for price in prices:
             self.clock.time += INTERVAL
             self.show(price)
             await self.trader.run_once()
 
     async def order(self) -> AverageOrder | None:
-        """Of the last signal."""
+        """Return the order of the last signal."""
         return (await self.store.averages.trades())[-1].order
 
 

@@ -88,7 +88,7 @@ class Bench:
         self.store.leases = self.leases = LeasesWithOutages(self.clock)
 
     async def start(self, name: str, partitions: int = 1, at_begin: int = 0) -> Process:
-        """It has had time to take what is free."""
+        """Start a process and give it time to take what is free."""
         process = Process(name, DecisionTurns(self.store.leases, name, partitions, self.clock.now), at_begin=at_begin)
         self.processes.append(process)
         process.start()

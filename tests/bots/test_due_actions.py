@@ -14,13 +14,13 @@ from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, o
 
 ONE = Decimal(1)
 TOKEN = 7
-"""Of the lease of the process that asks."""
+"""Token of the lease of the asking process."""
 SYMBOLS = markets_by_symbol((USD_MARKET, EUR_MARKET))
 OPPORTUNITY = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
 
 
 def leg(token: int = TOKEN) -> Leg:
-    """Of alpha's."""
+    """Return a leg of alpha's."""
     return replace(order_leg(USD_MARKET, "buy", ONE, ONE), state="granted", held=ONE, token=token)
 
 

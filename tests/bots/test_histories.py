@@ -117,7 +117,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(exchange=exchanges, what=calls, blow=blows)
     def a_blow(self, exchange: int, what: str, blow: Blow) -> None:
-        """It falls on the next such call."""
+        """Strike the next such call."""
         self.world.strikes.append(Strike(self.world.names[exchange], what, False, blow))
 
     @rule(exchange=exchanges, treatment=treatments)

@@ -170,7 +170,7 @@ async def executor(
     by: Actor = UNFENCED,
     send_block: Callable[[], str | None] = lambda: None,
 ) -> BookedExecutor:
-    """It has just asked the store for its time."""
+    """Return an executor that has just asked the store for its time."""
     steady = account.clock.now
     clock = ServerClock(steady)
     clock.observe(await store.server_now(), steady())
@@ -248,7 +248,7 @@ async def test_a_rejected_account_ends_the_leg_and_the_bot() -> None:
 
 
 async def assert_never_left(store: MemoryTradeStore, account: ScriptedAccount, why: str) -> None:
-    """The leg has ended, its hold is free, and nobody need look for the order."""
+    """Check that the leg has ended, its hold is free, and nobody need look for the order."""
     leg = await buy_leg(store)
     assert account.posts == []
     assert (leg.state, leg.held, "unconfirmed" in leg.times) == ("not_sent", Decimal(0), False)

@@ -33,7 +33,7 @@ def doubled(report: OrderReport) -> OrderReport:
 
 
 async def lied_to(bench: Bench) -> Leg:
-    """The buy on alpha filled; the report says twice as much."""
+    """Fill the buy on alpha; the report says twice as much."""
     buy = await buy_sent(bench)
     bench.exchange.fill(filled(buy))
     bench.exchange.fills.clear()

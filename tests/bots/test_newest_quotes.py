@@ -43,7 +43,7 @@ class Log:
         self.rows.append(Record(TICKS, partition, offset, None, value, self.time))
 
     def repeat(self, rows: int, caught_up: int) -> None:
-        """A mirror begins again `rows` before the end of each partition, and has written `caught_up` of them."""
+        """Let a mirror begin again `rows` before the end of each partition; it has written `caught_up` of them."""
         for partition in sorted({record.partition for record in self.rows}):
             for record in self.partition(partition)[-rows:][: max(caught_up, 1)]:
                 self.write(record.value, partition)

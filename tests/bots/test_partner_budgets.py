@@ -18,7 +18,7 @@ EXCHANGE = "coinbaseexchange"
 
 
 def budget(used: int = 0) -> RateBudget:
-    """Of some exchange: four legs at once, at a clock that stands still."""
+    """Return the budget of some exchange: four legs at once, by a clock that stands still."""
     made = account_budget(EXCHANGE, lambda: 0)
     for _ in range(used):
         made.record_leg()

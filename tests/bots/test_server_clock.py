@@ -36,7 +36,7 @@ def test_the_newest_answer_counts_also_where_the_clock_was_set_back() -> None:
 
 @given(steps=st.lists(st.tuples(st.integers(0, SECOND), st.integers(0, SECOND), st.integers(0, SECOND)), min_size=1))
 def test_it_is_never_behind_whatever_the_delays(steps: list[tuple[int, int, int]]) -> None:
-    """Of each question: how long it and its answer took, and what passed after that."""
+    """Never lag behind. Each step has a question's delay, its answer's, and the time that passed after that."""
     steady, ahead, quickest = SteppedClock(), 123_456_789, 2 * SECOND
     clock = ServerClock(steady.now)
     for there, back, after in steps:

@@ -70,7 +70,7 @@ def outlook(
     settings: Settings = ORDERS,
     drift: Mapping[str, Decimal] | None = None,
 ) -> OrderContext:
-    """Of fresh quotes."""
+    """Return a context with fresh quotes."""
     route = ROUTES.get(market.quote_currency)
     return OrderContext(
         market=market,

@@ -86,7 +86,7 @@ def obstacle(cache: StateCache) -> str | None:
 
 
 def sized(notional: str) -> Arbitrage:
-    """Of the same exchanges, the other way."""
+    """Return an arbitrage of the same exchanges, the other way."""
     return replace(arbitrage("other", turned=True), notional=Decimal(notional))
 
 

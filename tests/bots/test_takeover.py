@@ -51,7 +51,7 @@ def decided_by(world: World) -> list[str]:
 
 
 def where_alphas_bot_decides(*standbys: str) -> World:
-    """It has traded once."""
+    """Return a world in which alpha's bot decides and has traded once."""
     world = World()
     for exchange in (*world.names, *standbys):
         world.start(exchange)

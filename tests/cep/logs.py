@@ -77,7 +77,7 @@ class LogMaker:
         self.rows: list[bytes] = []
 
     def write(self, count: int) -> list[bytes]:
-        """Settings first, FX soon after, then `count` rows of any kind."""
+        """Write settings first, FX soon after, then `count` rows of any kind."""
         self._settings()
         for symbol in RATES:
             self._quote(next(market for market in MARKETS if market.symbol == symbol))

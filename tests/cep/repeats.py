@@ -140,7 +140,7 @@ CASES = (
 
 
 def messages_of(case: RepeatCase) -> list[bytes]:
-    """Settings first, under which all that is above fees is found; then the case's rows."""
+    """Return settings first, under which everything above fees is found; then the case's rows."""
     shown = settings(1, emit_net_bps=-1_000.0)
     return [settings_row(shown, START, BASES), *(_message(line) for line in case.rows)]
 

@@ -13,7 +13,7 @@ from launch.supervisor.spark_command import py4j_log_to
 
 
 def report(pipe: Path, is_patient: bool, lines: int) -> None:
-    """What a worker does."""
+    """Log as a worker does."""
     with reported_to(pipe, is_patient=is_patient):
         for number in range(lines):
             logging.getLogger("apps").info("guard: row %d", number, extra={"app_time": 7})

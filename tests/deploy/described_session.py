@@ -35,7 +35,8 @@ def made_by_page(named: str, folder: Path) -> Path:
 
 
 async def assert_all_exchanges_are_called(session: Session) -> None:
-    """A bot or a feed makes such a client; it refuses an address that a simulated exchange cannot have."""
+    """Check the addresses of the clients that bots and feeds make; a client refuses one that no simulated exchange can
+    have."""
     for name in session.exchanges:
         client = make_exchange(session_config(session, name, {}))
         try:

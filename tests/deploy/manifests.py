@@ -34,7 +34,7 @@ def kustomization() -> Manifest:
 
 @cache
 def manifests() -> list[Manifest]:
-    """Of all files that kustomize reads."""
+    """Return the manifests of all files that kustomize reads."""
     return [found for name in kustomization()["resources"] for found in documents(FOLDER / name)]
 
 

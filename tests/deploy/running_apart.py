@@ -110,8 +110,8 @@ def started(home: Path, name: str, *command: str) -> Part:
 
 
 def parts_of(session: Session) -> dict[str, tuple[str, ...]]:
-    """Of a region, beside its servers and the exchanges; the page is the first region's alone, since those of all
-    would have one port here."""
+    """Return the processes of a region, besides its servers and the exchanges. Only the first region has a page, since
+    all pages would have one port here."""
     traded = {f"{kind}-{name}": (kind, name) for kind in ("feed", "bot") for name in session.exchanges_here}
     alone = ("publisher", "cep", *(("ui",) if session.region == TRADING[0] else ()))
     return traded | {name: (name,) for name in alone}

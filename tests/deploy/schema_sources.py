@@ -62,7 +62,7 @@ def missing_programs() -> list[str]:
 
 
 def whole_schemas(scratch: Path) -> dict[Key, Schema]:
-    """Of all kinds that the manifests use. Raises SourceMissingError."""
+    """Return the schemas of all kinds that the manifests use. Raises SourceMissingError."""
     scratch.mkdir(parents=True, exist_ok=True)
     (scratch / "go.mod").write_text("module schemas\n\ngo 1.23\n")
     core, mongodb = (_module(scratch, name) for name in MODULES)

@@ -40,7 +40,8 @@ def as_text(schemas: Mapping[Key, Schema]) -> str:
 
 
 def strict(schema: Schema) -> Schema:
-    """Of a custom resource: no field that the schema does not name, as the API server has it with strict validation."""
+    """Return the schema of a custom resource without fields that it does not name, as in the API server's strict
+    validation."""
     made = {name: value for name, value in schema.items() if name in LIMITS}
     if schema.get(NUMBER_OR_TEXT):
         return {"type": ["integer", "string"]}
@@ -57,7 +58,7 @@ def strict(schema: Schema) -> Schema:
 
 
 def of_resource(definition: Schema) -> Iterator[tuple[Key, Schema]]:
-    """Of a CustomResourceDefinition, one schema a version."""
+    """Yield the schemas of a CustomResourceDefinition, one per version."""
     spec = definition["spec"]
     for version in spec["versions"]:
         schema = strict(version["schema"]["openAPIV3Schema"])
@@ -66,7 +67,8 @@ def of_resource(definition: Schema) -> Iterator[tuple[Key, Schema]]:
 
 
 def of_type(types: Mapping[str, Schema], name: str) -> Schema:
-    """Of one of Kubernetes' own types, as its client's schema of types has it; types below are looked up by name."""
+    """Return the schema of one of Kubernetes' own types, from its client's schema of types; types below are looked up
+    by name."""
     return {"$ref": f"#/$defs/{name}", "$defs": {each: _from_atom(atom) for each, atom in types.items()}}
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 RELEASE = "bookworm"
-"""Of Debian, as the Dockerfile wants it."""
+"""Debian's release, as in the Dockerfile."""
 BASE, IMAGE = "localhost/base", "localhost/arbitrage"
 PROGRAMS = ("buildah", "debootstrap", "apt-get")
 PACKAGES = ("python3", "python3-pip", "python-is-python3", "ca-certificates")
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-"""Of this machine: one behind a proxy that shows certificates of its own knows an authority more."""
+"""The authorities that this machine trusts: behind a proxy with certificates of its own it has one more."""
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n", re.DOTALL)
 SECONDS = 3_000
 
@@ -55,7 +55,7 @@ class ImageStore:
         return run("buildah", *places, "--storage-driver", "vfs", *words, seconds=seconds)
 
     def make_base(self) -> None:
-        """A Debian with Python, that knows the authorities of this machine. Raises BuildFailedError."""
+        """Make a Debian with Python that trusts the authorities of this machine. Raises BuildFailedError."""
         container = self.buildah("from", "scratch").strip()
         root = Path(self.buildah("mount", container).strip())
         run("debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", RELEASE, str(root), *mirror())
@@ -66,7 +66,7 @@ class ImageStore:
         self.buildah("commit", "--rm", container, BASE)
 
     def build(self) -> None:
-        """The image of docker/Dockerfile. Raises BuildFailedError."""
+        """Build the image of docker/Dockerfile. Raises BuildFailedError."""
         words = ("--isolation", "chroot", "--build-arg", f"BASE={BASE}", "--tag", IMAGE)
         self.buildah("build", *words, "--file", "docker/Dockerfile", ".")
 

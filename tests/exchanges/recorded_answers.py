@@ -47,7 +47,7 @@ def routed_bodies(name: str) -> list[tuple[str, str]]:
 
 
 def _documents(text: str) -> Iterator[str]:
-    """Return a file may hold several, one behind the other; what is no JSON is an answer as well."""
+    """Yield the answers of a file: it may hold several in a row, and text that is not JSON is an answer, too."""
     decoder, rest = json.JSONDecoder(), text.strip()
     while rest and len(rest) < _LONGEST:
         try:
@@ -75,7 +75,7 @@ class Parrot:
 
 @asynccontextmanager
 async def parrot() -> AsyncIterator[Parrot]:
-    """Served on a free loopback port."""
+    """Yield a parrot that is served on a free loopback port."""
     bird, application = Parrot(), web.Application()
     application.router.add_route("*", "/{anything:.*}", bird.answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)

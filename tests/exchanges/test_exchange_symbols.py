@@ -31,7 +31,7 @@ class HasBalances(Protocol):
 
 
 def market(symbol: str) -> Market:
-    """Compared under another name than its symbol's."""
+    """Return a market that is compared under another name than its symbol's."""
     return replace(USD_MARKET, symbol=symbol, base="COIN", quote_currency="MONEY")
 
 

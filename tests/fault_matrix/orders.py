@@ -56,8 +56,8 @@ class _Customer:
         return ("filled" if report.is_final and report.filled == order.amount else "partly filled"), order
 
     async def find(self, order: LimitOrder, seconds: float = 0, others: Collection[str] = ()) -> OrderReport | None:
-        """Final; asked again for as long as the exchange does not answer or the order may still fill, and for `seconds`
-        while there is none. `others`: the exchange's ids of orders that are not this one, however like it."""
+        """Return the order once it is final. Ask again while the exchange does not answer or the order may still fill,
+        and for `seconds` while there is none. `others`: the exchange's ids of other orders, however like this one."""
         gives_up_at = wall_now() + int(seconds * MICROSECONDS)
         async with asyncio.timeout(DEADLINE_SECONDS):
             while True:

@@ -109,7 +109,7 @@ class World:
         self.moves.set()
 
     def _step(self) -> None:
-        """The next exchange's turn."""
+        """Take the next exchange's turn."""
         name = next(self._turns)
         self.exchanges.step()
         self.truths[name].keep(wall_now())

@@ -30,7 +30,7 @@ class World:
     accounts: dict[str, AuditedAccount]
     snapshot: StoreSnapshot
     stops: tuple[Stopped, ...] = ()
-    """Of bots."""
+    """Stops of bots."""
 
     @property
     def evidence(self) -> Evidence:

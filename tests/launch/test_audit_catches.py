@@ -128,7 +128,7 @@ async def ready_bot(store: MongoTradeStore, exchange: str) -> Actor:
 
 
 async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, leg: Leg) -> None:
-    """The exchange has the order and keeps its answer to itself; the process does not live to hear it."""
+    """Post an order whose answer the exchange keeps to itself, and end the process before it could hear it."""
     stage.world.faults.switch_on(Fault(exchange, "lost_acknowledgement", count=1, manner="timeout"))
     process = asyncio.create_task(trader.execute(ARBITRAGE, leg))
     async with asyncio.timeout(WAIT_SECONDS):

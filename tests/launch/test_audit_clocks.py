@@ -72,7 +72,7 @@ class Blind:
         return await self.account.balances()
 
     async def close(self) -> None:
-        """The account is closed by whoever opened it."""
+        """Do nothing: the account is closed by whoever opened it."""
 
 
 class Believed(Blind):

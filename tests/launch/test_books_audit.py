@@ -71,7 +71,7 @@ def decided_by_the_last_holder(world: World) -> World:
 
 
 def order_on_no_leg(world: World) -> World:
-    """Return the exchange has it; the leg that it was sent for counts as never sent."""
+    """Return a world whose exchange has an order, though its leg counts as never sent."""
     return world.with_leg("buy", state="not_sent", exchange_order_id=None, fills=())
 
 

@@ -149,7 +149,8 @@ async def opened(home: Path, stack: AsyncExitStack) -> World:
 
 
 async def reserved(store: MongoTradeStore, number: int, by: Actor, valid_until: int | None = None) -> ReservationResult:
-    """Of another base each, with bots that are ready, so that nothing but the decider can be in the way."""
+    """Reserve an opportunity of another base each, with bots that are ready, so that only the decider can be in the
+    way."""
     of = replace(opportunity(f"opportunity-{number}", sequence=number), base=f"base-{number}")
     return await store.reserve(replace(request("0.001", of, MANY), valid_until=valid_until), by)
 

@@ -1,4 +1,4 @@
-"""FaultInjector land where they are meant to and are taken back; a run's document and exit code say what was found."""
+"""Faults land where they are meant to and are taken back; a run's document and exit code say what was found."""
 
 import asyncio
 import json
@@ -236,7 +236,7 @@ async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> 
 
 
 def run_with(*violations: Violation, times: int = 5, order_faults: int = 3) -> ChaosRun:
-    """`times` the two orders of a clean world."""
+    """Return a run with `times` the two orders of a clean world."""
     world = clean_world()
     schedule: tuple[Injection, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
     snapshot = replace(world.snapshot, leases={"kraken": 3})

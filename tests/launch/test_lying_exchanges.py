@@ -131,7 +131,7 @@ class LyingFloor(Floor):
         return stored
 
     async def marks(self) -> list[str]:
-        """What keeps the liar from trading."""
+        """Return the kinds of differences that keep the liar from trading."""
         return [one.kind for one in await self.store.differences.open_at(self.liar)]
 
     async def follow_up(self, identity: str) -> None:

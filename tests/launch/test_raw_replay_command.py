@@ -20,7 +20,7 @@ RECORDING = PaperOptions(record=True)
 
 
 def recorded(root: Path, last_sequence: int = 0) -> Path:
-    """Return a feed that was started above `last_sequence`, and says in its recording that it was started above 0."""
+    """Record a feed that was started above `last_sequence` but says in its recording that it was started above 0."""
     recorder, feed = FileRecorder(root, HEADER, LIMITS), SymbolFeed(MARKET, last_sequence, 1)
     recorder.record(MARKET.symbol, "started", 1, "0")
     recorder.record(MARKET.symbol, "lost", 2, "resyncing")

@@ -19,7 +19,7 @@ REGIONS = ("us", "eu", "jp")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a running session without a carrier."""
+    """Return the home of a running session without a carrier."""
     monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
     for region in REGIONS:
         session = replace(session_of(region_home(tmp_path, region)), regions=REGIONS, region=region)

@@ -34,7 +34,7 @@ def test_a_row_counts_by_its_sequence(value: bytes, row: LoggedRow | None) -> No
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[ServiceProcess]:
-    """Of this test alone: the topics have names that others use too."""
+    """Yield a broker for this test alone: other tests use the same names of topics."""
     with embedded_kafka(tmp_path) as process:
         yield process
 

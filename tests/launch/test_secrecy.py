@@ -86,7 +86,7 @@ async def trade(outside: Served, session: Session) -> None:
 
 
 async def failing(work: Awaitable[object]) -> None:
-    """Logged with its whole trace, as a process logs what ends it."""
+    """Log the failure with its whole trace, as a process logs the error that ends it."""
     try:
         await work
     except ExchangeError:

@@ -63,7 +63,7 @@ print(os.readlink("/proc/self/ns/user"), os.readlink("/proc/self/ns/net"))
 
 @contextmanager
 def networks(home: Path, page: int, inside: int) -> Iterator[subprocess.Popen[str]]:
-    """Of a command that has made them and serves."""
+    """Yield a command that has made the networks and serves."""
     words = [*WITHOUT_RIGHTS, sys.executable, "-c", COMMAND, str(home), str(page), str(inside)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as command:
         try:

@@ -16,7 +16,7 @@ def app_rule() -> AverageApp:
 
 
 def naive_rule(before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
-    """Of the last ten, in fractions; what the product computed before there was an app."""
+    """Return the average of the last ten closes, in fractions; the product computed it so before it had an app."""
     closes = (*before.closes, close.price)[-10:]
     after = MovingAverage(closes, _sign(closes))
     if before.sign * after.sign >= 0:

@@ -35,7 +35,7 @@ def notional_of(book: Sequence[Level], amount: Fraction) -> Fraction | None:
 
 
 def price_reached(book: Sequence[Level], amount: Fraction) -> Decimal:
-    """Of the last level that filling `amount` takes from."""
+    """Return the price of the last level that filling `amount` takes from."""
     shown = Fraction(0)
     for level in book:
         shown += Fraction(level.amount)

@@ -80,7 +80,7 @@ def test_doubts(said: ExchangeView, doubt: str | None) -> None:
 
 
 def test_a_fill_of_another_order_changes_what_its_leg_trades() -> None:
-    """Of which its symbol's text says little: a contract, or a code that is not the asset's name."""
+    """Cover names of which the symbol's text says little: a contract, or a code that is not the asset's name."""
     name = "XBT/USDT:USDT"
     sold, seen = replace(SOLD, symbol=name), replace(other("known"), symbol=name)
     there = view("5", "1000", fills=(AccountFill(sold, "known"),), legs=(seen,))

@@ -159,7 +159,7 @@ def granted_to(token: int, until: int, veto: Veto | None = None) -> dict[str, Le
 
 
 def single_leg(rows: ReservationState, advance: Advance | None = None) -> ReservationState:
-    """Return the buy leg was filled, the sell leg is found to be unfilled at LATER: `complete`, on beta, follows."""
+    """Return rows with a filled buy leg and a sell leg that is unfilled at LATER: `complete`, on beta, follows."""
     then = advance or complete("0.5")
     bought = finished(rows, "buy", filled(leg_of(rows, "buy")), SETTINGS, then)
     unsold = replace(bought, now=LATER, booked=())
@@ -180,7 +180,7 @@ def added_leg(rows: ReservationState) -> Leg:
 
 
 def at_bitflyer(rows: ReservationState, owner: str | None) -> ReservationState:
-    """Return the added leg is on an exchange that could not tell two orders apart, and `owner` is in flight there."""
+    """Return rows whose added leg is on an exchange that cannot tell two orders apart; `owner` is in flight there."""
     arbitrage = arbitrage_of(rows)
     moved = tuple(replace(leg, exchange="bitflyer") if leg.role == "complete" else leg for leg in arbitrage.legs)
     rows = replace(rows, arbitrage=replace(arbitrage, legs=moved))

@@ -202,7 +202,7 @@ class Execution(RuleBasedStateMachine):
 
     @invariant()
     def is_never_made_worse(self) -> None:
-        """An added leg moves at most what is left over."""
+        """Check that an added leg moves at most what is left over."""
         for leg in self.arbitrage.legs[2:]:
             if not leg.is_final:
                 assert 0 < leg.amount <= abs(outcome_of(self.arbitrage).left) / (1 - Decimal("0.0015"))

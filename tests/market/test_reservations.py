@@ -293,7 +293,7 @@ MANY = settings_of(max_open_arbitrages=1_000)
 
 @st.composite
 def reservation_requests(draw: st.DrawFn) -> Reservation:
-    """Of few opportunities, so that many come twice, some of them seeing other liquidity than before."""
+    """Draw requests of few opportunities, so that many come twice, some of them with other liquidity than before."""
     of = draw(st.sampled_from(OPPORTUNITIES))
     seen: Opportunity = draw(st.sampled_from([of, replace(of, sell=OPPORTUNITIES[0].sell)]))
     made = request(

@@ -47,7 +47,7 @@ class Receiver:
 
     @property
     def notices(self) -> list[dict[str, object]]:
-        """Of all webhooks' messages that it took, in the order of their arrival."""
+        """The notices of all messages that the webhook took, in the order of their arrival."""
         return [one for got in self.received for one in _rows(got.document["notices"])]
 
     @property

@@ -71,7 +71,7 @@ async def test_a_slow_and_a_dead_one_hold_up_nobody(reader: NoticeEventReader) -
 
 
 def once(first: Answer) -> Callable[[object], Answer]:
-    """Return the first request gets `first`, the others are taken."""
+    """Return an answer for each request: `first` for the first, success for the others."""
     answers = [first]
     return lambda _: answers.pop() if answers else Answer()
 

@@ -31,7 +31,7 @@ class LittleExchange:
     greets: bool = True
     """Whether it sends the book to whoever asks for it."""
     status: int = 200
-    """Of every answer by REST."""
+    """Status of every answer by REST."""
     headers: dict[str, str] = field(default_factory=dict)
     sockets: list[web.WebSocketResponse] = field(default_factory=list)
     opened: int = 0
@@ -53,7 +53,7 @@ class LittleExchange:
                 await socket.send_str(text)
 
     async def set(self, bid: str, ask: str) -> None:
-        """The book changes, and the stream says so."""
+        """Change the book, and say so in the stream."""
         self.bid, self.ask = bid, ask
         await self.say()
 
@@ -155,7 +155,7 @@ async def served(exchange: LittleExchange, server_time: str | None = "/time") ->
 
 @asynccontextmanager
 async def talking(exchange: LittleExchange, every: float = 0.05) -> AsyncIterator[None]:
-    """Return the book is said again and again, with the time of its saying."""
+    """Send the book again and again, with the time of sending."""
 
     async def talk() -> None:
         while True:

@@ -109,7 +109,7 @@ async def test_a_recorded_feed_comes_out_again(world: World, exchange: str, adap
 
 
 def assert_no_secret(session: Session, exchange: str) -> None:
-    """What is sent, the signed subscription above all, is not recorded; nor is a key written in any other way."""
+    """Check that nothing sent is recorded, above all the signed subscription; nor is a key, however it is written."""
     keys = json.loads(credentials_path(session.home).read_text())[exchange]
     folder = recordings_folder(session.home) / session.session_id / exchange
     text = b"".join(gzip.decompress(path.read_bytes()) for path in parts_of(folder))

@@ -82,7 +82,7 @@ async def connections(exchange: Exchange) -> AsyncIterator[SharedConnections]:
 
 @asynccontextmanager
 async def lines(connections: SharedConnections, *markets: Market) -> AsyncIterator[list[SymbolLine]]:
-    """Of symbols that start together."""
+    """Yield lines of symbols that start together."""
     async with AsyncExitStack() as stack:
         opened = [stack.enter_async_context(connections.line(market, None)) for market in markets]
         yield list(await asyncio.gather(*opened))

@@ -43,7 +43,7 @@ class Watched:
 
     @property
     def kinds(self) -> list[str]:
-        """Of each row, or the reason of its rejection."""
+        """The kind of each row, or the reason of its rejection."""
         return [row.reason if isinstance(row, RejectedQuote) else row.kind for row in self.rows]
 
     @property
@@ -65,7 +65,7 @@ class Watched:
                 await SystemClock().sleep(LOOK_SECONDS)
 
     async def until_quotes(self, number: int) -> None:
-        """That many more."""
+        """Wait for that many more quotes."""
         wanted = len(self.quotes) + number
         await self.until(lambda: len(self.quotes) >= wanted)
 

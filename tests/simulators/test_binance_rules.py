@@ -131,7 +131,7 @@ async def test_nothing_can_be_withdrawn(bench: Bench) -> None:
     ("times", "is_taken"), [("0.21", True), ("0.19", False), ("4.9", False), ("5.1", False)], ids=str
 )
 async def test_prices_far_from_the_average_are_rejected(bench: Bench, times: str, is_taken: bool) -> None:
-    """Of a buy; beyond the market it would take, and this one may only make."""
+    """Reject such prices of a buy. Beyond the market a plain order would take, so this one may only make."""
     price, _ = bench.best("buy")
     order = limit_order(bench, price=str(floor_to_step(price * decimal_of(times), bench.market.tick_size)))
     order |= {"type": "LIMIT_MAKER"}

@@ -44,7 +44,7 @@ def seen(dislocated: Dislocations, seconds: float) -> list[tuple[float, float, f
 
 
 def away_first(dislocated: Dislocations, *, is_cheap: bool) -> str:
-    """Steps until an exchange is away that way; its name."""
+    """Step until an exchange is away in that direction; return its name."""
     while True:
         dislocated.advance(STEP)
         for exchange in EXCHANGES:

@@ -172,7 +172,7 @@ async def test_a_crossed_book_is_reported_once_and_put_right_by_the_next_message
 
 
 def _is_right_now(visitor: Visitor, price: object) -> bool:
-    """Return the market may have moved to where the wrong bid was."""
+    """Return whether the price is a right bid now: the market may have moved to the wrong one."""
     listing = visitor.exchange.listings[visitor.wire.symbol]
     return visitor.exchange.books[visitor.wire.symbol].lots_at("buy", listing.ticks(Decimal(str(price)))) > 0
 

@@ -33,7 +33,7 @@ MISSING = {
 @pytest.mark.parametrize("account", [0, 1, 2])
 @pytest.mark.parametrize("wire", WIRE_CLIENTS, ids=lambda wire: wire.exchange)
 async def test_a_missing_path(wire: WireClient, account: int, tmp_path: Path) -> None:
-    """Of the first account, of another, and without a key."""
+    """Answer the same to the first account, to another, and without a key."""
     method, path, status, body = MISSING[wire.exchange]
     clock = SteppedClock()
     async with served(tmp_path, clock=clock, only=(wire.exchange,), accounts=2) as outside:

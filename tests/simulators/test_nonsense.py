@@ -39,7 +39,7 @@ async def visitor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 def routes_of(visitor: Visitor) -> list[tuple[str, str]]:
-    """Method and path template of all but the sockets."""
+    """Return method and path template of all routes but the sockets."""
     application = visitor.outside.world.gateways[visitor.wire.exchange].application()
     rows = [(route.method, route.resource.canonical) for route in application.router.routes() if route.resource]
     return [
@@ -50,7 +50,7 @@ def routes_of(visitor: Visitor) -> list[tuple[str, str]]:
 
 
 async def signed_status(visitor: Visitor, call: Call) -> tuple[int, bytes]:
-    """Return the call goes out letter by letter as it was signed."""
+    """Send the call letter by letter as it was signed; return status and body."""
     now, keys = visitor.clock.now(), visitor.keys
     signed = visitor.wire.sign(call, keys, now)
     if visitor.wire.exchange == "bitstamp":

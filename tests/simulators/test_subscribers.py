@@ -19,7 +19,7 @@ _SUBSCRIBE = b'{"event": "bts:subscribe", "data": {"channel": "live_trades_btceu
 
 
 def frame(text: bytes) -> bytes:
-    """Of a client, its mask all zeros."""
+    """Return a client's frame, its mask all zeros."""
     return bytes((0x81, 0x80 | len(text), 0, 0, 0, 0)) + text
 
 

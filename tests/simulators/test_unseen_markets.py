@@ -66,7 +66,7 @@ def stepped(home: Path, market: MarketName, looks: Looks) -> SimulatedExchanges:
 
 
 def bought(exchange: SimulatedExchange, symbol: str) -> None:
-    """A tenth above the price at which the market began."""
+    """Buy a tenth above the price at which the market began."""
     listing = exchange.listings[symbol]
     price = listing.price(int(listing.start_price * 1.1 / float(listing.market.tick_size)))
     exchange.place(OrderRequest(symbol, "buy", listing.market.minimum_amount * 20, price, immediate=True))
@@ -196,7 +196,7 @@ class Outside:
             self.clock.advance(seconds)
 
     async def answers(self, listing: Listing, paths: Iterable[str]) -> list[list[object]]:
-        """Of each world."""
+        """Return the answers of each world."""
         urls = [f"{outside.url}/{self.wire.exchange}" for outside in self.worlds]
         return [[await self._answer(url + path.format(listing.market_id)) for path in paths] for url in urls]
 

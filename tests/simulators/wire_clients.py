@@ -74,7 +74,7 @@ def _subscribe_coinbase(keys: Credentials, now: int) -> Message:
 
 
 def _sign_bitstamp(call: Call, keys: Credentials, now: int) -> Call:
-    """Return the host is signed, too: `path` is completed by whoever sends it, through `bitstamp_headers`."""
+    """Sign a call. The host is signed, too: the sender completes `path` through `bitstamp_headers`."""
     return Call(call.method, call.path, call.body, bitstamp_headers("", call, keys, now))
 
 

@@ -21,7 +21,7 @@ class SentCommand:
 
 
 class CommandTrace(CommandListener):
-    """Of one client. The driver's threads write to it."""
+    """The commands of one client. The driver's threads write to it."""
 
     def __init__(self) -> None:
         self.sent: list[SentCommand] = []

@@ -34,7 +34,7 @@ def store_clock() -> SteppedClock:
 
 @pytest.fixture
 async def database(mongodb_uri: str) -> AsyncIterator[str]:
-    """Of the test's own."""
+    """Yield the name of the test's own database."""
     async with lent_database(mongodb_uri) as name:
         yield name
 
@@ -49,7 +49,7 @@ async def mongo_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTra
 
 @pytest.fixture
 async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
-    """Of books that are open, for as many arbitrages as one likes."""
+    """Yield a reader of books that are open, for any number of arbitrages."""
     await open_books(mongo_store, FREE)
     reader = TradeReader(connect(mongodb_uri), database, "session-1")
     yield reader

@@ -75,7 +75,7 @@ class RegionalMongods:
     def store(
         self, region: str, listeners: Sequence[Listener] = (), kind: type[MongoTradeStore] = MongoTradeStore
     ) -> MongoTradeStore:
-        """Of a process in that region."""
+        """Return the store of a process in that region."""
         client, watch = connect_watched(Address(self.replica_set.uri, LOGIN), listeners)
         return kind(client, DATABASE, SESSION, Standpoint(region, watch))
 
@@ -107,7 +107,8 @@ class RegionalMongods:
 def regional_mongods(
     home: Path, regions: tuple[str, ...] = REGIONS, election_ms: int = QUICK_MS, options: tuple[str, ...] = OPTIONS
 ) -> Iterator[RegionalMongods]:
-    """Started, and stopped at the end; the caller awaits `wait_ready`. `options`: as of `EmbeddedMongod`."""
+    """Yield started mongods, and stop them at the end; the caller awaits `wait_ready`. `options`: as of
+    `EmbeddedMongod`."""
     mongods = RegionalMongods(home, regions, election_ms, options)
     try:
         mongods.start()

@@ -20,7 +20,7 @@ SETTINGS = settings_of()
 FREE = settings_of(max_open_arbitrages=100)
 STEP = Decimal("0.0001")
 PROFIT = {"gross": "2.5", "slippage": "-0.5", "fees": "-1", "net": "1"}
-"""Of every arbitrage that `close` closes."""
+"""The profit of every arbitrage that `close` closes."""
 PRICES: dict[Side, Decimal] = {"buy": Decimal(100), "sell": Decimal(101)}
 HOLD_PER_UNIT: dict[Side, Decimal] = {"buy": Decimal("100.1"), "sell": Decimal(1)}
 OPENING = {"alpha": {"USD": Decimal(1_000), "BTC": Decimal(0)}, "beta": {"EUR": Decimal(0), "BTC": Decimal(10)}}
@@ -128,7 +128,7 @@ class Completion:
 
 
 async def open_books(store: TradeStore, settings: Settings = SETTINGS) -> None:
-    """Settings in force and opening balances on both exchanges."""
+    """Store settings and the opening balances of both exchanges."""
     await store.settings.create(settings)
     for exchange, balances in OPENING.items():
         await store.balances.replace(exchange, balances, "before", UNFENCED)
@@ -161,7 +161,7 @@ def leg_of(arbitrage: Arbitrage | None, role: LegRole) -> Leg:
 
 
 def episode_of(of: Opportunity, reason: str | None, profit: str = "2") -> Episode:
-    """Of that one sighting; `reason` None: it was traded."""
+    """Return the episode of that one sighting; `reason` None: it was traded."""
     sample = EpisodeSample(
         pair_of(of), of.event_time, of.expires_at, of.net_bps, Decimal(profit), reason, of.opportunity_id
     )
@@ -170,7 +170,7 @@ def episode_of(of: Opportunity, reason: str | None, profit: str = "2") -> Episod
 
 
 async def ready_bot(store: TradeStore, exchange: str) -> Actor:
-    """Of a process that acts for `exchange` and takes legs of new trades."""
+    """Return a process that acts for `exchange` and takes legs of new trades."""
     lease = await store.leases.acquire(exchange, f"{exchange}-1")
     assert lease is not None
     await store.leases.set_veto(lease.actor, None)

@@ -26,7 +26,7 @@ DATABASE = "rolled"
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    """Of a server whose oplog holds very little."""
+    """Yield a client of a server whose oplog holds very little."""
     with mongod_process(tmp_path, SMALL_OPLOG) as process:
         await wait_primary(process)
         client = connect(process.address)

@@ -98,7 +98,7 @@ ID = "opportunity-1"
 
 
 def each_its_pair(index: int, amount: str = "1") -> Reservation:
-    """Return a pair may be open once: each has a base of its own, and quotes."""
+    """Return a request with a base and quotes of its own, since a pair may be open only once."""
     of = opportunity(f"opportunity-{index}", sequence=index)
     return request(amount, replace(of, base=f"base-{index}"), MANY, minimum=amount)
 

@@ -91,7 +91,7 @@ async def reserved_by_bots(store: TradeStore) -> None:
 
 
 async def granted_later(store: TradeStore) -> None:
-    """What was left is to be sold on beta, which has a bot only then."""
+    """Grant the sale of the rest on beta, which gets a bot only then."""
     await reserved(store)
     alpha, advance = await ready_bot(store, "alpha"), advancing((USD_MARKET, EUR_MARKET))
     buy, sell = await granted(store, "opportunity-1", "buy"), await granted(store, "opportunity-1", "sell")

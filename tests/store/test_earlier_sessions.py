@@ -48,7 +48,7 @@ async def trade(store: MongoTradeStore) -> None:
 
 
 async def copy_as_earlier(database: Database) -> None:
-    """What the session left, as if many had left the same a day ago and before."""
+    """Copy what the session left, as if many had left the same a day ago and before."""
     for name in GROWING:
         found = [document async for document in database[name].find()]
         assert found, name

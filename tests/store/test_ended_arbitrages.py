@@ -47,7 +47,7 @@ Lines = dict[GroupedBy, list[ProfitLine]]
 
 
 async def end_one(store: MongoTradeStore, number: int, day: int, state: ArbitrageState, net: str) -> None:
-    """It is written over when that was: no test can set the server's clock."""
+    """End an arbitrage and overwrite its time: no test can set the server's clock."""
 
     def end(arbitrage: Arbitrage, _: Settings, now: int) -> Arbitrage:
         return replace(arbitrage, state=state, profit=profit(Decimal(net)), times=arbitrage.times | {"ended": now})

@@ -95,7 +95,7 @@ async def test_one_batch_has_many_and_one_more_than_once(store: MongoTradeStore 
 
 
 def sightings(random: Random) -> list[tuple[Opportunity, str | None]]:
-    """Of three pairs, at rising times, with what became of each; None: it was traded."""
+    """Return sightings of three pairs, at rising times, with what became of each; None: it was traded."""
     pairs = ((USD_MARKET, EUR_MARKET), (USD_MARKET, JPY_MARKET), (USD_MARKET, replace(EUR_MARKET, symbol="BTC/GBP")))
     book = levels(("100", "1"))
     made = []

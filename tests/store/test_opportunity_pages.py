@@ -153,7 +153,7 @@ async def test_a_foreign_cursor_is_rejected(reader: TradeReader) -> None:
 
 
 async def fill(store_database: str, mongodb_uri: str) -> None:
-    """A hundred thousand, the newest rejected; one in a thousand is wide, the widest of all is the oldest."""
+    """Store a hundred thousand, the newest rejected; one in a thousand is wide, the widest of all is the oldest."""
     client = connect(mongodb_uri)
     of, no = opportunity_document(seen(0)), rejection_document(rejection(seen(0)))
     opportunities, rejections = [], []

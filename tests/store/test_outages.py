@@ -78,7 +78,7 @@ class Bystanders:
             self.versions.append(settings.version)
 
     async def more_acknowledged(self) -> None:
-        """Return while more are being written."""
+        """Wait until more are acknowledged; further ones are then still being written."""
         known = len(self.acknowledged)
         self.wanted = known + 100
         await until(lambda: len(self.acknowledged) > known + 20)

@@ -46,7 +46,7 @@ async def known(store: TradeStore) -> Arbitrage:
 
 
 async def bought_alone(store: TradeStore, advance: Advance) -> Arbitrage:
-    """Return the buy leg is filled, the sell leg is not, and what was bought is to be traded away."""
+    """Return an arbitrage whose buy leg is filled and whose sell leg is not, so that the bought amount must be sold."""
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")

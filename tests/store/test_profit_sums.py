@@ -35,7 +35,7 @@ def profit(*shares: ProfitShare) -> ProfitAndLoss:
 
 
 async def close_one(store: MongoTradeStore, identity: str, earned: ProfitAndLoss, ended: int) -> None:
-    """`ended` by the server's clock, which no test can set: written over."""
+    """Close an arbitrage. Its time `ended` is by the server's clock, which no test can set, and so is overwritten."""
 
     def close(arbitrage: Arbitrage, _: Settings, now: int) -> Arbitrage:
         return replace(arbitrage, state="closed", profit=earned)

@@ -87,7 +87,7 @@ class Failover:
     others: Bystanders
 
     async def kill(self) -> None:
-        """Return once the process in the lost region knows the new primary."""
+        """Kill the first region's member; return once the process in the lost region knows the new primary."""
         self.mongods.processes[self.first].kill()
         place = self.lost.place
         assert place is not None

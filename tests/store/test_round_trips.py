@@ -76,7 +76,7 @@ class WatchedAccount:
 
 @dataclass
 class Bot:
-    """Of one exchange: it hears of grants, and posts the first one."""
+    """The bot of one exchange: it hears of grants, and posts the first one."""
 
     store: MongoTradeStore
     trace: CommandTrace
@@ -101,7 +101,7 @@ class Bot:
             return
 
     async def watching(self) -> None:
-        """Return once what is granted from now on is heard of."""
+        """Wait until the bot hears of later grants."""
         while not any(one.name == "getMore" for one in self.trace.sent):
             await SystemClock().sleep(0)
 

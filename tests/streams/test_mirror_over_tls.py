@@ -127,7 +127,7 @@ async def test_nothing_is_copied_by_whoever_is_not_let_in(
 
 
 async def assert_least_rights(elsewhere: Address, at_home: Address) -> None:
-    """Of the one that reads another region, and of the one that writes at home."""
+    """Check the rights of the login that reads another region, and of the one that writes at home."""
     for address, topic in ((elsewhere, QUOTES), (elsewhere, TICKS), (at_home, QUOTES), (at_home, OPPORTUNITIES)):
         with pytest.raises(StreamError):
             await written(address, topic)

@@ -11,7 +11,7 @@ ANSWER_SECONDS = 60.0
 
 
 def client_at(address: str = "", headers: dict[str, str] | None = None) -> httpx.AsyncClient:
-    """Of whatever listens at `host:port`."""
+    """Return a client of whatever listens at `host:port`."""
     return httpx.AsyncClient(base_url=f"http://{address}" if address else "", headers=headers, timeout=ANSWER_SECONDS)
 
 

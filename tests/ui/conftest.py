@@ -41,7 +41,7 @@ async def store(session: Session) -> AsyncIterator[MongoTradeStore]:
 
 @pytest.fixture
 async def application(session: Session, store: MongoTradeStore) -> AsyncIterator[FastAPI]:
-    """Started, and stopped at the end."""
+    """Yield a started application, and stop it at the end."""
     app = build_app(session, with_pages=False)
     async with app.router.lifespan_context(app):
         await until(lambda: dashboard_of(app).hub.live_state.sources.mongodb)

@@ -106,7 +106,7 @@ def partition(**changes: Any) -> PartitionRow:
 
 
 def report(**changes: Any) -> HealthReportRow:
-    """Of the session of `tests.ui.samples`."""
+    """Return a report of the session of `tests.ui.samples`."""
     row = HealthReportRow(
         verdict="well",
         summary="All healthy",

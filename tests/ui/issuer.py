@@ -31,7 +31,7 @@ class Issuer:
         return OidcTerms(self.url, AUDIENCE, "realm_access.roles", ("trader",), ("desk",))
 
     def token(self, role: object = "trader", **claims: object) -> str:
-        """Valid for a minute, unless `claims` say otherwise."""
+        """Return a token that is valid for a minute, unless `claims` say otherwise."""
         return jwt.encode(self.claims(role, **claims), self.key, "ES256", headers={"kid": self.kid})
 
     def claims(self, role: object = "trader", **claims: object) -> dict[str, object]:

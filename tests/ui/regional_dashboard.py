@@ -83,7 +83,7 @@ class RecordedAudit(MongoAudit):
 
 
 class AuditingReader(TradeReader):
-    """Of a MongoDB that is away, but for the audit log."""
+    """The reader of a MongoDB that is away, except for the audit log."""
 
     def __init__(self) -> None:
         super().__init__(connect(f"mongodb://{NOWHERE}", selection_ms=1), "unused")
@@ -92,7 +92,7 @@ class AuditingReader(TradeReader):
 
 
 def regional_session(home: Path, *, with_carrier: bool = True) -> Session:
-    """Of the page in us."""
+    """Return the session of the page in us."""
     return replace(
         session_of(home), regions=REGIONS, region="us", markets=MARKETS, carrier_home=home if with_carrier else None
     )

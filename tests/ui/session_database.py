@@ -11,6 +11,6 @@ from tests.ui.samples import session_of
 
 @asynccontextmanager
 async def session_database(folder: Path, mongodb_uri: str) -> AsyncIterator[Session]:
-    """Return the database is emptied with its end."""
+    """Yield a session whose database is emptied at the end."""
     async with lent_database(mongodb_uri) as name:
         yield session_of(folder, mongodb_uri, name)

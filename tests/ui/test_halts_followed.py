@@ -17,7 +17,7 @@ from tests.ui.waiting import until
 from ui.services.app_halts import follow_halts
 
 OWN = "halts followed"
-"""Of an app that no other test on this broker has."""
+"""Name of an app that no other test on this broker has."""
 
 
 def row(number: int, exchange: str) -> bytes:

@@ -42,7 +42,7 @@ class Heard:
     out_of_order: int = 0
     snapshots: int = 0
     trades: list[set[str]] = field(default_factory=list)
-    """Of each client: the trades that it saw end."""
+    """For each client: the trades that it saw end."""
     delays: list[int] = field(default_factory=list)
 
     async def listen(

@@ -76,14 +76,14 @@ def five_pages(chromium: Browser, dashboard: Served) -> Iterator[list[Looked]]:
 
 
 def rest(page: Page, seconds: float) -> None:
-    """The browser's loop runs meanwhile, as the driver's own."""
+    """Wait while the browser's loop and the driver's own run."""
     deadline = wall_now() + int(seconds * MICROSECONDS)
     while wall_now() < deadline:
         page.wait_for_timeout(500)
 
 
 def settled(pages: list[Looked]) -> list[tuple[int, int]]:
-    """Of pages without news: what was replaced is swept away a moment after its collection only."""
+    """Return the counts of pages without news: replaced nodes are swept away only a moment after their collection."""
     for _ in range(COLLECTIONS):
         for page in pages:
             page.after_collection()

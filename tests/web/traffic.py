@@ -30,7 +30,7 @@ BOOKS = ((USD_MARKET, 70_000), (EUR_MARKET, 63_600), (FX_MARKET, 1))
 
 
 async def keep_pace(per_second: float, act: "asyncio.Queue[int]") -> None:
-    """A number into the queue at each beat, by the clock: a slow moment is made up for."""
+    """Put a number into the queue at each beat, by the clock: a slow moment is made up for."""
     begun = wall_now()
     for number in count():
         due = begun + int(number * MICROSECONDS / per_second)
@@ -47,7 +47,7 @@ async def write_quotes(writer: TopicWriter, beats: "asyncio.Queue[int]") -> None
 
 
 async def write_trades(store: MongoTradeStore, beats: "asyncio.Queue[int]", stopping: asyncio.Event) -> None:
-    """A trade that is begun is ended: left open it would keep its pair busy for those who come next."""
+    """Begin and end trades: one left open would keep its pair busy for the next clients."""
     while not stopping.is_set():
         number = await beats.get()
         await traded(store, opportunity(f"{PREFIX}-{number}-{wall_now()}", wall_now()), "0.001")

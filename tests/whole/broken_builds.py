@@ -105,7 +105,7 @@ BROKEN_BUILDS = (
         ORDERS | BOOKS | {"fill_twice"},
     ),
 )
-"""Of the rules that a chaos run was seen to miss. That an order is posted within its second is not among them: only a
+"""Rules whose break a chaos run was seen to miss. That an order is posted within its second is not among them: only a
 bot that was stopped is ever late, and the audit does not count that."""
 
 

@@ -120,7 +120,7 @@ def assert_times_are_in_order(told: Told) -> None:
 
 _ORDER = ("quoted", "received", "detected", "reserved", "granted", "sent", "filled", "done", "ended")
 _BESIDE = ("received", "reserved", "granted", "sent", "done")
-"""Of both sides, which do not wait for each other."""
+"""Steps of both sides, which do not wait for each other."""
 
 
 def _fills_of(row: Row, journals: Mapping[str, Journal], used: set[tuple[str, str]]) -> list[tuple[str, Row]]:
@@ -196,7 +196,8 @@ def _assert_balances(journals: Mapping[str, Journal], moved: Mapping[Place, Frac
 
 
 def _assert_sums(told: Told, moved: Mapping[Place, Fraction], summary: Row) -> None:
-    """The session's parts are those of its arbitrages, by every line too; exposure is what the journals moved."""
+    """Check that the session's parts are those of its arbitrages, by every line too; exposure is what the journals
+    moved."""
     profits = [row["profit"] for row in told.arbitrages if row["profit"] is not None]
     for part in (*PARTS, "net"):
         whole = sum(Decimal(profit[part]) for profit in profits)

@@ -78,7 +78,7 @@ class ListeningGateway:
 
 @contextmanager
 def listening_gateway(world: str) -> Iterator[ListeningGateway]:
-    """Served from a thread of its own, as the test waits for processes."""
+    """Yield a gateway that is served from a thread of its own, as the test waits for processes."""
     gateway, loop = ListeningGateway(world), asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -32,7 +32,8 @@ class Door:
 
 
 def doors_of(home: Path) -> list[Door]:
-    """Of every process that works in this data folder, children of Spark, Kafka and MongoDB included."""
+    """Return the doors of every process that works in this data folder, children of Spark, Kafka and MongoDB
+    included."""
     parts = {group: name for name, (group, _) in json.loads((home / "processes.json").read_text()).items()}
     found = []
     for process in psutil.process_iter():
@@ -131,7 +132,8 @@ def tried_by_a_stranger(paper: Running) -> dict[str, str]:
 
 
 def command_lines(home: Path) -> list[str]:
-    """Of all processes that work in this data folder, as every user of the machine sees them."""
+    """Return the command lines of all processes that work in this data folder, as every user of the machine sees
+    them."""
     lines = []
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):

@@ -66,7 +66,7 @@ class Running:
         return settings
 
     def switch(self, state: str) -> None:
-        """The kill switch."""
+        """Set the kill switch."""
         headers = {"X-API-Key": self.key}
         url = f"{self.url}/api/trading-state"
         httpx.put(url, json={"state": state}, headers=headers, timeout=10).raise_for_status()

@@ -32,7 +32,7 @@ OPEN = ("reserved", "single_leg")
 
 @dataclass(slots=True)
 class RunningRegions(Running):
-    """Of each region, by its data folder; the rest is the first region's."""
+    """The session of all regions, each with its data folder; everything else is the first region's."""
 
     def region(self, *words: str) -> None:
         """`arbitrage region`."""
@@ -46,7 +46,7 @@ class RunningRegions(Running):
         return [one for one in self.arbitrages() if one.state in OPEN]
 
     def switch_regional(self, state: str) -> None:
-        """The kill switch on the first region's page, which asks for a key: its address is not loopback."""
+        """Set the kill switch on the first region's page, which asks for a key: its address is not loopback."""
         session = self.session
         httpx.put(
             f"http://{session.web_host}:{session.web_port}/api/trading-state",
@@ -95,7 +95,7 @@ class RunningRegions(Running):
         )
 
     def takeovers_ignored(self) -> list[Violation]:
-        """Steps of who had lost the right to them by then. Also while it trades."""
+        """Return steps of processes that had lost the right to them by then. Works while it trades, too."""
         session = self.session
         return list(step_violations(evidence_of((), asyncio.run(read_snapshot(session)), session.markets)))
 

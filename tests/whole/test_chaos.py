@@ -15,7 +15,7 @@ SHORT_SECONDS, SHORT_SEED = 90, 15
 LIMIT_SECONDS = 960
 """The chaos run, and the time a loaded machine needs to start and to recover."""
 MIN_ORDERS = 20
-"""Of each run of the soak test."""
+"""Minimum orders of each run of the soak test."""
 RARE = {
     "lost_acknowledgement",
     "disconnect_during_order",

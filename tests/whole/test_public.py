@@ -111,7 +111,7 @@ def test_no_order_ever_reached_an_exchange(lived: Lived) -> None:
 
 
 def test_nothing_was_asked_that_needs_a_key(lived: Lived) -> None:
-    """Of any request: only reads, no header or word of a signature, and no key, though the environment is full."""
+    """Check every request: only reads, no header or word of a signature, and no key, though the environment is full."""
     assert {name for name in NAMES if any(said.path.startswith(f"/{name}/") for said in lived.said)} == set(NAMES)
     assert {said.method for said in lived.said} == {"GET", "WS", "FRAME"}
     for said in lived.said:

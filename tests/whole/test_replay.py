@@ -29,7 +29,7 @@ def replayed(home: Path, *words: str, seconds: float) -> dict[str, Any]:
 
 
 def write_tickers(path: Path, symbol: str, tops: list[tuple[float, float]]) -> None:
-    """A raw feed of best bids and asks, one each 20 ms."""
+    """Write a raw feed of best bids and asks, one each 20 ms."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = []
     for number, (bid, ask) in enumerate(tops):

@@ -54,7 +54,7 @@ from Clock join Last select Clock.triggered_time as shown_at, Last.at as at, Las
 from Clock join Mine select Clock.triggered_time as shown_at, Mine.exchange as exchange, Mine.at as at
 insert into ShownMine;
 """
-"""Of `Latest` each region writes rows of its own, and of `Last` all write the same ones, of 5 seconds each."""
+"""Each region writes rows of its own of `Latest`, and all write the same rows of `Last`, of 5 seconds each."""
 
 Values = dict[str, Any]
 

@@ -55,7 +55,7 @@ def _sent_twice(world: World) -> Iterator[str]:
 
 
 def _fills(world: World) -> Iterator[str]:
-    """Return the ledger has what the exchanges executed, each digit of it, and so have the legs."""
+    """Yield differences of the ledger, and of the legs, from what the exchanges executed, to the last digit."""
     untold = _untold(world)
     executed = {
         fill_key(fill): fill for exchange in world.exchanges.values() for fill in exchange.fills if fill not in untold

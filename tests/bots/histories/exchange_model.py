@@ -75,7 +75,7 @@ class ExchangeModel:
     time: Time
     balances: dict[str, Decimal]
     treatments: list[Treatment] = field(default_factory=list)
-    """Of the next orders, the first first; then all are plain."""
+    """Treatments of the next orders, in their order; later orders are plain."""
     has_lied: bool = False
     """Its balances had an order in them that it did not show, or not all of."""
     ahead: int = 0
@@ -109,7 +109,7 @@ class ExchangeModel:
         return tuple(fill for one in self.taken for fill in one.fills)
 
     def fills_of_like_orders(self) -> list[Fill]:
-        """Of orders that say the same as another."""
+        """Return the fills of orders whose content is equal to another's."""
         said = Counter(_content(one.order) for one in self.taken)
         return [fill for one in self.taken if said[_content(one.order)] > 1 for fill in one.fills]
 
@@ -170,7 +170,7 @@ class ExchangeModel:
         ]
 
     def let_arrive(self, everything: bool = False) -> None:
-        """What was under way and is due by now."""
+        """Let orders arrive that were under way and are due by now."""
         due = [one for one in self.under_way if everything or one[0] <= self.time.now()]
         self.under_way = [one for one in self.under_way if one not in due]
         for _, order, treatment in due:

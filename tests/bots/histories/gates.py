@@ -147,7 +147,7 @@ class AccountAtTheGate:
 
     async def cancel(self, order: LimitOrder, exchange_order_id: str) -> None:
         async def asked() -> None:
-            """An order of the model ends by itself."""
+            """Do nothing: an order of the model ends by itself."""
 
         await self.gate.call("account.cancel", asked, _exchange_away)
 

@@ -92,7 +92,7 @@ def _decided(arbitrage: Arbitrage) -> list[Transition]:
 
 
 def _given_up(arbitrage: Arbitrage, world: World) -> Iterator[str]:
-    """Counted as not sent although it may have been, sooner than after having been denied for long enough."""
+    """Yield legs that were counted as not sent although they may have been, before they were denied for long enough."""
     if any(step.reason == "ambiguous_order" for step in arbitrage.history):
         return
     for leg in arbitrage.legs:
@@ -124,7 +124,7 @@ def _posted_wrongly(world: World) -> Iterator[str]:
 
 
 def _post_within(world: World) -> int:
-    """Return a clock that was set forward by less than that goes unnoticed until the next look at it."""
+    """Return the time within which to post; doubled if a clock was set forward, which the next look alone finds."""
     is_set = any(later[1] - earlier[1] > 0 for earlier, later in pairwise(world.clocks))
     return 2 * SEND_WITHIN if is_set else SEND_WITHIN
 

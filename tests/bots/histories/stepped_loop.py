@@ -130,7 +130,7 @@ class SteppedLoop:
         return handle
 
     def _timer_handle_cancelled(self, handle: TimerHandle) -> None:
-        """Cancelled timers are passed over when they come up."""
+        """Do nothing: cancelled timers are passed over when they come up."""
 
     def create_future(self) -> Future[Any]:
         return Future(loop=self._as_loop)
@@ -148,4 +148,4 @@ class SteppedLoop:
         self.failures.append(context)
 
     async def shutdown_asyncgens(self) -> None:
-        """Generators end with their loop."""
+        """Do nothing: generators end with their loop."""

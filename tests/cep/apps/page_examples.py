@@ -30,7 +30,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INPUT = re.compile(r"(\d+)(?:\s+(\w+)(?:\s+(.*))?)?")
 OUTPUT = re.compile(r"->\s+(\d+)\s+(\S+)\s+(.*)")
 DECIMALS = 6
-"""Of a number in a page."""
+"""Decimals of a number in a page."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def found(spark: SparkSession, messages: Sequence[bytes], own: Layout = LAYOUT) 
 
 
 def expected(messages: Sequence[bytes], places: Sequence[int]) -> list[Row]:
-    """Of a log in which nothing comes again, each row at its place in the log that is read."""
+    """Return the output of a log in which nothing comes again, each row at its place in the log that is read."""
     rows = [as_written(one) if isinstance(one, Spread) else one for one in expected_output(messages, SESSION)]
     return [row | {"offset": places[row["offset"]]} for row in rows]
 

@@ -62,7 +62,7 @@ class Placing(Strategy):  # type: ignore[misc]
 
 
 def configs() -> tuple[Any, Any, Any, Any]:
-    """Of data and execution, with their factories."""
+    """Return the configurations of data and execution, with their factories."""
     provider = InstrumentProviderConfig(load_ids=frozenset([MARKET]))
     if EXCHANGE == "kraken":
         keys = {"api_key": account["apiKey"], "api_secret": account["secret"]}

@@ -21,7 +21,7 @@ COARSE = replace(BTC, tick_size=Decimal(1), minimum_amount=Decimal("0.05"))
 
 
 def relist(world: Served, *, market: object = BTC, status: str = "online", symbol: str | None = None) -> None:
-    """The exchange changes its market."""
+    """Let the exchange change its market."""
     exchange = world.world.gateways["kraken"].exchange
     for listings in (exchange.listings, exchange.listings_by_id):
         assert isinstance(listings, dict)

@@ -64,7 +64,7 @@ async def test_a_journal_that_is_gone_is_said_so(tmp_path: Path) -> None:
 
 @contextmanager
 def files_at_most(size: int) -> Iterator[None]:
-    """Return this process may not write further into any file."""
+    """Forbid this process to write beyond `size` into any file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -51,7 +51,7 @@ def opened(path: Path, clock: Clock | None = None, timeout: float = 5.0) -> Pape
 
 
 async def check_books(account: PaperAccount) -> None:
-    """The balances are what the opening and the account's own fills come to, and no order is forgotten."""
+    """Check that the balances are the opening plus the account's own fills, and that no order is forgotten."""
     fills = [one.fill for one in await account.fills_since(0)]
     balances = await account.balances()
     assert balances["BTC"] == OPENING["BTC"] + total(fill.amount for fill in fills)

@@ -67,7 +67,7 @@ class Place:
 
     @asynccontextmanager
     async def held_up(self, desk: "Desk") -> AsyncIterator["asyncio.Task[None]"]:
-        """Return an order that waits for what the exchange is slow to answer: the time it is signed by, or on Kraken,
+        """Yield an order that waits for a slow answer of the exchange: the time that it is signed by, or on Kraken,
         which needs none, the order before it."""
         self.outside.faults.switch_on(Fault(self.exchange, "latency", count=1, milliseconds=200))
         ahead = [asyncio.create_task(self.account.place(self.order()))] if self.exchange == "kraken" else []
@@ -117,7 +117,7 @@ class Desk:
         return leg
 
     def stop(self, cache: StateCache, what: str) -> None:
-        """What happens while the order waits."""
+        """Let `what` happen while the order waits."""
         if what == "late":
             self.steady[0] += SEND_WITHIN - RESOLUTION + 1
         elif what == "just in time":

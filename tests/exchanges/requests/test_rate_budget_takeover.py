@@ -24,23 +24,24 @@ EVENTS = st.lists(
     max_size=25,
 )
 MANY = 40
-"""Of one kind at a time, so that limits are reached within few events."""
+"""Requests of one kind at a time, so that limits are reached within few events."""
 
 
 @dataclass
 class Clock:
     now: int = 0
-    """Of all processes together; by its own, each began at another time."""
+    """The time of all processes together; each one's own clock began at another time."""
 
 
 def process_at(clock: Clock, exchange: str) -> RateBudget:
-    """Of one that has just been started, on a machine that has been up for five seconds."""
+    """Return the budget of a process that has just been started, on a machine that has been up for five seconds."""
     began = clock.now - 5 * MICROSECONDS
     return account_budget(exchange, lambda: clock.now - began)
 
 
 def successor(budget: RateBudget, clock: Clock, ago: int = 0) -> RateBudget:
-    """Of another process, which takes over `ago` microseconds after this one wrote what it had used."""
+    """Return the budget of another process, which takes over `ago` microseconds after this one wrote what it had
+    used."""
     used = budget.used()
     clock.now += ago
     following = process_at(clock, budget.exchange)

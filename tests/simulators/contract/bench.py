@@ -151,7 +151,7 @@ def assert_balances_follow(
 
 
 def assert_trades_equal(rows: list[Row], fills: list[SimulatedFill]) -> None:
-    """What ccxt says of the account's trades is what the exchange booked; a fee where ccxt reads one at all."""
+    """Check that ccxt reads the account's trades as the exchange booked them; a fee only if ccxt reads one at all."""
     assert {str(row["id"]) for row in rows} == {fill.fill_id for fill in fills}
     by_id = {fill.fill_id: fill for fill in fills}
     for row in rows:

@@ -17,7 +17,7 @@ Ohlcv = list[float]
 
 
 def traded_for(bench: Bench, clock: SteppedClock, minutes: int) -> None:
-    """Some trades in each of so many minutes."""
+    """Trade some times in each of `minutes` minutes."""
     tape = bench.exchange.tape
     for _ in range(minutes):
         clock.time = (clock.time // (60 * MICROSECONDS) + 1) * 60 * MICROSECONDS
@@ -29,7 +29,7 @@ def traded_for(bench: Bench, clock: SteppedClock, minutes: int) -> None:
 
 
 def expected_candles(bench: Bench, minutes: int) -> list[Ohlcv]:
-    """Of the trades of the tape, which are those of fetchTrades."""
+    """Return the candles of the trades on the tape, which are those of fetchTrades."""
     length, found = minutes * MINUTE_MS, dict[int, list[Decimal]]()
     for trade in bench.exchange.tape.newest(bench.symbol, 1_000)[::-1]:
         began, price = trade.traded_at // 1_000 // length * length, trade.price

@@ -35,7 +35,7 @@ async def stopped(bench: Bench, side: Side, price: Decimal, limit: Decimal | Non
 
 
 def moved_to(bench: Bench, side: Side, price: Decimal) -> None:
-    """The whole market trades past the price: its maker quotes there, and somebody takes."""
+    """Trade the whole market past the price: its maker quotes there, and somebody takes."""
     ticks, lots = bench.listing.ticks(price), bench.listing.lots(Decimal(1))
     ticks += 20 if side == "buy" else -20
     levels = [(ticks - 1 - depth, lots) for depth in range(5)], [(ticks + depth, lots) for depth in range(5)]

@@ -20,7 +20,7 @@ from ui.services.dashboard import dashboard_of
 
 @pytest.fixture
 async def supervised(session: Session, api: httpx.AsyncClient) -> httpx.AsyncClient:
-    """Return a supervisor has just told of its processes."""
+    """Return a client of REST; a supervisor has just reported its processes."""
     await reported(session)
     return api
 

@@ -21,7 +21,7 @@ SECOND = 1_000_000
 
 
 def seen(number: int, net_bps: float, since: int) -> Opportunity:
-    """`number` seconds after `since`, for as long as the next one needs."""
+    """Return an opportunity seen `number` seconds after `since`, for as long as the next one needs."""
     at = since + number * SECOND
     return replace(requested(f"seen-{number}", number), net_bps=net_bps, event_time=at, expires_at=at + SECOND)
 

@@ -38,7 +38,7 @@ def viewer_key(session: Session) -> str:
 
 @pytest.fixture
 async def keyed(session: Session, store: MongoTradeStore) -> AsyncIterator[FastAPI]:
-    """Reading needs a key; five reads and two changes at once, three wrong keys."""
+    """Yield an application whose readers need a key; five reads and two changes at once, three wrong keys."""
     terms = AccessTerms(True, RateTerms(0.1, 60), RateTerms(0.1, 2), RateTerms(0.1, 3))
     app = build_app(replace(session, access=terms), with_pages=False)
     async with app.router.lifespan_context(app):
@@ -53,7 +53,7 @@ async def keyed_api(keyed: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def routes(api_document: dict[str, dict[str, dict[str, object]]], methods: tuple[str, ...]) -> list[tuple[str, str]]:
-    """(method, path) with every parameter of a path filled in."""
+    """Return (method, path) with every parameter of a path filled in."""
     found = []
     for path, operations in api_document["paths"].items():
         plain = "/".join("x" if part.startswith("{") else part for part in path.split("/"))

@@ -16,7 +16,7 @@ from tests.ui.waiting import until
 
 
 async def until_answer(api: httpx.AsyncClient, path: str, expected: object) -> None:
-    """What is written without waiting for the disk is read a moment later."""
+    """Wait for the answer: a write that does not wait for the disk is read a moment later."""
 
     async def is_there() -> bool:
         return bool((await api.get(path)).json() == expected)

@@ -12,7 +12,7 @@ MILLISECOND = 1_000
 
 
 def ended(identity: str = "opportunity-1", **times: int) -> Arbitrage:
-    """`times` in milliseconds after the event."""
+    """Return an arbitrage that has ended; `times` in milliseconds after the event."""
     steps = {"event": START} | {name: START + at * MILLISECOND for name, at in times.items()}
     return replace(arbitrage(identity, "closed"), times=steps)
 

@@ -29,7 +29,7 @@ def points(mids: list[float], start: int = 0) -> tuple[PricePoint, ...]:
 
 
 def volatility(series: Mapping[MarketKey, tuple[PricePoint, ...]]) -> dict[str, float]:
-    """Of markets whose symbol names the base."""
+    """Return the volatility of markets whose symbol names the base."""
     markets = [replace(USD_MARKET, exchange=name, symbol=one, base=one.split("/")[0]) for name, one in series]
     return annual_volatility(series, markets)
 

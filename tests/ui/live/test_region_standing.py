@@ -13,7 +13,7 @@ ADDRESSES = {"us": "a:1", "eu": "b:1", "jp": "c:1"}
 
 
 def members(*roles: MemberRole, written: Sequence[int] = (10, 10, 10)) -> list[MemberState]:
-    """Of us, eu and jp; those that do not answer have no tag and no write. `written` in seconds."""
+    """Return the members of us, eu and jp; those that do not answer have no tag and no write. `written` in seconds."""
     return [
         MemberState(address, role)
         if role in ("unreachable", "unheard")

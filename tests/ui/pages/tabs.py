@@ -11,7 +11,7 @@ from ui.services.dashboard import Dashboard
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """Of a browser: its cookie."""
+    """A browser's sign-in: its cookie."""
 
     cookie: str
 

@@ -18,7 +18,7 @@ SIDEWAYS = "document.querySelector('[data-testid=\"stMain\"]').scrollWidth - win
 
 
 def log(session: Session) -> None:
-    """Of a part that its supervisor tells of."""
+    """Write the log of a process that its supervisor reports."""
 
     async def tell() -> None:
         client = connect(session.mongodb)

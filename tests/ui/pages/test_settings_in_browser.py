@@ -46,7 +46,7 @@ TYPED = {
     "taker_fees.alpha": "0.0011",
     "taker_fees.beta": "0.0013",
 }
-"""Of every number in the form another one, of two characters at least: what is redrawn comes between them."""
+"""Another number for every number of the form, of at least two characters: redraws come between them."""
 CHOSEN = {"single_leg_policy": "reverse", "ma_trading": "off"}
 MONEY = {"max_notional", "max_total_notional", "max_exchange_notional", "max_asset_notional", "max_daily_loss"}
 MONEY |= {"max_exposure", "max_currency_drift", "ma_notional"}
@@ -90,7 +90,7 @@ class Steering:
         self.page.get_by_role("button", name="Save settings").click()
 
     def saved(self, field: str, words: str) -> None:
-        """The server's own answer says so."""
+        """Check that the server's own answer says so."""
         expect(self.said()).to_contain_text("Saved as version", timeout=NEWS_MS)
         expect(self.said().locator(f'[data-change="{field}"]')).to_contain_text(words)
 
@@ -106,7 +106,7 @@ class Steering:
         assert answer.status == 200, answer.text()
 
     def shown_version(self) -> None:
-        """The form has heard of the newest."""
+        """Wait until the form has heard of the newest version."""
         form = self.page.locator(f'[data-part="settings-form"][data-version="{self.settings()["version"]}"]')
         expect(form).to_be_visible(timeout=NEWS_MS)
 

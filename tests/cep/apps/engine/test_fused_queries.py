@@ -97,7 +97,7 @@ ROWS = st.tuples(
 
 @st.composite
 def events(draw: st.DrawFn) -> list[Event]:
-    """Times go on, stand still, and at times go back."""
+    """Draw events; times go on, stand still, and sometimes go back."""
     at, out = 5, list[Event]()
     for row, step in draw(st.lists(st.tuples(ROWS, st.integers(-2, 6)), min_size=1, max_size=30)):
         at = max(0, at + step)

@@ -11,7 +11,7 @@ from tests.cep.apps.engine.test_stream_engine import out_of
 Rows = list[tuple[int, int]]
 """Time and value of each row."""
 Found = list[tuple[int, int, int]]
-"""Of each match: when it was found, and the places of its first and its last row."""
+"""For each match: when it was found, and the places of its first and its last row."""
 WITHIN = 100
 
 

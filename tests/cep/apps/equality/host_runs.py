@@ -79,7 +79,7 @@ async def all_rows(kafka: str, topic: str) -> list[Record]:
 
 
 async def write_logs(kafka: str, logs: Mapping[str, list[tuple[int, bytes]]]) -> None:
-    """What a try has written that failed is there twice, and is read so by all hosts."""
+    """Write the logs. Rows of an attempt that failed are there twice, and all hosts read them so."""
     await patiently(lambda: _write_logs(kafka, logs))
 
 

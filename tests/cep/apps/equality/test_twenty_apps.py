@@ -158,7 +158,7 @@ def test_all_hosts_give_the_same_over_a_recording(own_kafka: str, tmp_path: Path
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """Of a recorded partition."""
+    """The first rows of a recorded partition."""
 
     whole: RecordedPartition
     count: int

@@ -46,7 +46,7 @@ STRUCTURED = ("by-exchange", "by-base")
 
 
 def drive(home: Path, hosting: Hosting, stop: Event) -> None:
-    """What `arbitrage app run` does with Spark, until it is asked to stop or its JVM is gone."""
+    """Do what `arbitrage app run` does with Spark, until it is asked to stop or its JVM is gone."""
     with quiet_session(home, resident_master(hosting.tasks), hosting.settings) as spark:
         hosts = tuple(hosting.hosts(spark, lambda source, problem: None))
         for host in hosts:
@@ -79,7 +79,7 @@ class Running:
             self._driver = None
 
     def processes(self) -> list[psutil.Process]:
-        """Of the driver: the JVM and Python's."""
+        """Return the driver's processes: the JVM and Python's."""
         assert self._driver is not None
         with suppress(psutil.NoSuchProcess):
             return psutil.Process(self._driver.pid).children(recursive=True)
@@ -205,7 +205,7 @@ def _logs(parts: int) -> dict[str, list[tuple[int, bytes]]]:
 
 
 def _part(logs: dict[str, list[tuple[int, bytes]]], number: int) -> dict[str, list[tuple[int, bytes]]]:
-    """Return the last one has the rest."""
+    """Return a part of the logs; the last one has the rest."""
     is_last = number == len(VICTIMS)
     return {topic: rows[number * PART : None if is_last else (number + 1) * PART] for topic, rows in logs.items()}
 

@@ -65,7 +65,7 @@ def _java_above(process: psutil.Process) -> int:
 
 
 async def kill_executor(folder: Path) -> None:
-    """That of partition 0, with all its processes; Spark starts another one."""
+    """Kill the executor of partition 0, with all its processes; Spark starts another one."""
     before = await executors_of(folder)
     assert len(set(before.values())) == WORKERS
     psutil.Process(before[0]).send_signal(signal.SIGKILL)

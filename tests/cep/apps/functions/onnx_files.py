@@ -52,7 +52,7 @@ def linear(weights: tuple[float, ...], rows: int | str = "n") -> bytes:
 
 
 def two_inputs(kind: int = DOUBLE, shape: Shape = ("n",)) -> bytes:
-    """a + b."""
+    """Return the model a + b."""
     inputs = _value("a", kind, shape), _value("b", kind, shape)
     return _model((_node("Add", ("a", "b"), "sum"),), inputs, (_value("sum", kind, shape),), ())
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 ORIGIN = "https://api.example.com"
-"""Of the requests in the apps' texts."""
+"""Origin of the requests in the apps' texts."""
 
 
 @dataclass(slots=True)

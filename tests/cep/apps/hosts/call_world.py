@@ -82,20 +82,20 @@ class RunningCalls:
     place: InputPlace
 
     def read_again(self) -> None:
-        """What is in the log already, as after a kill -9 without a snapshot: the same rows again."""
+        """Read what is in the log already, as after a kill -9 without a snapshot: the same rows again."""
         for offset, message in enumerate(self.world.log):
             self.world.write(self.app.take(offset, 0, row_of(message)))
         self.reader.add()
 
     def take(self, row: SourceRow) -> None:
-        """A row into the log, and from there into the app."""
+        """Put a row into the log, and from there into the app."""
         self.place = self.place.after(row)
         self.world.log.append(input_message(SESSION, row, self.place))
         self.world.write(self.app.take(len(self.world.log) - 1, 0, row_of(self.world.log[-1])))
         self.reader.add()
 
     def tick(self, seconds: float) -> None:
-        """The clock, so long after the world began."""
+        """Let the clock tick at `seconds` after the world began."""
         at = self.world.began + int(seconds * 1_000)
         number = self.place.next.get(TICKS, 0)
         self.take(SourceRow(TICKS, 0, number, at * 1_000, ()))

@@ -86,7 +86,7 @@ class SharingRegion:
         self._saved = len(self.log), self.app.snapshot()
 
     def kill(self) -> None:
-        """It goes on at its snapshot, and gives what came since again."""
+        """Kill the app; it resumes at its snapshot, and gives the rows since then again."""
         first, data = self._saved
         self.app = HostedApp(self.source, 0)
         self.app.restore(data)
@@ -101,7 +101,7 @@ class SharingRegion:
         return counted(row for row in once(self.rows) if row.stream == "Heard")
 
     def replayed(self) -> list[AppRow]:
-        """Of its log alone."""
+        """Return the app's rows from its log alone."""
         app = HostedApp(self.source, 0)
         return [given for offset, row in enumerate(self.log) for given in app.take(offset, 0, row)]
 

@@ -70,7 +70,7 @@ def signal_text(every: str = "5 sec", kept: str = "1 min") -> str:
 
 
 def exact_means(closes: Sequence[float]) -> list[Fraction]:
-    """Of the last ten, each included."""
+    """Return the means of the last ten closes, each included."""
     last = [closes[max(0, at + 1 - LENGTH) : at + 1] for at in range(len(closes))]
     return [Fraction(sum(map(Fraction, part))) / len(part) for part in last]
 

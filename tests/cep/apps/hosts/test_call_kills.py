@@ -77,7 +77,7 @@ def running(kafka: str, url: str, folder: Path) -> Iterator[None]:
 
 
 async def write_clock(kafka: str) -> None:
-    """A second for each request."""
+    """Write a clock with one second for each request."""
     # ahead, so that no request grows old on a busy machine
     writer, began = TopicWriter(kafka), wall_now() + 3_600_000_000
     for number in range(REQUESTS + 1):

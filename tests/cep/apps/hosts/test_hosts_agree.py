@@ -99,7 +99,7 @@ def running(spark: SparkSession, task: ResidentTask) -> Iterator[None]:
 
 
 async def run_with_kills(kafka: str, folder: Path, log: list[tuple[int, bytes]], kills: int) -> None:
-    """Writes the log, and kills every worker in the middle of it, several times."""
+    """Write the log, and kill every worker in the middle of it, several times."""
     writer, chosen = TopicWriter(kafka), random.Random(3)
     await writer.open()
     killed: set[int] = set()

@@ -42,7 +42,7 @@ def probes(first: int, last: int) -> tuple[bytes, ...]:
 
 
 async def first_of_session(kafka: str) -> dict[Position, int]:
-    """Return the session begins now."""
+    """Return the first offsets of a session that begins now."""
     async with TopicReader(kafka, (TICKS, SPREADS), "latest") as reader:
         return await reader.end_offsets()
 

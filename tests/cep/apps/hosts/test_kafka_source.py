@@ -285,7 +285,7 @@ def computed(log: list[bytes]) -> dict[str, AppRow]:
 
 
 async def logged(topic: ListedTopic, log: list[bytes], least: int, most: int | None = None) -> None:
-    """A writer of the log that goes on where it ends, until it is killed: at least so many rows, at most so many."""
+    """Continue the log where it ends until the writer is killed: at least `least` rows, at most `most`."""
     place = place_in(log[-1], "s") if log else InputPlace()
     for row in (await taken(opened(topic, place), least))[:most]:
         place = place.after(row)

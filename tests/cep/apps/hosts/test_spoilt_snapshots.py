@@ -37,7 +37,7 @@ def snapshot_at_the_cut(folder: Path, text: str = QUOTE_APP) -> list[tuple[str, 
 
 
 def other_format(later: int) -> bytes:
-    """Of a version that is so much later."""
+    """Return a snapshot's first line of a version that is later by `later`."""
     *words, number = FORMAT.split()
     return b" ".join((*words, b"%d" % (int(number) + later))) + b"\n"
 

@@ -37,7 +37,7 @@ def apps(folder: Path, limits: AppLimits) -> list[PlacedApp]:
 
 @contextmanager
 def worker(folder: Path) -> Iterator[ProgressNotes]:
-    """Return this process is noted as one."""
+    """Note this process as a worker; yield its notes."""
     with noted_worker(folder, PARTITION), progress_notes(folder, PARTITION) as notes:
         yield notes
 
@@ -115,7 +115,7 @@ def test_progress_is_read_while_it_is_made(tmp_path: Path) -> None:
 
 
 def lose(folder: Path, app: int, offset: int) -> tuple[int, int] | None:
-    """Return a process begins a row and does not come back; what it knew when it began."""
+    """Begin a row in a process that does not come back; return what it knew then of a deadly row."""
     with progress_notes(folder, PARTITION) as notes:
         notes.begin(app, offset)
         return notes.deadly_row

@@ -145,7 +145,7 @@ def aggregates(
 
 
 def grouped_selection(draft: Draft, shape: Shape, *, extremes: bool, leaves: bool = True, prefix: str = "") -> Selected:
-    """Aggregators, by groups or not, with or without `having`."""
+    """Return aggregators, by groups or not, with or without `having`."""
     rng = draft.rng
     keys = [column for column in shape.columns if column[1] == "string"]
     groups = rng.sample(keys, min(len(keys), rng.choice([0, 1, 1, 1, 2])))

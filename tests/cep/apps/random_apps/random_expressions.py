@@ -16,7 +16,7 @@ LITERALS = {
     "string": ["'ada'", "'btc'", "'zzz'", '"it\'s"'],
 }
 FLOATS = ("0.1f", "1.1f", "55.6f", "1.1", "0.1")
-"""Of which none is a float's own value but for those that end with f."""
+"""None of them is exactly a float's value, except those that end with f."""
 ABOVE_ZERO = {"int": "3", "long": "5L", "float": "1.25f", "double": "1.5"}
 CLASSES = ["String", "Integer", "Long", "Float", "Double", "Boolean"]
 

@@ -47,7 +47,7 @@ def starred(draft: Draft, _: Shape) -> Shape:
 
 
 def purged(draft: Draft, shape: Shape) -> None:
-    """A partition whose keys are forgotten once nothing is waited for; the clock may leap past both."""
+    """Add a partition whose keys are forgotten once nothing is waited for; the clock may leap past both."""
     rng, key = draft.rng, draft.rng.choice(shape.of_types("string"))
     first = len(draft.queries)
     other = f"[{condition(rng, Names.of(shape), 0)}]" if rng.random() < 0.5 else ""
@@ -62,7 +62,7 @@ def purged(draft: Draft, shape: Shape) -> None:
 
 
 def collided(draft: Draft, _: Shape) -> None:
-    """A table with a key that updates change, so that rows may come to have the same one."""
+    """Add a table with a key that updates change, so that rows may come to have the same one."""
     rng = draft.rng
     draft.may_have_nulls = draft.has_order = False
     ticks, deals = draft.base(TICKS), draft.base(DEALS)
@@ -114,7 +114,7 @@ def session_joined(draft: Draft, shape: Shape) -> Shape:
 
 
 def summed_by_calendar(draft: Draft, _: Shape) -> None:
-    """An aggregation of one day, read by a row, in the order of its buckets."""
+    """Add an aggregation of one day, read by a row, in the order of its buckets."""
     rng = draft.rng
     draft.may_have_nulls = draft.has_order = False
     ticks, deals = draft.base(TICKS), draft.base(DEALS)

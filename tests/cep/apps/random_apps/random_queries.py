@@ -163,7 +163,7 @@ def _joined_selection(draft: Draft, shape: Shape, other: Shape) -> Selected:
 
 
 def tabled(draft: Draft, _: Shape) -> None:
-    """A table that deals are written to, that ticks change, and that both read."""
+    """Add a table that deals are written to, that ticks change, and that both read."""
     rng = draft.rng
     draft.may_have_nulls = False
     ticks, deals = draft.base(TICKS), draft.base(DEALS)

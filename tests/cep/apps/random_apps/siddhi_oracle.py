@@ -55,7 +55,7 @@ class SiddhiOracle:
         return self.folder / "clock0.so"
 
     def answers(self, cases: Iterable[RandomCase]) -> Iterator[tuple[RandomCase, dict[str, Any] | None]]:
-        """Of each case what Siddhi gives; None if it hangs."""
+        """Yield each case with what Siddhi gives; None if it hangs."""
         try:
             for case in cases:
                 yield case, self._answer(case)
