@@ -14,6 +14,7 @@ ChaosResult = Literal["no violations", "violations", "no result"]
 LEAST_ORDERS = 10
 LEAST_ORDER_FAULTS = 3
 """A run with fewer orders, or with fewer faults that hit one, proves nothing."""
+LINES = ("faults", "orders", "fills", "arbitrages", "reasons", "settled")
 ORDER_FAULTS = (
     "lost_acknowledgement",
     "disconnect_during_order",
@@ -49,6 +50,8 @@ class ChaosRun:
     audit: AuditReport
     restarts: Mapping[str, int] = field(default_factory=dict)
     settings_by_rest: int = 0
+    settled: Mapping[str, int] = field(default_factory=dict)
+    """Kind of difference → how many the run's operator has settled."""
 
     @property
     def orders(self) -> int:
@@ -90,6 +93,7 @@ def chaos_document(run: ChaosRun) -> dict[str, object]:
         "takeovers": {name: token - 1 for name, token in sorted(audit.snapshot.leases.items())},
         "restarts": dict(sorted(run.restarts.items())),
         "settings_by_rest": run.settings_by_rest,
+        "settled": dict(sorted(run.settled.items())),
         "schedule": [{"at": one.at, "kind": one.kind, "what": one.description} for one in run.schedule],
     }
 
@@ -97,7 +101,7 @@ def chaos_document(run: ChaosRun) -> dict[str, object]:
 def chaos_lines(run: ChaosRun) -> list[str]:
     """Return the same as text, without the schedule."""
     document = chaos_document(run)
-    lines = [f"{name:<17} {_short(document[name])}" for name in ("faults", "orders", "fills", "arbitrages", "reasons")]
+    lines = [f"{name:<17} {_short(document[name])}" for name in LINES]
     if run.audit.late_while_stopped:
         lines.append(f"{run.audit.late_while_stopped} orders came late from a bot that was stopped: no violations")
     violations = run.audit.violations

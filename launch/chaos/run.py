@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from launch.chaos.account_operator import AccountOperator
 from launch.chaos.audit.books import account_of, evidence_of, violations_of
 from launch.chaos.audit.lateness import late_while_stopped
 from launch.chaos.audit.records import Stopped, Violation
@@ -124,23 +125,22 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     schedule = schedule_of(options.seed, options.seconds, tuple(session.accounts_at), bots)
     announce(schedule, options, echo)
     tuner = SettingsTuner(session, settings)
-    injector = FaultInjector(session, supervisor, tuner, echo)
+    injector, operator = FaultInjector(session, supervisor, tuner, echo), AccountOperator(session)
     stopped = stop_event()
     await supervisor.start()
     try:
         await unless_stopped(until_started(supervisor), stopped)
         echo(f"all ready, fault injection begins: {session.page_url}")
-        await unless_stopped(injector.run(schedule), stopped)
-        audited = audited_at_rest(session, (supervisor,), injector, partial(_audit, session, injector))
-        audit = await unless_stopped(audited, stopped)
+        async with operator.at_work():
+            await unless_stopped(injector.run(schedule), stopped)
+            audited = audited_at_rest(session, (supervisor,), injector, partial(_audit, session, injector))
+            audit = await unless_stopped(audited, stopped)
         faults = {**injector.injected, **await injector.observed_faults()}
     finally:
         await supervisor.stop()
         (home / RUN_FILE).unlink(missing_ok=True)
-    rest = tuner.by_rest
-    return report(
-        ChaosRun(options.seed, options.seconds, schedule, faults, audit, supervisor.restarts, rest), options, echo
-    )
+    ran = ChaosRun(options.seed, options.seconds, schedule, faults, audit, supervisor.restarts, tuner.by_rest)
+    return report(replace(ran, settled=operator.settled), options, echo)
 
 
 def announce(schedule: Sequence[Injection], options: ChaosOptions, echo: Echo) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from launch.chaos.account_operator import AccountOperator
 from launch.chaos.audit.regions import audit_regions
 from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.regions.injector import Command, RegionInjector
@@ -42,12 +43,14 @@ async def chaos_in_regions(running: RunningRegions, options: ChaosOptions, setti
     announce(schedule, options, echo)
     tuner, regions = SettingsTuner(session, settings), RegionInjector(running.regions, running.command)
     injector = FaultInjector(session, running.supervisor, tuner, echo, regions)
-    await injector.run(schedule)
+    operator = AccountOperator(session)
     every = (running.supervisor, *running.regions.values())
     audit_now = partial(audit_regions, session, running.brokers, injector, regions.cuts)
-    audit = await audited_at_rest(session, every, injector, audit_now)
+    async with operator.at_work():
+        await injector.run(schedule)
+        audit = await audited_at_rest(session, every, injector, audit_now)
     faults = {**injector.injected, **await injector.observed_faults()}
     restarts = {
         f"{region}/{name}": often for region, own in running.regions.items() for name, often in own.restarts.items()
     }
-    return ChaosRun(options.seed, options.seconds, schedule, faults, audit, restarts, tuner.by_rest)
+    return ChaosRun(options.seed, options.seconds, schedule, faults, audit, restarts, tuner.by_rest, operator.settled)
