@@ -1,4 +1,8 @@
-"""The spread windows of a recording, as live bots have them. Nothing is read until somebody asks for the first."""
+"""The spread windows of a recording, as live bots have them. Nothing is read until somebody asks for the first.
+
+The age of a quote counts as it does for detection: from its exchange's time in an imported set where that can be
+trusted, else from its arrival.
+"""
 
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -14,6 +18,8 @@ from cep.detection.spread_windows import SpreadWindows
 from market.decide.settings import Settings
 from market.prices.spread_statistics import SpreadWindow
 from streams.message_format import settings_row
+from tick_sets.rows.arrow_columns import MarketKey
+from tick_sets.sets.exchange_times import feed_delays, seen_times, trusted_markets
 from tick_sets.sets.tick_set import TickSet, batches
 
 _COLUMNS = ["offset", "kind", "exchange", "symbol", "received_time", "bid_price", "ask_price", "document"]
@@ -36,23 +42,27 @@ def needs_windows(settings: Settings, net_bps: float) -> bool:
 
 def _windows_of(tick_set: TickSet, base: str, own: Layout, settings: Settings | None) -> Iterator[SpreadWindow]:
     opening = None if settings is None else orjson.loads(settings_row(settings, 0, (base,)))
-    windows = SpreadWindows(own, opening)
-    for table in batches(tick_set, base, _COLUMNS):
+    windows, trusted = SpreadWindows(own, opening), trusted_markets(feed_delays(tick_set))
+    for table in batches(tick_set, base, [*_COLUMNS, "exchange_time"]):
         for start in range(0, len(table), _PIECE_ROWS):
-            rows = _log_rows(table.slice(start, _PIECE_ROWS), base, own, follows=settings is None)
+            rows = _log_rows(table.slice(start, _PIECE_ROWS), base, own, trusted, follows=settings is None)
             yield from sorted(windows.closed_by(rows), key=attrgetter("end"))
 
 
-def _log_rows(table: pa.Table, base: str, own: Layout, *, follows: bool) -> Iterable[LogRow]:
+def _log_rows(
+    table: pa.Table, base: str, own: Layout, trusted: frozenset[MarketKey], *, follows: bool
+) -> Iterable[LogRow]:
     """Return the log's rows, with its settings rows only if `follows`."""
     slots = own.slot_numbers(base)
     routes = {route.symbol: number for number, route in enumerate(own.routes)}
-    columns = (table[name].to_pylist() for name in _COLUMNS)
-    for offset, kind, exchange, symbol, received_time, bid, ask, document in zip(*columns, strict=True):
+    columns = [*(table[name].to_pylist() for name in _COLUMNS), seen_times(table, trusted).tolist()]
+    for offset, kind, exchange, symbol, received_time, bid, ask, document, seen in zip(*columns, strict=True):
         if kind == "settings":
             if follows:
                 yield LogRow(base, kind, None, None, received_time, offset, settings=orjson.loads(document))
         elif kind in QUOTE_KINDS:
-            yield LogRow(base, kind, slots.get((exchange, symbol)), None, received_time, offset, bid, ask)
+            slot = slots.get((exchange, symbol))
+            yield LogRow(base, kind, slot, None, received_time, offset, bid, ask, seen_time=seen)
         elif kind in FX_KINDS:
-            yield LogRow(base, kind, None, routes.get(symbol), received_time, offset, bid, ask)
+            route = routes.get(symbol)
+            yield LogRow(base, kind, None, route, received_time, offset, bid, ask, seen_time=seen)

@@ -36,6 +36,8 @@ class LogRow:
     bid: float | None = None
     ask: float | None = None
     settings: Mapping[str, Any] | None = None
+    seen_time: int | None = None
+    """When a quote or rate was known to be true, if that was before it arrived; None: then."""
 
     @property
     def matters(self) -> bool:
@@ -104,7 +106,7 @@ class _Newest:
         if row.kind == withdrawn:
             self.is_valid = False
         else:
-            self.seen = row.received_time
+            self.seen = row.received_time if row.seen_time is None else row.seen_time
 
     def counts(self, now: int, oldest: int) -> bool:
         return self.is_valid and self.seen is not None and now - self.seen <= oldest

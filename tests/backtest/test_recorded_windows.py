@@ -25,7 +25,7 @@ from tests.backtest.trading_samples import (
 )
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
 from tick_sets.sets.builder import TickSetBuilder
-from tick_sets.sets.manifest import Manifest
+from tick_sets.sets.manifest import Manifest, Origin
 from tick_sets.sets.schema import SOURCE_SCHEMA
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
@@ -34,8 +34,13 @@ SECONDS = 90
 FREE = settings_of(enabled_exchanges=("alpha", "beta"), taker_fees={"alpha": 0, "beta": 0}, max_quote_age_ms=5_000)
 
 
-def recording(folder: Path, logged: Settings | None = None) -> TickSet:
-    """Record for a minute and a half both books once a second; selling at beta gains 1 % in every second of them."""
+def recording(
+    folder: Path, logged: Settings | None = None, origin: Origin = "session", delay: int | None = None
+) -> TickSet:
+    """Record for a minute and a half both books once a second; selling at beta gains 1 % in every second of them.
+
+    `delay`: how old beta's quotes are by its own time, seconds.
+    """
     rows: list[dict[str, object]] = []
     if logged is not None:
         document = settings_row(logged, START, ("BTC",)).decode()
@@ -49,6 +54,7 @@ def recording(folder: Path, logged: Settings | None = None) -> TickSet:
                     "exchange": market.exchange,
                     "symbol": market.symbol,
                     "received_time": START + second * SECOND + number,
+                    "exchange_time": START + (second - delay) * SECOND if delay and market is THERE else None,
                     "bid_price": bid,
                     "ask_price": bid + 1.0,
                     "bid": str(bid),
@@ -58,7 +64,7 @@ def recording(folder: Path, logged: Settings | None = None) -> TickSet:
     numbered = [{"base": "BTC", "rank": 0, "offset": place, **row} for place, row in enumerate(rows)]
     with TickSetBuilder(folder, ("BTC",)) as builder:
         builder.add(pa.Table.from_pylist(numbered, schema=SOURCE_SCHEMA))
-        builder.finish(Manifest(folder.name, "session", "session", "USD", (HERE, THERE), (), (), 2))
+        builder.finish(Manifest(folder.name, origin, origin, "USD", (HERE, THERE), (), (), 2))
     return open_tick_set(folder)
 
 
@@ -86,6 +92,24 @@ def test_settings_of_the_log_count_where_they_are_followed(tmp_path: Path) -> No
     given = of_pair(recorded_windows(found, FREE.model_copy(update={"min_net_bps": 100.5})), 60)
     assert {one.share_above for one in followed} == {0.5}
     assert {one.share_above for one in given} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("origin", "delay", "are_there"),
+    [
+        ("import", None, True),
+        ("import", 4, True),
+        # older than five seconds by the exchange's own time, as detection counts
+        ("import", 6, False),
+        # a clock that is ahead says nothing, and the feeds of a session have judged
+        ("import", -6, True),
+        ("session", 6, True),
+    ],
+)
+def test_quotes_are_as_old_as_for_detection(tmp_path: Path, origin: Origin, delay: int | None, are_there: bool) -> None:
+    plain = list(recorded_windows(recording(tmp_path / "plain"), FREE))
+    found = list(recorded_windows(recording(tmp_path / "set", None, origin, delay), FREE))
+    assert found == (plain if are_there else [])
 
 
 @pytest.mark.parametrize(
