@@ -23,7 +23,7 @@ import psutil
 from benchmarks.processes import cpu_seconds, running
 from exchanges.books.errors import FeedDroppedError
 from exchanges.books.port import Send
-from exchanges.catalogue import wire_of
+from exchanges.catalogue import own_facts, wire_of
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from pricefeeds.feed.websocket import WebSocketConnection, connected
@@ -124,7 +124,7 @@ async def _share(server: psutil.Process, follows: Sequence[Follow], seconds: flo
 async def _follow_book(port: int, heard: Heard, begun: asyncio.Barrier) -> None:
     """Subscribe as a feeder does, and keep the frames."""
     wire, market = wire_of(heard.market.exchange), heard.market
-    async with _opened(f"ws://127.0.0.1:{port}{wire.ws_path}") as connection:
+    async with _opened(f"ws://127.0.0.1:{port}/{wire.name}{own_facts(wire.name).addresses.stream_path}") as connection:
         for requested in wire.conversation(market, None).open(wall_now()):
             if isinstance(requested, Send):
                 await connection.send(requested.text)

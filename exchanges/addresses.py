@@ -5,72 +5,34 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
+from exchanges.catalogue import facts_of
 from exchanges.errors import AccountRejectedError
 
-# ccxt has many addresses for Binance; those other than spot return no markets, or nothing at all.
-_BINANCE_REST = {
-    "public": "/api/v3",
-    "private": "/api/v3",
-    "v1": "/api/v1",
-    "sapi": "/sapi/v1",
-    "sapiV2": "/sapi/v2",
-    "sapiV3": "/sapi/v3",
-    "sapiV4": "/sapi/v4",
-    "fapiPublic": "/fapi/v1",
-    "fapiPublicV2": "/fapi/v2",
-    "fapiPublicV3": "/fapi/v3",
-    "fapiPrivate": "/fapi/v1",
-    "fapiPrivateV2": "/fapi/v2",
-    "fapiPrivateV3": "/fapi/v3",
-    "fapiData": "/futures/data",
-    "dapiPublic": "/dapi/v1",
-    "dapiPrivate": "/dapi/v1",
-    "dapiPrivateV2": "/dapi/v2",
-    "dapiData": "/futures/data",
-    "eapiPublic": "/eapi/v1",
-    "eapiPrivate": "/eapi/v1",
-    "papi": "/papi/v1",
-    "papiV2": "/papi/v2",
-}
 PRIVATE_ENDINGS = (".local", ".internal")
-"""Endings of names that no public server of names has; those of a cluster end with `.cluster.local`."""
-_BINANCE_STREAMS = ("spot", "margin", "linear", "inverse", "stock", "option", "optionMarket", "optionPrivate", "papi")
+"""Of names that no public server of names has; those of a cluster end with `.cluster.local`."""
 
 
 def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
     """All addresses that ccxt has for `exchange`, each below `base_url`: none is left of the real exchange.
 
-    For ccxt's `urls["api"]`. Raises AccountRejectedError if no such
-    exchange is simulated.
+    For ccxt's `urls["api"]`. Raises AccountRejectedError if no such exchange is simulated.
     """
+    facts = facts_of(exchange)
+    if facts is None:
+        raise AccountRejectedError(f"there is no simulated {exchange}")
     base = base_url.rstrip("/")
-    socket = "ws" + base.removeprefix("http") + "/ws"
-    if exchange == "coinbaseexchange":
-        return {"public": base, "private": base, "ws": socket}
-    if exchange == "bitstamp":
-        return {"public": f"{base}/api", "private": f"{base}/api", "ws": socket}
-    if exchange == "bitflyer":
-        return {"rest": base}
-    if exchange == "kraken":
-        # ccxt derives the protocol's version from the address.
-        sockets = dict.fromkeys(("public", "private", "beta", "beta-private"), socket)
-        sockets |= dict.fromkeys(("publicV2", "privateV2"), f"{socket}/v2")
-        return {"public": base, "private": base, "zendesk": base, "ws": sockets}
-    if exchange == "binance":
-        calls = dict.fromkeys(("spot", "linear", "inverse"), socket.removesuffix("/ws") + "/ws-api/v3")
-        streams = {**dict.fromkeys(_BINANCE_STREAMS, socket), "ws-api": calls}
-        return {**{name: base + path for name, path in _BINANCE_REST.items()}, "ws": streams}
-    raise AccountRejectedError(f"there is no simulated {exchange}")
+    below = {"{rest}": base, "{ws}": "ws" + base.removeprefix("http")}
+    return {name: _placed(branch, below) for name, branch in facts.addresses.simulated.items()}
 
 
-SANDBOX_FEEDS = {
-    "coinbaseexchange": (
-        "wss://ws-feed-public.sandbox.exchange.coinbase.com",
-        "https://api-public.sandbox.exchange.coinbase.com",
-    ),
-    "binance": ("wss://stream.testnet.binance.vision/ws", "https://testnet.binance.vision"),
-}
-"""Stream and REST of the sandboxes' public market data, as ccxt's `urls["test"]` has them."""
+def _placed(branch: object, below: Mapping[str, str]) -> object:
+    if isinstance(branch, Mapping):
+        return {name: _placed(one, below) for name, one in branch.items()}
+    text = str(branch)
+    for mark, address in below.items():
+        text = text.replace(mark, address)
+    return text
+
 
 Place = Literal["live", "sandbox", "public", "simulated"]
 """Real money, the exchange's sandbox, a real exchange without an account, or our simulated exchange."""

@@ -1,52 +1,22 @@
-"""What codes of exchanges stood for at other times, and how many coins one of them counts: one dated table.
+"""What codes of exchanges stood for at other times, and how many coins one of them counts: one dated table, beside the
+facts of the exchanges of the catalogue.
 
 Codes are those of our symbols, which are ccxt's. What a code stands for today is in `market.instruments.assets`; here
 is what it does not say: an earlier meaning, and a code that is priced by the thousand. Facts alone, by exchange.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from exchanges.catalogue import facts_of
+from exchanges.ports.codes import DatedCode, counting_codes
 from market.time_units import MICROSECONDS
 
 _EVERY = "*"
-_NEVER = 2**63 - 1
-_POWER = re.compile(r"(?:(1M|10{3,})([A-Z][A-Z0-9]*)|([A-Z]+)(10{3,}))")
-
-
-@dataclass(frozen=True, slots=True)
-class DatedCode:
-    """`since` and before `until`, in microseconds UTC, `code` stood for `factor` of `asset`."""
-
-    code: str
-    asset: str
-    since: int = 0
-    until: int = _NEVER
-    factor: int = 1
-
-
-def power_of_ten(code: str) -> tuple[str, int] | None:
-    """(SHIB, 1000) of 1000SHIB and SHIB1000, (BABYDOGE, 1000000) of 1MBABYDOGE, as exchanges write codes of many coins.
-
-    None for other codes. A coin may have such a name, too: it counts if the exchange's list or a user says so.
-    """
-    found = _POWER.fullmatch(code)
-    if found is None:
-        return None
-    before, coin, other_coin, behind = found.groups()
-    return coin or other_coin, 1_000_000 if before == "1M" else int(before or behind)
 
 
 def _at(year: int, month: int, day: int, hour: int) -> int:
     return int(datetime(year, month, day, hour, tzinfo=UTC).timestamp()) * MICROSECONDS
-
-
-def _counting(codes: str) -> Iterator[DatedCode]:
-    for code in codes.split():
-        coin, factor = power_of_ten(code) or (code, 1)
-        yield DatedCode(code, coin, factor=factor)
 
 
 _TABLE: Mapping[str, tuple[DatedCode, ...]] = {
@@ -56,21 +26,15 @@ _TABLE: Mapping[str, tuple[DatedCode, ...]] = {
         DatedCode("LUNA", "LUNC", until=_at(2022, 5, 28, 6)),
         DatedCode("UST", "USTC", until=_at(2022, 5, 28, 6)),
     ),
-    # Its announcements of 26 and 28 May 2022: the old LUNA was suspended on the 26th, the new one opened on the 31st.
-    "binance": (
-        DatedCode("LUNA", "LUNC", until=_at(2022, 5, 31, 6)),
-        DatedCode("UST", "USTC", until=_at(2022, 5, 31, 6)),
-        *_counting("1000SATS 1000CAT 1000CHEEMS 1MBABYDOGE"),
-    ),
     # "Underlying asset" of its announcements of each contract.
     "binanceusdm": tuple(
-        _counting(
+        counting_codes(
             "1000SHIB 1000XEC 1000LUNC 1000PEPE 1000FLOKI 1000BONK 1000SATS 1000RATS 1000CAT 1000CHEEMS 1000WHY "
             "1MBABYDOGE 1000000MOG 1000000BOB"
         )
     ),
     "bybit": tuple(
-        _counting(
+        counting_codes(
             "SHIB1000 10000COQ 10000ELON 10000LADYS 10000QUBIC 10000SATS 10000WEN 10000WHY 1000APU 1000BONK 1000BTT "
             "1000CATS 1000CAT 1000FLOKI 1000LUNC 1000MUMU 1000NEIROCTO 1000PEPE 1000RATS 1000TURBO 1000XEC "
             "1000000BABYDOGE 1000000MOG"
@@ -84,7 +48,7 @@ SUCCESSORS: Mapping[str, str] = {"MATIC": "POL", "RNDR": "RENDER", "KLAY": "KAIA
 
 def dated_codes(exchange: str, code: str) -> tuple[DatedCode, ...]:
     """Return what it stood for while that was another asset than today."""
-    return tuple(row for row in _rows(exchange, code) if (row.since, row.until) != (0, _NEVER))
+    return tuple(row for row in _rows(exchange, code) if row.is_dated)
 
 
 def counted_coins(exchange: str, code: str) -> tuple[str, int]:
@@ -93,5 +57,7 @@ def counted_coins(exchange: str, code: str) -> tuple[str, int]:
 
 
 def _rows(exchange: str, code: str) -> Iterable[DatedCode]:
-    own = [row for row in _TABLE.get(exchange, ()) if row.code == code]
+    facts = facts_of(exchange)
+    listed = _TABLE.get(exchange, ()) if facts is None else facts.dated_codes
+    own = [row for row in listed if row.code == code]
     return own or [row for row in _TABLE[_EVERY] if row.code == code]

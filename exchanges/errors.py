@@ -27,3 +27,16 @@ class AccountRejectedError(ExchangeError):
 
 class NotPostedError(ExchangeError):
     """The order was not sent, so there is none; the text gives the reason."""
+
+
+UNEXPECTED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    NameError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+)
+"""What ccxt raises, beside its own errors, for an answer that it does not expect."""

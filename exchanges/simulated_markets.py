@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
 
+from exchanges.catalogue import all_facts
+from exchanges.ports.facts import ExchangeFacts
 from exchanges.simulated_coins import listed_coins
 from market.instruments.markets import FeeSide, Market
 from market.money import decimal_of
@@ -14,8 +16,7 @@ _BITCOIN = ("BTC",)
 
 def paper_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
     """Return the markets traded if no exchange is named, then the FX markets that convert euro and yen to dollars."""
-    exchanges = tuple(taker_fees())
-    traded = [market for name in exchanges for market in _traded_at(name, bases)]
+    traded = [market for facts in all_facts() if facts.paper.is_usual for market in _traded_at(facts, bases)]
     return (
         *traded,
         _market("kraken", "us", "EUR/USD", "0.00001", "0.5", "0.5", "quote", is_fx=True),
@@ -27,7 +28,7 @@ def simulated_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
     """Return the paper markets, those in USDT (which is not the dollar), and the FX market between both."""
     return (
         *paper_markets(bases),
-        *_traded_at("binance", bases),
+        *(market for facts in all_facts() if not facts.paper.is_usual for market in _traded_at(facts, bases)),
         _market("kraken", "us", "USDT/USD", "0.00001", "5", "0.5", "quote", is_fx=True),
     )
 
@@ -46,47 +47,41 @@ def simulated_bases() -> tuple[str, ...]:
 
 def taker_fees() -> dict[str, Decimal]:
     """Taker fee by exchange, a fraction of the notional, for the default settings."""
-    return {
-        "coinbaseexchange": Decimal("0.0010"),
-        "bitstamp": Decimal("0.0012"),
-        "bitflyer": Decimal("0.0010"),
-        "kraken": Decimal("0.0010"),
-    }
+    return {facts.name: facts.taker_fee for facts in all_facts() if facts.paper.is_usual}
 
 
 def simulated_taker_fees() -> dict[str, Decimal]:
     """Taker fees of all simulated exchanges."""
-    return {**taker_fees(), "binance": Decimal("0.0010")}
+    return {facts.name: facts.taker_fee for facts in all_facts()}
 
 
-_BITCOIN_MARKETS: dict[str, tuple[str, str, str, str, str, FeeSide]] = {
-    # region, symbol, tick size, smallest amount, smallest notional, currency of the fee
-    "coinbaseexchange": ("us", "BTC/USD", "0.01", "0.000016", "1", "quote"),
-    "bitstamp": ("eu", "BTC/EUR", "1", "0.00000001", "10", "quote"),
-    "bitflyer": ("jp", "BTC/JPY", "1", "0.001", "0", "base"),
-    "kraken": ("us", "BTC/USD", "0.1", "0.00005", "0.5", "quote"),
-    "binance": ("sg", "BTC/USDT", "0.01", "0.00001", "5", "received"),
-}
-_LOT_STEPS = {"binance": Decimal("0.00001")}
-
-
-def _traded_at(exchange: str, bases: Collection[str]) -> list[Market]:
+def _traded_at(facts: ExchangeFacts, bases: Collection[str]) -> list[Market]:
     """In the order of the list, whatever the order of `bases`."""
-    region, symbol, tick_size, minimum_amount, minimum_notional, fee_side = _BITCOIN_MARKETS[exchange]
-    bitcoin = _market(exchange, region, symbol, tick_size, minimum_amount, minimum_notional, fee_side)
-    bitcoin = replace(bitcoin, lot_step=_LOT_STEPS.get(exchange, _EIGHT_DIGITS))
+    paper = facts.paper
+    sizes = paper.tick_size, paper.minimum_amount, paper.minimum_notional
+    bitcoin = _market(facts.name, paper.region, paper.symbol, *sizes, paper.fee_side)
+    bitcoin = replace(bitcoin, lot_step=decimal_of(paper.lot_step))
+    price_steps, lot_steps = _steps(paper.price_decimals), _steps(paper.amount_decimals)
     coins = [
         replace(
             bitcoin,
             symbol=f"{coin.base}/{bitcoin.quote_currency}",
             base=coin.base,
-            tick_size=coin.tick_size(exchange),
-            lot_step=coin.lot_step if exchange in _LOT_STEPS else _EIGHT_DIGITS,
+            tick_size=price_steps[coin.base],
+            lot_step=lot_steps.get(coin.base, bitcoin.lot_step),
             minimum_amount=coin.minimum_amount,
         )
         for coin in listed_coins()
+        if coin.base in price_steps
     ]
     return [market for market in (bitcoin, *coins) if market.base in bases]
+
+
+def _steps(decimals: str) -> dict[str, Decimal]:
+    """By coin, from `ETH:2 SOL:3`."""
+    return {
+        base: Decimal(1).scaleb(-int(number)) for base, _, number in (one.partition(":") for one in decimals.split())
+    }
 
 
 def _market(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from market.accounting.transfer_terms import KNOWN_TERMS, TransferTerms
+from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import BoundedDecimal
@@ -75,8 +75,8 @@ class Session:
     """How long a quote stays valid without confirmation before its feed withdraws it."""
     recordings_mb: int | None = None
     """The feeds are recorded until all recordings take so many megabytes; None if they are not."""
-    transfers: tuple[TransferTerms, ...] = KNOWN_TERMS
-    """What sending a currency from one exchange to another costs."""
+    transfers: tuple[TransferTerms, ...] = ()
+    """What sending a currency from one exchange to another costs; of those not listed it is unknown."""
     notices: tuple[Destination, ...] = ()
     """Where notices go."""
     access: AccessTerms = field(default_factory=AccessTerms)

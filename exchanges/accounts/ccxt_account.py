@@ -14,9 +14,8 @@ from exchanges.ccxt.client import ExchangeConfig, limit_rules, make_exchange, se
 from exchanges.ccxt.orders import SharedMarkets
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
-from exchanges.kraken.orders import KrakenOrderApi
 from exchanges.ports.error_mapping import is_clock_fault, is_past_deadline, post_error, read_error
-from exchanges.ports.orders import AnswerNotUnderstoodError, OrderApi
+from exchanges.ports.orders import AnswerNotUnderstoodError, CancelsAllAfter, OrderApi
 from exchanges.ports.permits import ALWAYS_PERMITTED, Permit, posting
 from exchanges.requests.measured_clock import MeasuredClock
 from exchanges.requests.rate_budget import RateBudget, account_budget, requests_for
@@ -151,14 +150,14 @@ class CcxtAccount:
 
     @property
     def has_dead_mans_switch(self) -> bool:
-        return isinstance(self._reads.api, KrakenOrderApi)
+        return isinstance(self._reads.api, CancelsAllAfter)
 
     async def cancel_all_after(self, seconds: int) -> None:
         """Dead man's switch: the exchange cancels all open orders unless this is called again within `seconds`; 0 turns
         it off. Does nothing if the exchange has none. Raises ExchangeUnavailableError, AccountRejectedError.
         """
         api = self._reads.api
-        if isinstance(api, KrakenOrderApi):
+        if isinstance(api, CancelsAllAfter):
             # the switch must not wait behind polls
             with requests_for("follow"):
                 await self._read(lambda: api.cancel_all_after(seconds))

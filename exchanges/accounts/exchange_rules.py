@@ -1,20 +1,20 @@
 """The exchange's size rules and our fee there, as Decimals; from our own table if ccxt has none (bitFlyer)."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 import ccxt
 
-from exchanges.accounts.key_rights import KeyRights, key_rights
+from exchanges.accounts.key_rights import key_rights
 from exchanges.accounts.stated_contracts import stated_tokens
+from exchanges.catalogue import facts_of, orders_of
 from exchanges.ccxt.client import ExchangeConfig, make_exchange
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
-from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
 from exchanges.ports.error_mapping import read_error
-from exchanges.ports.orders import AnswerNotUnderstoodError, number_in, row_of, rows_of, understood
+from exchanges.ports.orders import AnswerNotUnderstoodError, KeyRights, number_in, row_of, understood
 from exchanges.requests.measured_clock import MeasuredClock
 from market.decide.market_rules import rules_of
 from market.decide.settings import MarketRules
@@ -23,7 +23,6 @@ from market.instruments.markets import FeeSide, Market
 from market.instruments.token_contracts import Token
 from market.money import decimal_of
 
-_PERCENT = Decimal(100)
 _HIGHEST_RATE = Decimal("0.1")
 _FEE_SIDES: dict[object, FeeSide] = {"get": "received", "base": "base", "quote": "quote"}
 """ccxt's names of them."""
@@ -97,21 +96,13 @@ async def account_rules(
 async def _rules_now(client: Any, config: ExchangeConfig, market: Market, listed: Mapping[str, Any]) -> MarketRules:
     row, entry = listed.get(market.symbol), config.entry
     why = closed_by(entry.ccxt, row)
-    if not why and entry.ccxt == "bitflyer":
-        # its list of markets does not say
-        state = row_of(await client.publicGetGetboardstate({"product_code": bitflyer_product(market)})).get("state")
-        why = "" if state == "RUNNING" else str(state)
+    orders = orders_of(entry.ccxt)
+    if not why and orders is not None:
+        why = await orders.why_closed(client, market)
     try:
         return rules_of(market_as_listed(market, row, entry.ccxt, entry.said_codes), why)
     except AccountRejectedError as error:
         return rules_of(market, why or str(error))
-
-
-_NO_ORDERS = {
-    "coinbaseexchange": ("cancel_only", "post_only", "trading_disabled", "auction_mode"),
-}
-"""Fields of an exchange's own row, by ccxt's name of it, that keep immediate-or-cancel orders out although ccxt calls
-the market active (Coinbase Exchange, GET /products)."""
 
 
 def closed_by(ccxt_id: str, row: Mapping[str, Any] | None) -> str:
@@ -122,7 +113,8 @@ def closed_by(ccxt_id: str, row: Mapping[str, Any] | None) -> str:
     own = info if isinstance(info, Mapping) else {}
     if row.get("active") is False:
         return str(own.get("status") or own.get("trading") or "inactive")[:200]
-    return next((name for name in _NO_ORDERS.get(ccxt_id, ()) if own.get(name) is True), "")
+    facts = facts_of(ccxt_id)
+    return next((name for name in (() if facts is None else facts.closes_by) if own.get(name) is True), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +203,9 @@ def _check_assets(market: Market, row: Mapping[str, Any], said: Collection[str])
             raise AccountRejectedError(f"{market.exchange} {market.symbol} trades {row.get('base')}/{row.get('quote')}")
         return
     info = row.get("info")
-    # ccxt translates Kraken's codes.
-    codes = (info["base"], info["quote"]) if market.exchange == "kraken" and isinstance(info, Mapping) else None
+    facts = facts_of(market.exchange)
+    is_translated = facts is not None and facts.has_own_codes_in_rows
+    codes = (info["base"], info["quote"]) if is_translated and isinstance(info, Mapping) else None
     ccxt_codes = ((row.get("base"), market.base), (row.get("quote"), market.quote_currency))
     own_codes = codes or (row.get("baseId"), row.get("quoteId"))
     for code, asset, (listed, ours) in zip(own_codes, assets_of(market), ccxt_codes, strict=True):
@@ -225,8 +218,8 @@ def _check_assets(market: Market, row: Mapping[str, Any], said: Collection[str])
 
 
 async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
-    asked = _ASKED_FEES.get(client.id)
-    rate = _highest_rate(client, markets) if asked is None else asked(client, markets[0])
+    orders = orders_of(client.id)
+    rate = _highest_rate(client, markets) if orders is None else orders.taker_rate(client, markets[0])
     return _checked_rate(await understood(rate))
 
 
@@ -241,35 +234,6 @@ def _checked_rate(rate: Decimal) -> Decimal:
     return rate
 
 
-async def _coinbaseexchange_rate(client: Any, _market: Market) -> Decimal:
-    return number_in(row_of(await client.privateGetFees()), "taker_fee_rate")
-
-
-async def _bitstamp_rate(client: Any, market: Market) -> Decimal:
-    """Fees in percent, while ccxt's own market['taker'] is a fraction."""
-    name = bitstamp_pair(market)
-    for row in rows_of(await client.privatePostFeesTrading()):
-        if row.get("market") == name:
-            return number_in(row_of(row.get("fees")), "taker") / _PERCENT
-    raise AnswerNotUnderstoodError(f"no taker fee for {name}")
-
-
-async def _bitflyer_rate(client: Any, market: Market) -> Decimal:
-    query = {"product_code": bitflyer_product(market)}
-    return number_in(row_of(await client.privateGetGettradingcommission(query)), "commission_rate")
-
-
-async def _kraken_rate(client: Any, market: Market) -> Decimal:
-    """Return the account's fees, in percent."""
-    name = str(client.markets[market.symbol]["id"])
-    result = row_of(row_of(await client.privatePostTradeVolume({"pair": name})).get("result"))
-    return number_in(row_of(row_of(result.get("fees")).get(name)), "fee") / _PERCENT
-
-
-async def _binance_rate(client: Any, _market: Market) -> Decimal:
-    return number_in(row_of(row_of(await client.privateGetAccount()).get("commissionRates")), "taker")
-
-
 async def _highest_rate(client: Any, markets: Sequence[Market]) -> Decimal:
     """Ours by ccxt if it can ask for it, otherwise the listed one: the highest of the markets, since some have a
     promotion."""
@@ -282,15 +246,6 @@ async def _highest_rate(client: Any, markets: Sequence[Market]) -> Decimal:
     else:
         rows = [row_of(client.market(symbol)) for symbol in symbols]
     return max(number_in(row, "taker") for row in rows)
-
-
-_ASKED_FEES: dict[str, Callable[[Any, Market], Awaitable[Decimal]]] = {
-    "coinbaseexchange": _coinbaseexchange_rate,
-    "bitstamp": _bitstamp_rate,
-    "bitflyer": _bitflyer_rate,
-    "kraken": _kraken_rate,
-    "binance": _binance_rate,
-}
 
 
 def _hidden(keys: Credentials | None, text: str) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 import ccxt
 
 from exchanges.accounts.order_apis import order_api
-from exchanges.ccxt.order_documents import ORDER_DOCUMENTS, OrderDocument
+from exchanges.ccxt.order_documents import order_document
 from exchanges.ccxt.order_quirks import order_quirks
 from exchanges.ccxt.sent_orders import SentRequest, order_fault
 from exchanges.errors import AccountRejectedError, ExchangeError
+from exchanges.ports.order_terms import OrderDocument
 from exchanges.ports.orders import OrderApi, understood
 from exchanges.ports.permits import RequestCheck
 from exchanges.requests.time_synced_signing import client_class
@@ -59,7 +60,7 @@ class WireBench:
         steps = decimal_of(tick), _LOT, _LOT, _LOT
         self.market = Market(entry.ccxt, "us", f"BTC/{quote}", "BTC", quote, *steps, "quote")
         self.price = Price(decimal_of(price))
-        document = ORDER_DOCUMENTS.get(entry.ccxt)
+        document = order_document(entry.ccxt)
         self.account_answers = {} if document is None else document.account_answers
         self.requests: list[SentRequest] = []
         self.client = _catching_client(self)
@@ -135,7 +136,7 @@ def wire_fault(entry: ExchangeEntry, api_of: OrderApiOf = order_api) -> str | No
 
     Raises AccountRejectedError if ccxt has no such exchange.
     """
-    document = ORDER_DOCUMENTS.get(entry.ccxt)
+    document = order_document(entry.ccxt)
     if document is None:
         return "it is not known to keep our order ids, by which an order is found again"
     # it is called within a running event loop too; nothing in it waits
@@ -176,7 +177,7 @@ def request_check(entry: ExchangeEntry, order: LimitOrder, listed: Mapping[str, 
 
     `listed`: ccxt's markets; None if our own order API names them.
     """
-    document = ORDER_DOCUMENTS.get(entry.ccxt)
+    document = order_document(entry.ccxt)
     row = (listed or {}).get(order.symbol) if entry.is_generic else None
 
     def check(method: str, url: str, body: str | None) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import orjson
 
+from exchanges.binance.symbols import binance_symbol
 from exchanges.books.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from exchanges.books.frames import REST_LEVELS, Fields, as_fields, count_in, fields_of, levels_in, malformed, text_in
 from exchanges.books.port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 from exchanges.books.snapshots import SnapshotFetches
 from exchanges.books.stream_sharing import StreamSharing
 from exchanges.credentials import Credentials
-from exchanges.exchange_symbols import binance_symbol
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -165,10 +165,6 @@ def _check_answer(fields: Fields) -> None:
 
 WIRE = WireExchange(
     name="binance",
-    live_ws="wss://stream.binance.com:9443/ws",
-    live_rest="https://api.binance.com",
-    ws_path="/binance/ws",
-    rest_prefix="/binance",
     conversation=BinanceBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
@@ -183,6 +179,4 @@ WIRE = WireExchange(
     ),
     server_time=ServerTime("/api/v3/time", parse_server_time),
     detects_loss=True,
-    # 6,000 request weight a minute from one address, half of it for the bot; a snapshot has weight 50
-    live_rest_pace=1.0,
 )

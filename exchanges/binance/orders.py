@@ -7,10 +7,12 @@ from typing import Any
 
 import ccxt
 
-from exchanges.exchange_symbols import binance_symbol
+from exchanges.binance.symbols import binance_symbol
 from exchanges.ports.error_mapping import is_not_found
 from exchanges.ports.orders import (
     AnswerNotUnderstoodError,
+    ExchangeOrders,
+    KeyRights,
     Pages,
     number_in,
     on_exchange_clock,
@@ -160,3 +162,27 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         fee_currency=text_in(row, "commissionAsset"),
         filled_at=int(number_in(row, "time")) * _MICROS_OF_MS,
     )
+
+
+async def _taker_rate(client: Any, _market: Market) -> Decimal:
+    return number_in(row_of(row_of(await client.privateGetAccount()).get("commissionRates")), "taker")
+
+
+async def _server_time(client: Any) -> tuple[int, int]:
+    return int(number_in(row_of(await client.publicGetTime()), "serverTime")), 0
+
+
+async def _key_rights(client: Any, market: Market) -> KeyRights:
+    """GET /api/v3/account/commission, and GET /sapi/v1/account/apiRestrictions, which the test network lacks."""
+    asked = {"symbol": binance_symbol(market)}
+    discount = row_of(row_of(await client.privateGetAccountCommission(asked)).get("discount"))
+    is_taken = discount.get("enabledForAccount") is True and discount.get("enabledForSymbol") is True
+    pays_in = str(discount.get("discountAsset")) if is_taken else None
+    try:
+        said = row_of(await client.sapiGetAccountApiRestrictions())
+    except ccxt.NotSupported:
+        return KeyRights(pays_in=pays_in)
+    return KeyRights(said.get("enableWithdrawals") is True, said.get("ipRestrict") is True, pays_in)
+
+
+ORDERS = ExchangeOrders(BinanceOrderApi, _taker_rate, _server_time, _key_rights)

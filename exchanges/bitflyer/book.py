@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import orjson
 
+from exchanges.bitflyer.symbols import bitflyer_product
 from exchanges.books.errors import FeedDroppedError, FeedRejectedError
 from exchanges.books.frames import (
     REST_LEVELS,
@@ -20,7 +21,6 @@ from exchanges.books.frames import (
 from exchanges.books.port import Send, WireExchange, WireOutput
 from exchanges.books.stream_sharing import StreamSharing
 from exchanges.credentials import Credentials
-from exchanges.exchange_symbols import bitflyer_product
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -128,16 +128,10 @@ def _check_answer(fields: Fields) -> None:
 
 WIRE = WireExchange(
     name="bitflyer",
-    live_ws="wss://ws.lightstream.bitflyer.com/json-rpc",
-    live_rest="https://api.bitflyer.com",
-    ws_path="/bitflyer/ws",
-    rest_prefix="/bitflyer",
     conversation=BitflyerBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
     sharing=StreamSharing(
         re.compile(rb'"channel":\s*"lightning_board_(?:snapshot_)?([^"]+)"'), bitflyer_product, leave, symbols=50
     ),
-    # 500 in five minutes from one address, of which the bot has half; the rest is for restarted processes
-    live_rest_pace=1.5,
 )

@@ -5,11 +5,14 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from exchanges.bitflyer.symbols import bitflyer_product
 from exchanges.errors import OutcomeUnknownError
-from exchanges.exchange_symbols import bitflyer_product
 from exchanges.ports.orders import (
     SEARCH_MARGIN,
+    ExchangeOrders,
+    KeyRights,
     Pages,
+    dated_answer,
     micros_of,
     number_in,
     on_exchange_clock,
@@ -172,3 +175,29 @@ def _fill(row: Mapping[str, Any], market: Market) -> Fill:
         fee_currency=market.base,
         filled_at=micros_of(text_in(row, "exec_date")),
     )
+
+
+async def _taker_rate(client: Any, market: Market) -> Decimal:
+    query = {"product_code": bitflyer_product(market)}
+    return number_in(row_of(await client.privateGetGettradingcommission(query)), "commission_rate")
+
+
+async def _server_time(client: Any) -> tuple[int, int]:
+    """It has no endpoint for it; any cheap answer has an HTTP date."""
+    return await dated_answer(client, client.publicGetGetticker({"product_code": "BTC_JPY"}))
+
+
+async def _key_rights(client: Any, _market: Market) -> KeyRights:
+    """GET /v1/me/getpermissions: the paths that the key may ask."""
+    paths = await client.privateGetGetpermissions()
+    moving = {"/v1/me/withdraw", "/v1/me/sendcoin"}
+    return KeyRights(may_withdraw=isinstance(paths, list) and not moving.isdisjoint(map(str, paths)))
+
+
+async def _why_closed(client: Any, market: Market) -> str:
+    """Its list of markets does not say."""
+    state = row_of(await client.publicGetGetboardstate({"product_code": bitflyer_product(market)})).get("state")
+    return "" if state == "RUNNING" else str(state)
+
+
+ORDERS = ExchangeOrders(BitflyerOrderApi, _taker_rate, _server_time, _key_rights, _why_closed)

@@ -4,6 +4,7 @@ import re
 
 import orjson
 
+from exchanges.bitstamp.symbols import bitstamp_pair
 from exchanges.books.errors import FeedDroppedError, FrameRejectedError
 from exchanges.books.frames import (
     Fields,
@@ -20,7 +21,6 @@ from exchanges.books.port import Heartbeat, Send, WireExchange, WireOutput
 from exchanges.books.snapshots import SnapshotFetches
 from exchanges.books.stream_sharing import StreamSharing
 from exchanges.credentials import Credentials
-from exchanges.exchange_symbols import bitstamp_pair
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -152,10 +152,6 @@ def _change_in(fields: Fields) -> _Change:
 
 WIRE = WireExchange(
     name="bitstamp",
-    live_ws="wss://ws.bitstamp.net",
-    live_rest="https://www.bitstamp.net",
-    ws_path="/bitstamp/ws",
-    rest_prefix="/bitstamp",
     conversation=BitstampBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,

@@ -6,12 +6,15 @@ from typing import Any
 
 import ccxt
 
+from exchanges.bitstamp.symbols import bitstamp_codes, bitstamp_name, bitstamp_pair
 from exchanges.common_codes import common_code
-from exchanges.exchange_symbols import bitstamp_codes, bitstamp_name, bitstamp_pair
 from exchanges.ports.error_mapping import is_not_found
 from exchanges.ports.orders import (
+    PERCENT,
     AnswerNotUnderstoodError,
+    ExchangeOrders,
     Pages,
+    dated_answer,
     micros_of,
     number_in,
     on_exchange_clock,
@@ -174,3 +177,20 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         fee_currency=market.quote_currency,
         filled_at=micros_of(text_in(row, "datetime")),
     )
+
+
+async def _taker_rate(client: Any, market: Market) -> Decimal:
+    """Fees in percent, while ccxt's own market['taker'] is a fraction."""
+    name = bitstamp_pair(market)
+    for row in rows_of(await client.privatePostFeesTrading()):
+        if row.get("market") == name:
+            return number_in(row_of(row.get("fees")), "taker") / PERCENT
+    raise AnswerNotUnderstoodError(f"no taker fee for {name}")
+
+
+async def _server_time(client: Any) -> tuple[int, int]:
+    """It has no endpoint for it; any cheap answer has an HTTP date."""
+    return await dated_answer(client, client.publicGetTickerPair({"pair": "btceur"}))
+
+
+ORDERS = ExchangeOrders(BitstampOrderApi, _taker_rate, _server_time)

@@ -62,15 +62,9 @@ class ServerTime:
 
 @dataclass(frozen=True, slots=True)
 class WireExchange:
-    """Addresses and parser of one exchange's books. Paths and prefixes begin with a slash."""
+    """The reader of one exchange's books; paths begin with a slash."""
 
     name: str
-    live_ws: str
-    live_rest: str
-    ws_path: str
-    """The simulated exchange's path, below the simulator's address."""
-    rest_prefix: str
-    """The simulated exchange's REST prefix, below the simulator's address; the live paths follow it."""
     conversation: Callable[[Market, Credentials | None], Conversation]
     """Raises FeedRejectedError if the stream needs API keys that are missing or invalid."""
     rest_book: Callable[[Market], str]
@@ -83,6 +77,3 @@ class WireExchange:
     """None if the exchange publishes no time."""
     detects_loss: bool = False
     """Whether a sequence or a checksum shows that a message was lost. Otherwise only the REST book can."""
-    live_rest_pace: float = 0.2
-    """Minimum seconds between two requests to the real exchange's REST, for all symbols together: below its rate
-    limit, since orders and balances may count against the same limit."""

@@ -17,8 +17,14 @@ from aiohttp import WSMsgType
 from ccxt.async_support.base.ws.order_book import OrderBook
 
 from exchanges.ccxt.client import ExchangeConfig, limit_rules, make_exchange
-from exchanges.errors import AccountRejectedError, ExchangeError, ExchangeUnavailableError, StreamSilentError
-from exchanges.ports.error_mapping import UNEXPECTED, read_error
+from exchanges.errors import (
+    UNEXPECTED,
+    AccountRejectedError,
+    ExchangeError,
+    ExchangeUnavailableError,
+    StreamSilentError,
+)
+from exchanges.ports.error_mapping import read_error
 from exchanges.ports.orders import AnswerNotUnderstoodError
 from exchanges.requests.rate_budget import full_budget
 from exchanges.requests.time_synced_signing import measure_clock

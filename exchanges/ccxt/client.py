@@ -8,23 +8,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from exchanges.addresses import Place, address_fault, every_address, simulated_addresses
-from exchanges.credentials import (
-    ARM_VARIABLE,
-    Credentials,
-    environment_credentials,
-    load_credentials,
-    own_key_fields,
-)
+from exchanges.catalogue import EXCHANGES, sandboxes
+from exchanges.credentials import Credentials, load_credentials
 from exchanges.errors import AccountRejectedError
+from exchanges.key_variables import ARM_VARIABLE, environment_credentials, own_key_fields
 from exchanges.log_redaction import redacting_logger
+from exchanges.ports.limits import LimitRules
 from exchanges.requests.rate_budget import RateBudget, full_budget
-from exchanges.requests.rate_limits import LIMITS, LimitRules, entry_rules, generic_rules
+from exchanges.requests.rate_limits import entry_rules, generic_rules
 from exchanges.requests.time_synced_signing import client_class
 from session.exchange_entries import ExchangeEntry
 from session.session import Session
 
-SANDBOXES = ("binance", "coinbaseexchange")
-"""Exchanges with a sandbox, by ccxt's addresses; its set_sandbox_mode raises TypeError on the others."""
 # A dead connection is dropped after two unanswered pings; ccxt's own 30 s would leave a feed blind for over a minute.
 _KEEP_ALIVE_MS = 3_000
 _TIMEOUT_MS = 5_000
@@ -73,8 +68,8 @@ def live_config(
     API keys."""
     _check_armed(exchange, environment)
     own = entry or ExchangeEntry(exchange)
-    if mode == "sandbox" and own.ccxt not in SANDBOXES:
-        raise AccountRejectedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
+    if mode == "sandbox" and own.ccxt not in sandboxes():
+        raise AccountRejectedError(f"{exchange} has no sandbox, only {' and '.join(sandboxes())} have")
     fields = _key_fields(own)
     keys = environment_credentials(exchange, environment, mode == "sandbox", fields)
     return ExchangeConfig(exchange, mode, base_url, keys, listed_as=entry)
@@ -149,7 +144,7 @@ def limit_rules(config: ExchangeConfig) -> LimitRules:
         return rules
     rate_limit_ms = client_class(config.entry.ccxt)().rateLimit
     if not config.entry.is_generic:
-        raise AccountRejectedError(f"{config.exchange} has no adapter of our own, only {', '.join(LIMITS)} have")
+        raise AccountRejectedError(f"{config.exchange} has no adapter of our own, only {', '.join(EXCHANGES)} have")
     return replace(generic_rules(rate_limit_ms), at_one_address=config.entry.at_one_address)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-VERIFIED = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
-"""Exchanges with a reader and an order API of our own, tried against simulated ones."""
+from exchanges.catalogue import EXCHANGES
 
 Kind = Literal["verified", "generic", "unfit"]
 
@@ -40,7 +39,7 @@ class Fitness:
 
 def fitness_of(ccxt_id: str, has: Mapping[str, object]) -> Fitness:
     """`has`: ccxt's own, where a missing, None or False method is not there, and "emulated" is."""
-    if ccxt_id in VERIFIED:
+    if ccxt_id in EXCHANGES:
         return Fitness("verified")
     reason = _lacking(has, _BOOKS_NEED)
     if reason is not None:

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import ccxt
 
-from exchanges.ccxt.order_quirks import EarlierPage, OrderQuirks
 from exchanges.errors import OutcomeUnknownError
 from exchanges.ports.error_mapping import is_clock_fault, is_not_found
+from exchanges.ports.order_terms import EarlierPage, OrderQuirks
 from exchanges.ports.orders import (
     SEARCH_MARGIN,
     AnswerNotUnderstoodError,

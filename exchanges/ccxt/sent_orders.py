@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from exchanges.ccxt.order_documents import OrderDocument
+from exchanges.ports.order_terms import OrderDocument
 from market.instruments.orders import LimitOrder
 from market.money import decimal_of
 

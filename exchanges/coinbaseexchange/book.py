@@ -27,8 +27,8 @@ from exchanges.books.frames import (
 )
 from exchanges.books.port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 from exchanges.books.stream_sharing import StreamSharing
+from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
 from exchanges.credentials import Credentials
-from exchanges.exchange_symbols import coinbaseexchange_product
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -167,10 +167,6 @@ def _signature(keys: Credentials, now: int) -> dict[str, object]:
 
 WIRE = WireExchange(
     name="coinbaseexchange",
-    live_ws="wss://ws-feed.exchange.coinbase.com",
-    live_rest="https://api.exchange.coinbase.com",
-    ws_path="/coinbaseexchange/ws",
-    rest_prefix="/coinbaseexchange",
     conversation=CoinbaseExchangeBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,

@@ -7,10 +7,11 @@ from typing import Any
 
 import ccxt
 
+from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
 from exchanges.common_codes import common_code
-from exchanges.exchange_symbols import coinbaseexchange_product
 from exchanges.ports.error_mapping import is_not_found
 from exchanges.ports.orders import (
+    ExchangeOrders,
     Pages,
     iso_of,
     micros_of,
@@ -173,3 +174,14 @@ def _fill(row: Mapping[str, Any], market: Market) -> Fill:
         fee_currency=market.quote_currency,
         filled_at=micros_of(text_in(row, "created_at")),
     )
+
+
+async def _taker_rate(client: Any, _market: Market) -> Decimal:
+    return number_in(row_of(await client.privateGetFees()), "taker_fee_rate")
+
+
+async def _server_time(client: Any) -> tuple[int, int]:
+    return int(number_in(row_of(await client.publicGetTime()), "epoch") * 1_000), 0
+
+
+ORDERS = ExchangeOrders(CoinbaseExchangeOrderApi, _taker_rate, _server_time)

@@ -23,7 +23,7 @@ from exchanges.books.frames import (
 from exchanges.books.port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 from exchanges.books.stream_sharing import StreamSharing
 from exchanges.credentials import Credentials
-from exchanges.exchange_symbols import kraken_pair, kraken_stream_symbol
+from exchanges.kraken.symbols import kraken_pair, kraken_stream_symbol
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -188,10 +188,6 @@ def leave(market: Market, _keys: Credentials | None) -> list[str]:
 
 WIRE = WireExchange(
     name="kraken",
-    live_ws="wss://ws.kraken.com/v2",
-    live_rest="https://api.kraken.com",
-    ws_path="/kraken/ws/v2",
-    rest_prefix="/kraken",
     conversation=KrakenBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
@@ -204,6 +200,4 @@ WIRE = WireExchange(
     ),
     server_time=ServerTime("/0/public/Time", parse_server_time, MICROSECONDS),
     detects_loss=True,
-    # Kraken allows one public request a second from one address; a fifth is reserved for the bot
-    live_rest_pace=1.25,
 )

@@ -10,10 +10,14 @@ from typing import Any
 import ccxt
 
 from exchanges.common_codes import common_code
-from exchanges.exchange_symbols import kraken_name, kraken_pair
+from exchanges.kraken.symbols import kraken_name, kraken_pair
 from exchanges.ports.orders import (
     FILLS_MARGIN,
+    HALF_SECOND_MS,
+    PERCENT,
     AnswerNotUnderstoodError,
+    ExchangeOrders,
+    KeyRights,
     Pages,
     number_in,
     optional_text_in,
@@ -220,3 +224,27 @@ def _pairs(market: Market) -> set[str]:
     """Return the pair's names in rows: XBTUSD, or XXBTZUSD with the old prefix letters."""
     base, quote = map(kraken_name, codes_in(market.symbol))
     return {head + base + middle + quote for head in ("", "X", "Z") for middle in ("", "X", "Z")}
+
+
+async def _taker_rate(client: Any, market: Market) -> Decimal:
+    """The account's fees, in percent."""
+    name = str(client.markets[market.symbol]["id"])
+    result = row_of(row_of(await client.privatePostTradeVolume({"pair": name})).get("result"))
+    return number_in(row_of(row_of(result.get("fees")).get(name)), "fee") / PERCENT
+
+
+async def _server_time(client: Any) -> tuple[int, int]:
+    whole_seconds = number_in(row_of(row_of(await client.publicGetTime()).get("result")), "unixtime")
+    return int(whole_seconds) * 1_000 + HALF_SECOND_MS, HALF_SECOND_MS
+
+
+async def _key_rights(client: Any, _market: Market) -> KeyRights:
+    """POST /0/private/GetApiKeyInfo, which needs no permission."""
+    said = row_of(row_of(await client.privatePostGetApiKeyInfo()).get("result"))
+    permissions, addresses = said.get("permissions"), said.get("ipAllowlist")
+    return KeyRights(
+        may_withdraw=isinstance(permissions, list) and "withdraw-funds" in permissions, is_bound=bool(addresses)
+    )
+
+
+ORDERS = ExchangeOrders(KrakenOrderApi, _taker_rate, _server_time, _key_rights)

@@ -22,18 +22,6 @@ from exchanges.errors import (
     OutcomeUnknownError,
 )
 
-UNEXPECTED = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    NameError,
-    ArithmeticError,
-    AssertionError,
-    RecursionError,
-)
-"""What ccxt raises, beside its own errors, for an answer that it does not expect."""
-
 Fault = Literal["account", "clock", "rejected", "used", "not_found", "unavailable", "unknown"]
 
 _CLOCK_TEXTS = (

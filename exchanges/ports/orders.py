@@ -1,12 +1,13 @@
 """The port of an exchange's order API, and helpers to parse its answers."""
 
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar
+from email.utils import parsedate_to_datetime
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from exchanges.errors import ExchangeError
-from exchanges.ports.error_mapping import UNEXPECTED
+from exchanges.errors import UNEXPECTED, ExchangeError
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
 from market.money import Amount, Price, decimal_of, total
@@ -19,6 +20,9 @@ SEARCH_MARGIN = 600 * MICROSECONDS
 """The same for an order that is identified by time and content only. It costs nothing, since one page has as many
 orders, and misses none that the exchange accepted, up to a minute off; other known orders are excluded."""
 
+HALF_SECOND_MS = 500
+"""Whole seconds are half a second late on average, with the same uncertainty."""
+PERCENT = Decimal(100)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -63,6 +67,61 @@ class OrderApi(Protocol):
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
         """All pages, from `FILLS_MARGIN` before `since` (our clock) on; a fill may occur twice."""
         ...
+
+
+@runtime_checkable
+class CancelsAllAfter(Protocol):
+    """A dead man's switch of the exchange."""
+
+    async def cancel_all_after(self, seconds: int) -> None:
+        """Have all open orders cancelled unless this is called again within `seconds`; 0 turns it off."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRights:
+    """`may_withdraw`, `is_bound`: whether the key may withdraw, and works from listed addresses alone; None if the
+    exchange does not say. `pays_in`: a currency of neither side of a market that fees are taken in."""
+
+    may_withdraw: bool | None = None
+    is_bound: bool | None = None
+    pays_in: str | None = None
+
+
+async def says_nothing_of_keys(_client: Any, _market: Market) -> KeyRights:
+    """Of an exchange that has no such request."""
+    return KeyRights()
+
+
+async def says_it_in_its_list(_client: Any, _market: Market) -> str:
+    """Of an exchange whose list of markets says which of them are closed."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeOrders:
+    """What an exchange's folder has for its private API; clients are of ccxt, and all raise ccxt's errors and
+    AnswerNotUnderstoodError."""
+
+    api: Callable[[Any], OrderApi]
+    taker_rate: Callable[[Any, Market], Awaitable[Decimal]]
+    """Our account's taker fee, a fraction of the notional."""
+    server_time: Callable[[Any], Awaitable[tuple[int, int]]]
+    """The exchange's time and its uncertainty, milliseconds."""
+    key_rights: Callable[[Any, Market], Awaitable[KeyRights]] = says_nothing_of_keys
+    why_closed: Callable[[Any, Market], Awaitable[str]] = says_it_in_its_list
+    """Why a market takes no orders now, in the exchange's own word; empty if it does."""
+
+
+async def dated_answer(client: Any, answer: Awaitable[object]) -> tuple[int, int]:
+    """Return the exchange's time by the HTTP date of `answer`, and its uncertainty, in milliseconds."""
+    await answer
+    headers = {name.lower(): value for name, value in (client.last_response_headers or {}).items()}
+    try:
+        date = parsedate_to_datetime(headers["date"])
+    except (KeyError, ValueError) as error:
+        raise AnswerNotUnderstoodError(f"{client.id} sent no date") from error
+    return int(date.timestamp() * 1_000) + HALF_SECOND_MS, HALF_SECOND_MS
 
 
 def rows_of(answer: object) -> list[Mapping[str, Any]]:

@@ -9,10 +9,10 @@ import aiohttp
 import ccxt
 
 from exchanges.errors import ExchangeUnavailableError
+from exchanges.ports.limits import CountedRequest, Weights
 from exchanges.ports.permits import outgoing_order
 from exchanges.requests.permit_requests import OrderHttpRequest, PermitRequest
 from exchanges.requests.rate_budget import RateBudget
-from exchanges.requests.rate_limits import CountedRequest, Weights
 
 LONGEST_BAN_SECONDS = 3 * 24 * 3_600.0
 """The longest pause, whatever the exchange asks for: Binance's longest ban. A request during a ban prolongs it."""

@@ -16,8 +16,9 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
+from exchanges.ports.limits import OF_ORDERS, LimitRules, Weights
 from exchanges.rate_counters import Limit, Used
-from exchanges.requests.rate_limits import OF_ORDERS, LimitRules, Weights, rules_of
+from exchanges.requests.rate_limits import rules_of
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 
@@ -202,7 +203,7 @@ class RateBudget:
 def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: LimitRules | None = None) -> RateBudget:
     """Return the budget of an account's bot: the account's limits, and its share of the address's limits.
 
-    `rules`: of an exchange that is not in `LIMITS`.
+    `rules`: of an exchange that is not in the catalogue.
     """
     rules = rules or rules_of(exchange)
     own = rules.share_of_address(rules.bots_share)

@@ -1,6 +1,5 @@
 """ccxt's classes, signing with the exchange's time: a wrong clock, ours or theirs, must not stop trading."""
 
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
 
@@ -8,16 +7,14 @@ import ccxt
 import ccxt.async_support
 import ccxt.pro
 
+from exchanges.catalogue import facts_of, orders_of
 from exchanges.errors import AccountRejectedError
-from exchanges.ports.orders import AnswerNotUnderstoodError, number_in, row_of
+from exchanges.ports.orders import AnswerNotUnderstoodError, number_in
 from exchanges.requests.budgeted_client import BudgetedClient
 from exchanges.requests.permit_requests import recorded_send_time
 from session.clock import wall_now
 
 _MILLISECOND = 1_000
-# Whole seconds are half a second late on average, with the same uncertainty.
-_HALF_SECOND_MS = 500
-_READ_BY_US = ("coinbaseexchange", "binance", "kraken", "bitstamp", "bitflyer")
 _NEGLIGIBLE_MS = 1_000
 """Exchanges allow for a few seconds between a request's time and theirs."""
 
@@ -91,8 +88,8 @@ def client_class(exchange: str) -> Any:
 async def measure_clock(client: Any) -> int:
     """Measure the exchange's clock and sign with it from now on. Returns its offset in milliseconds.
 
-    Even a small offset counts: orders are dated by the exchange and searched by our time. On Kraken only deadlines
-    follow it, and this returns 0: its nonces need not be times, and must never go back. Raises ccxt's errors and
+    Even a small offset counts: orders are dated by the exchange and searched by our time. If its signatures do not go
+    by its clock, as on Kraken, only deadlines follow it, and this returns 0. Raises ccxt's errors and
     AnswerNotUnderstoodError; then nothing changes.
     """
     with recorded_send_time() as left:
@@ -102,10 +99,11 @@ async def measure_clock(client: Any) -> int:
     # waiting for other requests, DNS and the handshake do not count
     before = asked if left.at is None else left.at
     client.order_clock_ahead_ms = theirs - (before + after) // 2 // _MILLISECOND
-    if client.id == "kraken":
+    facts = facts_of(client.id)
+    if facts is not None and not facts.signs_by_clock:
         return 0
     client.exchange_ahead_ms = client.order_clock_ahead_ms
-    if client.id not in _READ_BY_US and abs(client.exchange_ahead_ms) < _NEGLIGIBLE_MS:
+    if facts is None and abs(client.exchange_ahead_ms) < _NEGLIGIBLE_MS:
         # its nonces may be times, which must not go back with each measurement
         client.exchange_ahead_ms = 0
     # the exchange may have read its clock at any moment in between
@@ -114,27 +112,9 @@ async def measure_clock(client: Any) -> int:
 
 
 async def _server_milliseconds(client: Any) -> tuple[int, int]:
-    """Return the exchange's time and its uncertainty."""
-    if client.id == "coinbaseexchange":
-        return int(number_in(row_of(await client.publicGetTime()), "epoch") * 1_000), 0
-    if client.id == "binance":
-        return int(number_in(row_of(await client.publicGetTime()), "serverTime")), 0
-    if client.id == "kraken":
-        whole_seconds = number_in(row_of(row_of(await client.publicGetTime()).get("result")), "unixtime")
-        return int(whole_seconds) * 1_000 + _HALF_SECOND_MS, _HALF_SECOND_MS
-    if client.id not in _READ_BY_US:
-        return await _unified_time(client), 0
-    # The others have no endpoint for it; any cheap answer has an HTTP date.
-    if client.id == "bitstamp":
-        await client.publicGetTickerPair({"pair": "btceur"})
-    else:
-        await client.publicGetGetticker({"product_code": "BTC_JPY"})
-    headers = {name.lower(): value for name, value in (client.last_response_headers or {}).items()}
-    try:
-        date = parsedate_to_datetime(headers["date"])
-    except (KeyError, ValueError) as error:
-        raise AnswerNotUnderstoodError(f"{client.id} sent no date") from error
-    return int(date.timestamp() * 1_000) + _HALF_SECOND_MS, _HALF_SECOND_MS
+    """The exchange's time and its uncertainty."""
+    orders = orders_of(client.id)
+    return (await _unified_time(client), 0) if orders is None else await orders.server_time(client)
 
 
 async def _unified_time(client: Any) -> int:

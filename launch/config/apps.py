@@ -11,13 +11,12 @@ from cep.apps.hosts.call_addresses import SIMULATED
 from cep.apps.hosts.kafka_addresses import SESSION
 from cep.apps.hosts.kafka_ends import is_topic, normal_servers
 from cep.apps.parts.app_limits import AppLimits
+from exchanges.catalogue import EXCHANGES
 from launch.errors import CannotStartError
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 Bytes = Annotated[int, Field(ge=1_000_000, le=2**40)]
-SIMULATED_EXCHANGES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
-"""As the simulators name them, whose modules no command needs for its configuration."""
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[!-~]*[^/])?")
 _DEFAULT = AppLimits()
@@ -101,8 +100,8 @@ def _check_address(origin: str, address: str) -> None:
     """Check that `address` may be asked for `origin`. Raises ValueError."""
     if address.startswith(SIMULATED):
         name = address.removeprefix(SIMULATED)
-        if name not in SIMULATED_EXCHANGES:
-            names = ", ".join(SIMULATED_EXCHANGES)
+        if name not in EXCHANGES:
+            names = ", ".join(sorted(EXCHANGES))
             raise ValueError(f"{origin!r}: no exchange {name!r} is simulated; there are {names}")
     elif not _ADDRESS.fullmatch(address):
         raise ValueError(

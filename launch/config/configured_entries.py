@@ -5,13 +5,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from exchanges.accounts.wire_check import wire_fault
+from exchanges.catalogue import EXCHANGES, without_client_ids
 from exchanges.ccxt.facts import ccxt_facts
-from exchanges.ccxt.fitness import VERIFIED, fitness_of
+from exchanges.ccxt.fitness import fitness_of
 from exchanges.errors import AccountRejectedError
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.errors import CannotStartError
 from market.instruments.assets import SessionCodes
-from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from session.exchange_entries import Adapter, ExchangeEntry
 from session.session import Mode
 
@@ -50,19 +50,19 @@ def _entry(config: Configuration, name: str, mode: Mode) -> ExchangeEntry:
     one, ccxt = config.exchange.get(name, ExchangeConfiguration()), ccxt_id(config, name)
     if _NAME.fullmatch(name) is None:
         raise CannotStartError(f"[exchange.{name}]: a name has small letters, digits and _ only, a letter first.")
-    if name in VERIFIED and ccxt != name:
+    if name in EXCHANGES and ccxt != name:
         raise CannotStartError(f'[exchange.{name}] ccxt = "{ccxt}": {name} is an exchange itself; choose another name.')
-    adapter: Adapter = one.adapter or ("verified" if ccxt in VERIFIED else "generic")
+    adapter: Adapter = one.adapter or ("verified" if ccxt in EXCHANGES else "generic")
     if adapter == "verified":
-        if ccxt not in VERIFIED:
+        if ccxt not in EXCHANGES:
             raise CannotStartError(
-                f'[exchange.{name}] adapter = "verified": there is none for {ccxt}, only for {", ".join(VERIFIED)}.'
+                f'[exchange.{name}] adapter = "verified": there is none for {ccxt}, only for {", ".join(EXCHANGES)}.'
             )
         entry = ExchangeEntry(ccxt)
     else:
         entry = _generic_entry(config, name, ccxt, mode)
     entry = replace(entry, said_codes=_said_codes(config, name))
-    if ccxt in WITHOUT_CLIENT_IDS and name != ccxt:
+    if ccxt in without_client_ids() and name != ccxt:
         raise CannotStartError(f"[exchange.{name}]: {ccxt} has no client order ids, and must be named {ccxt}.")
     if mode in ("live", "sandbox"):
         _check_wire(name, entry)
@@ -105,8 +105,8 @@ def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:
 
 def _check_simulated(entries: Mapping[str, ExchangeEntry]) -> None:
     for name, entry in entries.items():
-        if entry.ccxt not in VERIFIED:
+        if entry.ccxt not in EXCHANGES:
             raise CannotStartError(
-                f"[exchange.{name}]: {entry.ccxt} is not simulated, only {', '.join(VERIFIED)} are; for paper trading "
+                f"[exchange.{name}]: {entry.ccxt} is not simulated, only {', '.join(EXCHANGES)} are; for paper trading "
                 f'at its live prices set mode = "public".'
             )

@@ -5,9 +5,10 @@ from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from exchanges.catalogue import known_transfers
 from exchanges.simulated_markets import simulated_bases, simulated_markets
 from launch.config.currency_tables import check_named, currencies_of
-from market.accounting.transfer_terms import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
+from market.accounting.transfer_terms import SATOSHI, TransferTerms, terms_of, with_changed
 from market.money import BoundedDecimal
 
 FROM_CONFIGURATION = "the configuration"
@@ -33,7 +34,7 @@ def session_transfers(configured: Mapping[str, Mapping[str, TransferConfiguratio
     """Return the known terms, replaced if `configured` (exchange → currency → terms) says others. Raises
     CannotStartError if it names what nobody could send."""
     check_named("transfers", configured, currencies_of(simulated_markets(simulated_bases())))
-    known = terms_of(KNOWN_TERMS)
+    known = terms_of(known_transfers())
     changed = []
     for exchange, by_currency in configured.items():
         for currency, mine in by_currency.items():
@@ -42,4 +43,4 @@ def session_transfers(configured: Mapping[str, Mapping[str, TransferConfiguratio
             changed.append(
                 TransferTerms(exchange, currency, mine.fee, mine.minimum, step, mine.minutes * 60, FROM_CONFIGURATION)
             )
-    return with_changed(KNOWN_TERMS, changed)
+    return with_changed(known_transfers(), changed)

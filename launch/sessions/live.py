@@ -10,7 +10,8 @@ from typing import Literal
 
 from exchanges.accounts.exchange_rules import exchange_rules
 from exchanges.accounts.key_rights import refusal
-from exchanges.ccxt.client import SANDBOXES, make_exchange, session_config
+from exchanges.catalogue import sandboxes
+from exchanges.ccxt.client import make_exchange, session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
@@ -136,9 +137,9 @@ def real_mode(config: Configuration) -> RealMode:
     """Return the one mode of all exchanges. Raises CannotStartError if they differ, or if none trades for real."""
     mode = one_mode(config)
     if mode == "sandbox":
-        lacking = [name for name in named_exchanges(config) if ccxt_id(config, name) not in SANDBOXES]
+        lacking = [name for name in named_exchanges(config) if ccxt_id(config, name) not in sandboxes()]
         if lacking:
-            raise CannotStartError(f"{lacking[0]} has no sandbox, only {' and '.join(SANDBOXES)} have.")
+            raise CannotStartError(f"{lacking[0]} has no sandbox, only {' and '.join(sandboxes())} have.")
         return "sandbox"
     if mode == "live":
         return "live"

@@ -12,6 +12,7 @@ from backtest.own_recordings import load_own_recording
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import profile_for
 from backtest.report.replay_report import ReplayOutcome, report_json, report_lines
+from exchanges.catalogue import known_transfers
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.counters import SessionCounters
@@ -120,6 +121,7 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, con
         paper_balances=recording.profile.paper_balances,
         paper_latency_ms=config.paper.latency_ms,
         paper_latency_spread=config.paper.latency_spread,
+        transfers=known_transfers(),
     )
 
 

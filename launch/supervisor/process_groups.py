@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from exchanges.credentials import ARM_VARIABLE, is_key_variable, key_variables_of
+from exchanges.key_variables import ARM_VARIABLE, is_key_variable, key_variables_of
 from launch.config.configuration import ENVIRONMENT
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.priorities import niceness_of

@@ -12,8 +12,7 @@ from functools import partial
 
 from exchanges.accounts.exchange_rules import AccountRules, account_rules
 from exchanges.ccxt.client import session_config
-from exchanges.errors import ExchangeError
-from exchanges.ports.error_mapping import UNEXPECTED
+from exchanges.errors import UNEXPECTED, ExchangeError
 from market.decide.market_rules import with_account_rules
 from market.decide.settings import Settings
 from session.backoff import backoff

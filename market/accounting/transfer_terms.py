@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.money import ZERO, BoundedDecimal
+from market.money import BoundedDecimal
 
 SATOSHI = Decimal("0.00000001")
 CENT = Decimal("0.01")
@@ -32,63 +32,8 @@ class TransferTerms:
     source: str
 
 
-_CCXT = "ccxt 4.5.90, coinbaseexchange, fees.funding.withdraw"
-_ASSUMED = "assumed; no published figure was at hand"
-_BTC_TIME = "six blocks of ten minutes"
-
-KNOWN_TERMS: tuple[TransferTerms, ...] = (
-    TransferTerms("coinbaseexchange", "BTC", ZERO, Decimal("0.0001"), SATOSHI, HOUR, f"{_CCXT}; {_BTC_TIME}"),
-    TransferTerms("coinbaseexchange", "USD", Decimal(25), Decimal(50), CENT, BANK_DAY, f"{_CCXT}; a bank day"),
-    TransferTerms(
-        "kraken",
-        "BTC",
-        Decimal("0.00015"),
-        Decimal("0.0005"),
-        SATOSHI,
-        HOUR,
-        f"abcdstable.com/academy/kraken-withdrawal-fe, 2026; {_BTC_TIME}",
-    ),
-    TransferTerms("kraken", "USD", Decimal(35), Decimal(50), CENT, BANK_DAY, _ASSUMED),
-    TransferTerms(
-        "bitstamp",
-        "BTC",
-        Decimal("0.0005"),
-        Decimal("0.001"),
-        SATOSHI,
-        HOUR,
-        f"nexo.meiganglian.com/post/133865, January 2025; {_BTC_TIME}",
-    ),
-    TransferTerms("bitstamp", "EUR", Decimal("0.90"), Decimal(10), CENT, 3 * BANK_DAY, "bithub.pl, Bitstamp, SEPA"),
-    TransferTerms(
-        "bitflyer",
-        "BTC",
-        Decimal("0.0005"),
-        Decimal("0.001"),
-        SATOSHI,
-        HOUR,
-        f"okwallet.jp/crypto20260202092739, May 2024; {_BTC_TIME}",
-    ),
-    TransferTerms(
-        "bitflyer",
-        "JPY",
-        Decimal(770),
-        Decimal(30_000),
-        Decimal(1),
-        BANK_DAY,
-        "bitflyer.com/en-jp/commission, other banks, 30,000 JPY and more",
-    ),
-    TransferTerms(
-        "binance",
-        "BTC",
-        Decimal("0.0005"),
-        Decimal("0.001"),
-        SATOSHI,
-        HOUR,
-        f"cryptocurrencyexchanges.cc, Kraken Withdrawal Fees/15946; {_BTC_TIME}",
-    ),
-    TransferTerms("binance", "USDT", Decimal(1), Decimal(10), Decimal("0.000001"), HOUR, _ASSUMED),
-)
-"""Minimums that no source names are assumed: twice the fee or more."""
+ASSUMED = "assumed; no published figure was at hand"
+"""As a source. Minimums that no source names are assumed, too: twice the fee or more."""
 
 
 def with_changed(known: Iterable[TransferTerms], changed: Iterable[TransferTerms]) -> tuple[TransferTerms, ...]:

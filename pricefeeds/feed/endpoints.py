@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from exchanges.addresses import SANDBOX_FEEDS
 from exchanges.books.port import Conversation, WireExchange
-from exchanges.catalogue import wire_of
-from exchanges.credentials import Credentials, environment_credentials, load_credentials, own_key_fields
+from exchanges.catalogue import own_facts, wire_of
+from exchanges.credentials import Credentials, load_credentials
 from exchanges.errors import AccountRejectedError
+from exchanges.key_variables import environment_credentials, own_key_fields
+from exchanges.ports.facts import ExchangeFacts
 from market.instruments.markets import Market
 from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestReader, rest_reader
@@ -66,10 +67,10 @@ async def endpoints_of(
     Raises FeedRejectedError if there is no parser for that exchange.
     """
     entry = session.entry_of(exchange)
-    wire = wire_of(entry.ccxt)
-    stream, rest = _addresses(session, exchange, wire)
+    wire, facts = wire_of(entry.ccxt), own_facts(entry.ccxt)
+    stream, rest = _addresses(session, exchange, facts)
     is_lifted = session.exchanges_url is not None and not session.rate_limits
-    pace = 0.0 if is_lifted else wire.live_rest_pace * entry.at_one_address
+    pace = 0.0 if is_lifted else facts.feed_rest_seconds * entry.at_one_address
     symbols = len(session.markets_of(exchange))
     # a single market may have every turn
     compare_seconds = seconds_between_comparisons(symbols, pace, rest_seconds) if symbols > 1 else 0.0
@@ -81,14 +82,15 @@ async def endpoints_of(
         yield FeedEndpoints(wire, stream, reader, keys, compare_seconds=compare_seconds, shared=shared)
 
 
-def _addresses(session: Session, exchange: str, wire: WireExchange) -> tuple[str, str]:
+def _addresses(session: Session, exchange: str, facts: ExchangeFacts) -> tuple[str, str]:
     """Addresses of the stream and of REST. In a sandbox session an exchange without a sandbox feeds its live prices."""
     root = session.gateways.get(exchange) or session.exchanges_url
     if root is not None:
         root = root.rstrip("/")
-        return "ws" + root.removeprefix("http") + wire.ws_path, root + wire.rest_prefix
-    sandbox = SANDBOX_FEEDS.get(wire.name) if session.mode == "sandbox" else None
-    return sandbox or (wire.live_ws, wire.live_rest)
+        below = f"{root}/{facts.name}"
+        return "ws" + below.removeprefix("http") + facts.addresses.stream_path, below
+    sandbox = facts.addresses.sandbox if session.mode == "sandbox" else None
+    return sandbox or (facts.addresses.stream, facts.addresses.rest)
 
 
 def _keys(session: Session, exchange: str, environment: Mapping[str, str]) -> Credentials | None:

@@ -5,7 +5,7 @@ from decimal import ROUND_DOWN, Decimal
 from itertools import islice
 from typing import TypeVar
 
-from exchanges.exchange_symbols import kraken_asset
+from exchanges.kraken.symbols import kraken_asset
 from market.time_units import MICROSECONDS
 from simulators.kraken.equity import equity
 from simulators.kraken.order_terms import reference_field

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from exchanges.exchange_symbols import kraken_asset
+from exchanges.kraken.symbols import kraken_asset
 from market.money import ZERO
 from simulators.matching.simulated_exchange import SimulatedExchange
 

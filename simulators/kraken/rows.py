@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from exchanges.exchange_symbols import kraken_asset, kraken_name, kraken_pair
+from exchanges.kraken.symbols import kraken_asset, kraken_name, kraken_pair
 from exchanges.simulated_markets import simulated_bases
 from market.instruments.markets import codes_in
 from market.instruments.orders import Side

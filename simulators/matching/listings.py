@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from functools import cache
 
-from exchanges.exchange_symbols import (
-    binance_symbol,
-    bitflyer_product,
-    bitstamp_pair,
-    coinbaseexchange_product,
-    kraken_market_id,
-)
+from exchanges.binance.symbols import binance_symbol
+from exchanges.bitflyer.symbols import bitflyer_product
+from exchanges.bitstamp.symbols import bitstamp_pair
+from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
+from exchanges.kraken.symbols import kraken_market_id
 from exchanges.simulated_coins import START_DOLLARS, amount_worth, listed_coins
 from exchanges.simulated_markets import further_markets, simulated_bases, simulated_markets
 from market.instruments.fees import base_rate, charged, fee_currency, quote_rate

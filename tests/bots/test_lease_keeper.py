@@ -7,7 +7,7 @@ import pytest
 
 from bots.lease_keeper import LeaseKeeper, holder_name
 from exchanges.requests.rate_budget import RateBudget, account_budget
-from exchanges.requests.rate_limits import ORDERS
+from exchanges.requests.rate_limits import rules_of
 from market.trade.leases import LEASE_SECONDS, Lease, decision_right
 from session.clock import region_clock
 from session.clock_shift import CLOCK_FILE, keep_shift
@@ -128,7 +128,7 @@ async def test_a_process_that_takes_over_begins_with_what_the_last_had_used(end:
     store = MemoryTradeStore(clock)
     first, budget = await taken(store, clock, "one")
     while budget.has_room():
-        budget.spend(ORDERS["bitflyer"])
+        budget.spend(rules_of("bitflyer").order)
     if end == "killed":
         await first.renew()
         await clock.sleep(LEASE_SECONDS)

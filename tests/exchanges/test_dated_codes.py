@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from exchanges.dated_codes import _TABLE, counted_coins, dated_codes, power_of_ten
+from exchanges.dated_codes import _TABLE, counted_coins, dated_codes
+from exchanges.ports.codes import power_of_ten
 
 BEFORE_TERRA_2, AFTER_BINANCE = 1_653_000_000_000_000, 1_653_976_800_000_000
 

@@ -8,20 +8,14 @@ from typing import Protocol
 
 import pytest
 
+from exchanges.binance.symbols import binance_symbol
+from exchanges.bitflyer.symbols import bitflyer_product
 from exchanges.bitstamp.orders import BitstampOrderApi
+from exchanges.bitstamp.symbols import bitstamp_codes, bitstamp_name, bitstamp_pair
 from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
-from exchanges.exchange_symbols import (
-    binance_symbol,
-    bitflyer_product,
-    bitstamp_codes,
-    bitstamp_name,
-    bitstamp_pair,
-    coinbaseexchange_product,
-    kraken_market_id,
-    kraken_pair,
-    kraken_stream_symbol,
-)
+from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
 from exchanges.kraken.orders import KrakenOrderApi
+from exchanges.kraken.symbols import kraken_market_id, kraken_pair, kraken_stream_symbol
 from market.instruments.markets import Market
 from tests.market.samples import USD_MARKET
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from cep.apps.functions.operator_terms import BrokerTerms
-from launch.config.apps import SIMULATED_EXCHANGES, operator_terms
+from exchanges.catalogue import EXCHANGES
+from launch.config.apps import operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_settings
-from simulators.server import EXCHANGES
+from simulators.server import EXCHANGES as SIMULATED
 
 
 def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +87,7 @@ def test_brokers_of_apps_are_the_operators_terms(tmp_path: Path) -> None:
 
 
 def test_every_simulated_exchange_may_be_asked() -> None:
-    assert sorted(EXCHANGES) == [*SIMULATED_EXCHANGES]
+    assert sorted(SIMULATED) == sorted(EXCHANGES)
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.credentials import key_variables
+from exchanges.key_variables import key_variables
 from launch.commands.doctor import (
     CheckResult,
     State,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.credentials import key_variables
+from exchanges.key_variables import key_variables
 from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.config.session_options import PaperOptions

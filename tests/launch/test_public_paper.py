@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from exchanges.catalogue import EXCHANGES
 from exchanges.ccxt.client import session_config
-from exchanges.credentials import EXCHANGES, key_variables_of
 from exchanges.errors import AccountRejectedError
+from exchanges.key_variables import key_variables_of
 from launch.commands.main import run
 from launch.config.configuration import Configuration
 from launch.config.session_options import PaperOptions

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from exchanges.catalogue import known_transfers
 from launch.config.configuration import read_configuration
 from launch.config.transfers import session_transfers
 from launch.errors import CannotStartError
-from market.accounting.transfer_terms import KNOWN_TERMS, terms_of
+from market.accounting.transfer_terms import terms_of
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -27,8 +28,8 @@ def test_terms_of_the_file_replace_the_known_ones(tmp_path: Path) -> None:
     assert (mine.fee, mine.minimum, mine.seconds) == (Decimal("0.0001"), Decimal("0.002"), 1_800)
     assert "configuration" in mine.source
     assert terms["kraken", "EUR"].fee == Decimal("12.5")
-    assert len(terms) == len(KNOWN_TERMS) + 1
-    known = terms_of(KNOWN_TERMS)
+    assert len(terms) == len(known_transfers()) + 1
+    known = terms_of(known_transfers())
     assert terms["bitstamp", "EUR"] == known["bitstamp", "EUR"]
     assert mine.step == known["kraken", "BTC"].step
 

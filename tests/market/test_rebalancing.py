@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exchanges.catalogue import known_transfers
 from market.accounting.inventory import Holding
 from market.accounting.rebalancing import RebalancingPlan, rebalancing_plan, totals_after
-from market.accounting.transfer_terms import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
+from market.accounting.transfer_terms import SATOSHI, TransferTerms, terms_of, with_changed
 
 VALUES = {"BTC": Decimal(60_000), "USD": Decimal(1)}
 
@@ -97,14 +98,14 @@ def test_the_most_worth_per_cost_comes_first_where_not_all_can_be_paid() -> None
 
 
 def test_known_terms_are_sound_and_a_user_can_say_others() -> None:
-    for one in KNOWN_TERMS:
+    for one in known_transfers():
         assert 0 <= one.fee <= one.minimum
         assert one.step > 0
         assert one.source
-    mine = replace(KNOWN_TERMS[0], fee=Decimal(7))
-    changed = with_changed(KNOWN_TERMS, (mine, terms("mine")))
+    mine = replace(known_transfers()[0], fee=Decimal(7))
+    changed = with_changed(known_transfers(), (mine, terms("mine")))
     assert changed[0] == mine
-    assert changed[1:] == (*KNOWN_TERMS[1:], terms("mine"))
+    assert changed[1:] == (*known_transfers()[1:], terms("mine"))
 
 
 amounts = st.decimals("0", "100", places=8)

@@ -129,24 +129,25 @@ def _rest_book_of(body: bytes) -> BookTop:
 
 
 @asynccontextmanager
-async def served(exchange: LittleExchange, server_time: str | None = "/time") -> AsyncIterator[WireExchange]:
-    """How it is reached and read, as a live exchange is."""
+async def served(
+    exchange: LittleExchange, server_time: str | None = "/time"
+) -> AsyncIterator[tuple[str, WireExchange]]:
+    """Yield host and port, and how it is read, as a live exchange is."""
     runner = web.AppRunner(exchange.application(), access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     address = f"127.0.0.1:{runner.addresses[0][1]}"
     try:
-        yield WireExchange(
-            name="little",
-            live_ws=f"ws://{address}/ws",
-            live_rest=f"http://{address}",
-            ws_path="/ws",
-            rest_prefix="",
-            conversation=LittleConversation,
-            rest_book=lambda _market: "/book",
-            parse_rest_book=_rest_book_of,
-            server_time=None if server_time is None else ServerTime(server_time, int),
-            detects_loss=True,
+        yield (
+            address,
+            WireExchange(
+                name="little",
+                conversation=LittleConversation,
+                rest_book=lambda _market: "/book",
+                parse_rest_book=_rest_book_of,
+                server_time=None if server_time is None else ServerTime(server_time, int),
+                detects_loss=True,
+            ),
         )
     finally:
         await asyncio.gather(*(socket.close() for socket in exchange.sockets), return_exceptions=True)

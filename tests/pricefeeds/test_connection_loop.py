@@ -31,9 +31,9 @@ async def watched(
     exchange: LittleExchange, patience: FeedTimeouts = NO_COMPARING, server_time: str | None = "/time"
 ) -> AsyncIterator[Watched]:
     async with (
-        served(exchange, server_time) as wire,
-        rest_reader(wire.live_rest, SystemClock(), patience.rest_seconds) as reader,
-        watching_source(FeedEndpoints(wire, wire.live_ws, reader, None), MARKET, patience) as one,
+        served(exchange, server_time) as (address, wire),
+        rest_reader(f"http://{address}", SystemClock(), patience.rest_seconds) as reader,
+        watching_source(FeedEndpoints(wire, f"ws://{address}/ws", reader, None), MARKET, patience) as one,
     ):
         await one.until(lambda: one.state.quotes > 0 or not exchange.greets)
         yield one

@@ -8,7 +8,7 @@ import pytest
 from exchanges.books.errors import FeedRejectedError
 from exchanges.books.port import Send
 from exchanges.catalogue import wire_of
-from exchanges.credentials import key_variables
+from exchanges.key_variables import key_variables
 from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.endpoints import endpoints_of
 from session.clock import SystemClock

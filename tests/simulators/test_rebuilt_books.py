@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from exchanges.books.port import Conversation, FetchSnapshot, Send, WireOutput
-from exchanges.catalogue import wire_of
+from exchanges.catalogue import own_facts, wire_of
 from market.instruments.orders import Side
 from market.prices.book_top import BookTop
 from simulators.matching.order_records import OrderRequest, RequestRejectedError
@@ -37,7 +37,7 @@ class Follower:
                 await self.reader.socket.send_str(step.text)
             elif isinstance(step, FetchSnapshot):
                 wire = wire_of(self.visitor.wire.exchange)
-                async with self.visitor.session.get(f"{self.visitor.outside.url}{wire.rest_prefix}{step.path}") as got:
+                async with self.visitor.session.get(f"{self.visitor.outside.url}/{wire.name}{step.path}") as got:
                     await self.obey(self.conversation.take_snapshot(await got.read(), self.visitor.clock.now()))
             elif isinstance(step, BookTop):
                 self.top = step
@@ -74,7 +74,8 @@ class Trader:
 async def joined(visitor: Visitor) -> Follower:
     wire = wire_of(visitor.wire.exchange)
     [market] = [market for market in TRADED if market.exchange == wire.name and market.symbol == visitor.wire.symbol]
-    socket = await visitor.session.ws_connect(f"{visitor.outside.url}{wire.ws_path}", autoping=False)
+    path = own_facts(wire.name).addresses.stream_path
+    socket = await visitor.session.ws_connect(f"{visitor.outside.url}/{wire.name}{path}", autoping=False)
     follower = Follower(visitor, Reader(socket), wire.conversation(market, visitor.keys))
     await follower.obey(follower.conversation.open(visitor.clock.now()))
     await follower.catch_up()

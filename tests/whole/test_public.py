@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exchanges.credentials import key_variables_of
+from exchanges.key_variables import key_variables_of
 from simulators.matching.exchange_journal import Entry, read_journal
 from streams.broker.embedded_broker import free_ports
 from tests.whole.listening_gateway import Said, listening_gateway

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from exchanges.dated_codes import DatedCode, dated_codes
+from exchanges.dated_codes import dated_codes
+from exchanges.ports.codes import DatedCode
 from tick_sets.rows.arrow_columns import MarketKey, integers_of, places_of_markets, with_column, words_of
 from tick_sets.rows.import_format import OTHER_MARKET
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from exchanges.dated_codes import counted_coins, power_of_ten
+from exchanges.dated_codes import counted_coins
+from exchanges.ports.codes import power_of_ten
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.assets import Asset, Assumption, assets_of, meanings
 from market.instruments.contracts import ALONE, Contract, contract_name, kind_of, known_contract

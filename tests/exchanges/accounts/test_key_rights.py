@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from exchanges.accounts.exchange_rules import exchange_rules
-from exchanges.accounts.key_rights import KeyRights, refusal
+from exchanges.accounts.key_rights import refusal
+from exchanges.ports.orders import KeyRights
 from tests.exchanges.served import TRADED, served
 
 

@@ -15,11 +15,13 @@ import pytest
 
 from exchanges.accounts.ccxt_account import open_account
 from exchanges.accounts.wire_check import MARKET_ID, OUR_ID, THEIR_ID, WireBench, wire_fault
-from exchanges.ccxt.order_documents import ORDER_DOCUMENTS
-from exchanges.ccxt.order_quirks import ORDER_QUIRKS, OrderQuirks
+from exchanges.catalogue import EXCHANGES
+from exchanges.ccxt.order_documents import documented_exchanges, order_document
+from exchanges.ccxt.order_quirks import OTHER_QUIRKS
 from exchanges.ccxt.orders import GenericOrderApi
 from exchanges.ccxt.sent_orders import SentRequest
 from exchanges.errors import AccountRejectedError
+from exchanges.ports.order_terms import OrderQuirks
 from exchanges.ports.orders import OrderApi
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.orders import Side
@@ -28,10 +30,10 @@ from session.clock import wall_now
 from session.exchange_entries import ExchangeEntry
 from tests.exchanges.served import Served, order_on, served
 
-VERIFIED = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
-GENERIC = (*VERIFIED, "binanceus", "bybit", "coinbase", "kucoin")
+DOCUMENTS = {name: document for name in documented_exchanges() if (document := order_document(name)) is not None}
+GENERIC = (*EXCHANGES, "binanceus", "bybit", "coinbase", "kucoin")
 ENTRIES = (
-    *(ExchangeEntry(name) for name in VERIFIED),
+    *(ExchangeEntry(name) for name in EXCHANGES),
     *(ExchangeEntry(name, "generic") for name in GENERIC),
 )
 ENTRY_NAMES = [f"{entry.ccxt}, {entry.adapter}" for entry in ENTRIES]
@@ -279,12 +281,12 @@ UNFIT: Mapping[str, tuple[str, OrderQuirks, str]] = {
 def test_what_is_not_fit_is_said_in_one_line(name: str, quirks: OrderQuirks, said: str) -> None:
     fault = str(wire_fault(ExchangeEntry(name, "generic"), with_quirks(quirks)))
     assert said in fault
-    assert f"{ORDER_DOCUMENTS[name].source}, {ORDER_DOCUMENTS[name].seen}" in fault
+    assert f"{DOCUMENTS[name].source}, {DOCUMENTS[name].seen}" in fault
     assert "\n" not in fault
 
 
 def test_quirks_are_of_exchanges_whose_documents_are_known() -> None:
-    assert ORDER_QUIRKS.keys() <= ORDER_DOCUMENTS.keys()
+    assert OTHER_QUIRKS.keys() <= DOCUMENTS.keys()
 
 
 @pytest.fixture

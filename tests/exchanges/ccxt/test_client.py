@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from exchanges.addresses import Place, address_fault, every_address
-from exchanges.ccxt.client import SANDBOXES, ExchangeConfig, live_config, make_exchange, simulated_config
-from exchanges.credentials import Credentials, credentials_path, key_variables, load_credentials
+from exchanges.catalogue import sandboxes
+from exchanges.ccxt.client import ExchangeConfig, live_config, make_exchange, simulated_config
+from exchanges.credentials import Credentials, credentials_path, load_credentials
 from exchanges.errors import AccountRejectedError
+from exchanges.key_variables import key_variables
 from exchanges.requests.time_synced_signing import client_class
 from session.exchange_entries import ExchangeEntry
 from simulators.web.account_keys import ensure_credentials
@@ -35,7 +37,7 @@ def simulated(exchange: str) -> Any:
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_all_places_have_the_same_class(exchange: str) -> None:
-    clients = [simulated(exchange), live(exchange)] + ([live(exchange, "sandbox")] if exchange in SANDBOXES else [])
+    clients = [simulated(exchange), live(exchange)] + ([live(exchange, "sandbox")] if exchange in sandboxes() else [])
     places: tuple[Place, ...] = ("simulated", "live", "sandbox")
     assert {type(client) for client in clients} == {client_class(exchange)}
     for client, place in zip(clients, places, strict=False):
@@ -60,7 +62,7 @@ async def test_no_text_of_a_simulated_client_leads_to_the_real_exchange(exchange
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_only_what_has_a_sandbox_is_sent_there(exchange: str) -> None:
-    if exchange not in SANDBOXES:
+    if exchange not in sandboxes():
         with pytest.raises(AccountRejectedError, match=f"{exchange} has no sandbox, only binance and coinbaseexchange"):
             live(exchange, "sandbox")
         return
@@ -102,7 +104,7 @@ def test_real_trading_must_be_armed(environment: dict[str, str], mode: Place) ->
 @pytest.mark.parametrize("exchange", EXCHANGES)
 @pytest.mark.parametrize("is_sandbox", [False, True])
 def test_each_missing_key_is_named(exchange: str, is_sandbox: bool) -> None:
-    if is_sandbox and exchange not in SANDBOXES:
+    if is_sandbox and exchange not in sandboxes():
         return
     mode: Place = "sandbox" if is_sandbox else "live"
     variables = list(key_variables(exchange, is_sandbox).values())

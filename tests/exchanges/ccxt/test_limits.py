@@ -7,8 +7,9 @@ import pytest
 
 from bots.decide.partner_budgets import partners_of
 from exchanges.errors import NotPostedError
+from exchanges.ports.limits import CountedRequest
 from exchanges.requests.rate_budget import account_budget, full_budget, requests_for
-from exchanges.requests.rate_limits import CountedRequest, entry_rules, generic_rules, rules_of
+from exchanges.requests.rate_limits import entry_rules, generic_rules, rules_of
 from session.exchange_entries import ExchangeEntry
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import ccxt
 import pytest
 
-from exchanges.ccxt.order_quirks import EarlierPage, OrderQuirks
 from exchanges.ccxt.orders import GenericOrderApi, SharedMarkets
 from exchanges.errors import OutcomeUnknownError
+from exchanges.ports.order_terms import EarlierPage, OrderQuirks
 from exchanges.ports.orders import AnswerNotUnderstoodError
 from exchanges.simulated_markets import paper_markets
 from market.instruments.orders import LimitOrder

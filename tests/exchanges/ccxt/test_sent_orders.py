@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exchanges.ccxt.order_documents import ORDER_DOCUMENTS
+from exchanges.ccxt.order_documents import documented_exchanges, order_document
 from exchanges.ccxt.sent_orders import SentRequest, order_fault
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
 from market.trade.unwinding import client_order_id
 
+DOCUMENTS = {name: document for name in documented_exchanges() if (document := order_document(name)) is not None}
 OURS = "0a1b2c3d-4e5f-5a6b-8c7d-9e0f1a2b3c4d"
 KRAKEN = {
     "nonce": "1795959012313",
@@ -70,7 +71,7 @@ KRAKENS: dict[str, tuple[SentRequest, str]] = {
 
 @pytest.mark.parametrize(("request_", "said"), KRAKENS.values(), ids=KRAKENS)
 def test_what_differs_is_said(request_: SentRequest, said: str) -> None:
-    assert said in str(order_fault(ORDER_DOCUMENTS["kraken"], request_, ordered(), "XBTUSD"))
+    assert said in str(order_fault(DOCUMENTS["kraken"], request_, ordered(), "XBTUSD"))
 
 
 EQUAL: dict[str, SentRequest] = {
@@ -83,8 +84,8 @@ EQUAL: dict[str, SentRequest] = {
 
 @pytest.mark.parametrize("request_", EQUAL.values(), ids=EQUAL)
 def test_what_was_ordered(request_: SentRequest) -> None:
-    assert order_fault(ORDER_DOCUMENTS["kraken"], request_, ordered(), "XBTUSD") is None
-    assert order_fault(ORDER_DOCUMENTS["kraken"], request_, ordered()) is None
+    assert order_fault(DOCUMENTS["kraken"], request_, ordered(), "XBTUSD") is None
+    assert order_fault(DOCUMENTS["kraken"], request_, ordered()) is None
 
 
 def at_coinbase(kind: str = "sor_limit_ioc", **changes: object) -> SentRequest:
@@ -103,7 +104,7 @@ NESTED: dict[str, tuple[SentRequest, str | None]] = {
 
 @pytest.mark.parametrize(("request_", "said"), NESTED.values(), ids=NESTED)
 def test_nested_fields(request_: SentRequest, said: str | None) -> None:
-    fault = order_fault(ORDER_DOCUMENTS["coinbase"], request_, ordered("sell"), "BTC-USD")
+    fault = order_fault(DOCUMENTS["coinbase"], request_, ordered("sell"), "BTC-USD")
     assert fault == said if said is None else said in str(fault)
 
 
@@ -118,7 +119,7 @@ PATHS: dict[str, tuple[str, bool]] = {
 @pytest.mark.parametrize(("url", "is_ours"), PATHS.values(), ids=PATHS)
 def test_side_and_market_in_the_path(url: str, is_ours: bool) -> None:
     body = {"amount": "0.0123", "price": "64123.4", "ioc_order": "True", "client_order_id": OURS}
-    fault = order_fault(ORDER_DOCUMENTS["bitstamp"], SentRequest("POST", url, urlencode(body)), ordered(), "btcusd")
+    fault = order_fault(DOCUMENTS["bitstamp"], SentRequest("POST", url, urlencode(body)), ordered(), "btcusd")
     assert (fault is None) is is_ours
 
 
@@ -143,13 +144,13 @@ IDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", IDS)
 def test_ids_that_an_exchange_takes(name: str) -> None:
     taken, not_taken = IDS[name]
-    assert [one for one in (*taken, *not_taken) if re.fullmatch(ORDER_DOCUMENTS[name].ids, one)] == list(taken)
+    assert [one for one in (*taken, *not_taken) if re.fullmatch(DOCUMENTS[name].ids, one)] == list(taken)
 
 
 @given(st.text(), st.integers(0, 30))
 def test_the_ids_of_sessions_are_taken_by_each_exchange(arbitrage_id: str, sent_before: int) -> None:
     ours = client_order_id(arbitrage_id, "buy", sent_before)
-    with_ids = {name: one.ids for name, one in ORDER_DOCUMENTS.items() if one.client_id is not None}
+    with_ids = {name: one.ids for name, one in DOCUMENTS.items() if one.client_id is not None}
     assert with_ids.keys() == IDS.keys()
     assert [name for name, ids in with_ids.items() if not re.fullmatch(ids, ours)] == []
 
@@ -158,13 +159,13 @@ def test_an_id_that_coinbase_exchange_would_not_process_is_not_sent() -> None:
     body = {"client_oid": OURS, "product_id": "BTC-USD", "side": "buy", "type": "limit", "time_in_force": "IOC"}
     body |= {"size": "0.0123", "price": "64123.4"}
     request = SentRequest("POST", "https://api.exchange.coinbase.com/orders", json.dumps(body))
-    fault = order_fault(ORDER_DOCUMENTS["coinbaseexchange"], request, ordered(), "BTC-USD")
+    fault = order_fault(DOCUMENTS["coinbaseexchange"], request, ordered(), "BTC-USD")
     assert fault == f"sends client_oid {OURS}, which the exchange does not take"
 
 
-@pytest.mark.parametrize("name", ORDER_DOCUMENTS)
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_row_says_where_and_when_its_words_were_read(name: str) -> None:
-    document = ORDER_DOCUMENTS[name]
+    document = DOCUMENTS[name]
     assert re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", document.read)
     assert all(page.startswith("https://") for page in (document.source, document.copy or document.source))
     assert document.read in document.seen
@@ -178,6 +179,6 @@ steps = st.integers(1, 10**15).map(lambda units: Decimal(units).scaleb(-8))
 def test_no_other_number_passes(amount: Decimal, price: Decimal, sent: Decimal) -> None:
     order = ordered("buy", f"{amount:f}", f"{price:f}")
     right = on_kraken(volume=f"{amount:f}", price=f"{price:f}")
-    assert order_fault(ORDER_DOCUMENTS["kraken"], right, order, "XBTUSD") is None
+    assert order_fault(DOCUMENTS["kraken"], right, order, "XBTUSD") is None
     wrong = on_kraken(volume=f"{sent:f}", price=f"{price:f}")
-    assert (order_fault(ORDER_DOCUMENTS["kraken"], wrong, order, "XBTUSD") is None) is (sent == amount)
+    assert (order_fault(DOCUMENTS["kraken"], wrong, order, "XBTUSD") is None) is (sent == amount)

@@ -17,9 +17,9 @@ from bots.decide.state_cache import StateCache
 from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import RESOLUTION, ServerClock
 from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.catalogue import EXCHANGES
 from exchanges.ccxt.client import make_exchange
 from exchanges.errors import NotPostedError
-from exchanges.requests.rate_limits import LIMITS
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder
@@ -208,7 +208,7 @@ async def test_an_order_that_nobody_permitted_does_not_leave(place: Place) -> No
         await client.close()
 
 
-@pytest.mark.parametrize("exchange", sorted(LIMITS))
+@pytest.mark.parametrize("exchange", sorted(EXCHANGES))
 async def test_with_the_live_limits_no_order_waits(exchange: str, tmp_path: Path) -> None:
     """The limiter's clock stands still, so that whatever waited for it would wait for ever. The exchange's does not:
     it would reject what is signed a second after its own time."""

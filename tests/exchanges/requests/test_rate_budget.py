@@ -7,19 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from exchanges.catalogue import EXCHANGES
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
+from exchanges.ports.limits import CountedRequest, Weights
 from exchanges.requests.rate_budget import RESERVED_ORDERS, Purpose, RateBudget, account_budget, requests_for
-from exchanges.requests.rate_limits import (
-    BOTS_SHARE,
-    BOTS_SHARES,
-    LEGS,
-    LIMITS,
-    OF_THE_ADDRESS,
-    ORDERS,
-    CountedRequest,
-    Weights,
-    rules_of,
-)
+from exchanges.requests.rate_limits import rules_of
 from market.time_units import MICROSECONDS
 from tests.market.samples import settings_of
 
@@ -58,7 +50,7 @@ async def traded(budget: RateBudget) -> None:
     post = rules_of(budget.exchange).count(POSTS[budget.exchange])
     budget.spend(post)
     with requests_for("follow"):
-        await budget.wait_for(less(LEGS[budget.exchange], post))
+        await budget.wait_for(less(rules_of(budget.exchange).leg, post))
 
 
 # legs at once, then one by one over ten minutes with all of it used up before
@@ -88,7 +80,7 @@ async def test_as_many_legs_begin_as_the_limits_bear(exchange: str, at_once: int
     assert begun == pytest.approx(in_ten_minutes, rel=0.02)
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> None:
     budget, _ = at(exchange)
     while budget.legs_left():
@@ -106,11 +98,11 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
         budget.spend(post)
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> None:
     """They wait where they would take what is left to the orders that end a trade."""
     budget, _ = at(exchange)
-    looks = less(LEGS[exchange], rules_of(exchange).count(POSTS[exchange]))
+    looks = less(rules_of(exchange).leg, rules_of(exchange).count(POSTS[exchange]))
 
     async def look_for_ever() -> None:
         with requests_for("follow"):
@@ -126,7 +118,7 @@ async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> 
     looking.cancel()
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_polls_take_nothing_from_trades_and_trades_nothing_from_polls(exchange: str) -> None:
     budget, _ = at(exchange)
     before = budget.legs_left()
@@ -143,7 +135,7 @@ async def test_polls_take_nothing_from_trades_and_trades_nothing_from_polls(exch
     waiting.cancel()
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 @pytest.mark.parametrize("used", ["polls", "trades"])
 async def test_the_last_read_takes_what_either_part_has_left(exchange: str, used: str) -> None:
     """Even what is reserved for orders: none follow. Closing balances would wait for a minute's window otherwise."""
@@ -164,11 +156,11 @@ async def test_the_last_read_takes_what_either_part_has_left(exchange: str, used
     assert {name: other[name].level(0) - before[name] for name in read} == dict.fromkeys(read, 1)
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 def test_all_parts_together_are_no_more_than_the_exchange_allows(exchange: str) -> None:
     budget, _ = at(exchange)
-    for name, limit in LIMITS[exchange].items():
-        share = BOTS_SHARES.get(exchange, BOTS_SHARE) if name in OF_THE_ADDRESS[exchange] else 1
+    for name, limit in rules_of(exchange).limits.items():
+        share = rules_of(exchange).bots_share if name in rules_of(exchange).of_the_address else 1
         parts = [purse[name].limit for purse in (budget.polls, budget.trades) if name in purse]
         assert sum(part.maximum for part in parts) <= limit.maximum * share
         assert sum(part.maximum / part.seconds for part in parts) <= limit.maximum / limit.seconds * share
@@ -279,6 +271,6 @@ def test_what_a_request_counts_for(exchange: str, asked: CountedRequest, weights
     assert rules_of(exchange).count(asked) == weights
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 def test_what_is_left_to_orders_is_counted_as_they_are(exchange: str) -> None:
-    assert rules_of(exchange).count(POSTS[exchange]) == ORDERS[exchange]
+    assert rules_of(exchange).count(POSTS[exchange]) == rules_of(exchange).order

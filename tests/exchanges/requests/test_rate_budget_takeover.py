@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exchanges.catalogue import EXCHANGES
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
 from exchanges.rate_counters import Limit
 from exchanges.requests.rate_budget import RateBudget, account_budget, requests_for
-from exchanges.requests.rate_limits import LEGS, LIMITS, ORDERS
+from exchanges.requests.rate_limits import rules_of
 from market.time_units import MICROSECONDS
 
 SPENDS = ("order", "look")
@@ -51,7 +52,7 @@ def successor(budget: RateBudget, clock: Clock, ago: int = 0) -> RateBudget:
 
 def spent(budget: RateBudget, what: str) -> dict[str, int]:
     """By limit, of as many as there is room for."""
-    weights = ORDERS[budget.exchange] if what == "order" else LEGS[budget.exchange]
+    weights = rules_of(budget.exchange).order if what == "order" else rules_of(budget.exchange).leg
     sums = dict.fromkeys(weights, 0)
     for _ in range(MANY):
         try:
@@ -75,7 +76,7 @@ def most_in(limit: Limit, spends: list[tuple[int, int]]) -> Fraction:
     return highest
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 @given(EVENTS)
 def test_all_holders_together_never_use_more_than_one_may(exchange: str, events: list[Event]) -> None:
     clock = Clock()
@@ -96,14 +97,14 @@ def test_all_holders_together_never_use_more_than_one_may(exchange: str, events:
 async def used_up(exchange: str, clock: Clock) -> RateBudget:
     budget = process_at(clock, exchange)
     while budget.has_room():
-        budget.spend(ORDERS[exchange])
+        budget.spend(rules_of(exchange).order)
     read = dict.fromkeys(budget.polls, 1)
     while all(used.left(budget.clock()) >= 1 for used in budget.polls.values()):
         await budget.wait_for(read)
     return budget
 
 
-@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_what_is_used_up_is_so_for_the_next_and_back_in_the_limits_own_time(exchange: str) -> None:
     clock = Clock()
     budget = await used_up(exchange, clock)
@@ -114,7 +115,7 @@ async def test_what_is_used_up_is_so_for_the_next_and_back_in_the_limits_own_tim
     await asyncio.sleep(0)
     assert not polling.done(), "the clock stands still, so that it waits for ever"
     polling.cancel()
-    longest = max(limit.seconds for limit in LIMITS[exchange].values())
+    longest = max(limit.seconds for limit in rules_of(exchange).limits.values())
     later = successor(budget, clock, int(longest * MICROSECONDS))
     assert later.legs_left() == process_at(clock, exchange).legs_left()
 
@@ -140,7 +141,7 @@ def test_after_too_many_the_next_stays_away_for_the_rest_and_twice_as_long_the_n
     assert not following.has_room()
     clock.now += 39_999_999
     with pytest.raises(NotPostedError, match="asked for a pause"):
-        following.spend(ORDERS["binance"])
+        following.spend(rules_of("binance").order)
     clock.now += 1
     assert following.has_room()
     following.pause(None)

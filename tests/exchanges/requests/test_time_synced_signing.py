@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 
 from exchanges.ccxt.client import ExchangeConfig, live_config, make_exchange
-from exchanges.credentials import Credentials, key_variables
+from exchanges.credentials import Credentials
+from exchanges.key_variables import key_variables
 from exchanges.ports.orders import FILLS_MARGIN, AnswerNotUnderstoodError, on_exchange_clock
 from exchanges.requests.time_synced_signing import measure_clock
 from market.time_units import MICROSECONDS

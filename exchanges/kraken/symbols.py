@@ -1,40 +1,12 @@
-"""The exchanges' own names of a market, which orders and order books are asked for by: made of the codes in its
-symbol, never of the assets that it is compared as."""
+"""Kraken's own names of a market, which orders and books are asked for by."""
 
 from market.instruments.assets import own_code
 from market.instruments.markets import Market, codes_in
 
-# Kraken's REST keeps the old names of its oldest assets.
+# REST keeps the old names of its oldest assets.
 _RENAMED = {"BTC": "XBT", "DOGE": "XDG"}
 _OLD_COINS = ("BTC", "ETH", "XRP", "LTC", "XLM", "ETC", "DOGE")
 _OLD_CURRENCIES = ("USD", "EUR", "JPY", "GBP")
-
-
-def binance_symbol(market: Market) -> str:
-    return "".join(own_codes("binance", market))
-
-
-def bitflyer_product(market: Market) -> str:
-    return "_".join(own_codes("bitflyer", market))
-
-
-def bitstamp_pair(market: Market) -> str:
-    return "".join(bitstamp_codes(market))
-
-
-def bitstamp_name(market: Market) -> str:
-    """As its lists write a pair: BTC/USD."""
-    return "/".join(own_codes("bitstamp", market))
-
-
-def bitstamp_codes(market: Market) -> tuple[str, str]:
-    """As the fields of its transactions are named: btc, usd."""
-    base, quote = own_codes("bitstamp", market)
-    return base.lower(), quote.lower()
-
-
-def coinbaseexchange_product(market: Market) -> str:
-    return "-".join(own_codes("coinbaseexchange", market))
 
 
 def kraken_name(code: str) -> str:
@@ -64,9 +36,3 @@ def kraken_market_id(market: Market) -> str:
     if base not in (*_OLD_COINS, *_OLD_CURRENCIES, "USDT") or base == "DOGE":
         return kraken_pair(market)
     return kraken_asset(base) + kraken_asset(quote)
-
-
-def own_codes(exchange: str, market: Market) -> tuple[str, str]:
-    """Return the exchange's own codes of base and quote. `exchange`: ccxt's name, which need not be the session's."""
-    base, quote = codes_in(market.symbol)
-    return own_code(exchange, base), own_code(exchange, quote)

@@ -1,0 +1,8 @@
+"""Coinbase Exchange's own names of a market, which orders and books are asked for by."""
+
+from exchanges.ports.symbols import codes_at
+from market.instruments.markets import Market
+
+
+def coinbaseexchange_product(market: Market) -> str:
+    return "-".join(codes_at("coinbaseexchange", market))
