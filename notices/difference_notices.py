@@ -1,9 +1,9 @@
 """Notices of differences between an exchange's account and our books, and of changes that the exchange made. Pure."""
 
+from exchanges.labels import exchange_name
 from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Health
 from market.money import text_of
-from notices.format import exchange_name
 from session.labels import difference_advice
 from session.notices import Notice
 from store.server.documents import SettingsVersion

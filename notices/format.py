@@ -1,6 +1,5 @@
 """Money, times and names in a line for people. Programs get exact facts."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -9,13 +8,6 @@ from market.time_units import MICROSECONDS
 from session.number_format import MINUS, TENTH, money_step, number, rounded, signed
 from session.session import Mode
 
-NAMES = {
-    "binance": "Binance",
-    "bitflyer": "bitFlyer",
-    "bitstamp": "Bitstamp",
-    "coinbaseexchange": "Coinbase",
-    "kraken": "Kraken",
-}
 _BADGES: dict[Mode, str] = {
     "paper": "PAPER",
     "public": "PAPER",
@@ -28,14 +20,6 @@ _BADGES: dict[Mode, str] = {
 def badge(mode: Mode) -> str:
     """Return the badge in front of every message."""
     return _BADGES[mode]
-
-
-def exchange_name(exchange: str) -> str:
-    return NAMES.get(exchange, exchange)
-
-
-def exchange_names(exchanges: Iterable[str]) -> str:
-    return " → ".join(exchange_name(exchange) for exchange in exchanges)
 
 
 def signed_money(amount: Decimal, currency: str) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from exchanges.labels import exchange_name
 from market.time_units import MICROSECONDS
-from notices.format import exchange_name
 from session.disk_space import megabytes
 from session.notices import Notice, NoticeKind
 from session.session import Session

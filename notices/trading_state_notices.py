@@ -1,10 +1,11 @@
 """Notices of the kill switch, the daily loss limit and the circuit breakers, one document each. Pure."""
 
+from exchanges.labels import exchange_name
 from market.decide.circuit_breaker import Health
 from market.decide.kill_switch import TradingState
 from market.decide.settings import Settings
 from market.money import text_of
-from notices.format import clock_time, exchange_name, plural, signed_money
+from notices.format import clock_time, plural, signed_money
 from session.notices import Notice
 from store.mongo.risk_counters import RiskCounters, day_of
 from store.server.documents import SettingsVersion

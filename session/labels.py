@@ -1,23 +1,7 @@
-"""Display names of exchanges, states and reasons, for pages, commands and reports. Programs (REST, JSON, files, the
-log) use the names themselves."""
+"""Display names of states and reasons, for pages, commands and reports. Programs (REST, JSON, files, the
+log) use the names themselves. Exchanges have theirs in `exchanges.labels`."""
 
-import re
 from collections.abc import Mapping
-
-EXCHANGES: Mapping[str, str] = {
-    "binance": "Binance",
-    "binancecoinm": "Binance COIN-M",
-    "binanceusdm": "Binance USD-M",
-    "bitflyer": "bitFlyer",
-    "bitstamp": "Bitstamp",
-    "coinbase": "Coinbase",
-    "coinbase-eur": "Coinbase EUR",
-    "coinbaseexchange": "Coinbase",
-    "fxcm": "FXCM",
-    "kraken": "Kraken",
-}
-
-_EXCHANGE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(EXCHANGES, key=len, reverse=True))})(?!\w)")
 
 STATES: Mapping[str, str] = {
     # of an arbitrage, and how far its legs have come
@@ -173,21 +157,6 @@ BACKTEST_FIELDS: Mapping[str, str] = {
     "seed": "Seed",
     "fee_tiers": "Fees by volume",
 }
-
-
-def exchange_name(exchange: str) -> str:
-    """Return the id itself, if there is no name."""
-    return EXCHANGES.get(exchange, exchange)
-
-
-def pair_name(pair: str) -> str:
-    """Return the name of "buy → sell", or of one exchange."""
-    return " → ".join(map(exchange_name, pair.split(" → ")))
-
-
-def part_name(name: str) -> str:
-    """Name of a process of the session, with the exchange's display name: `bot-Coinbase`."""
-    return _EXCHANGE.sub(lambda found: EXCHANGES[found[0]], name)
 
 
 def state_name(state: str) -> str:

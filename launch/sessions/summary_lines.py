@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
+from exchanges.labels import exchange_name
 from market.trade.arbitrages import PROFIT_PARTS as PARTS
-from session.labels import PROFIT_PARTS, exchange_name, reason_name, state_name
+from session.labels import PROFIT_PARTS, reason_name, state_name
 from session.number_format import TENTH, money, number, worth
 
 TITLE_WIDTH = 27

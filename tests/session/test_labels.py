@@ -13,19 +13,7 @@ from market.prices.feed_state import FeedStatus
 from market.trade.arbitrages import PROFIT_PARTS as PARTS
 from market.trade.arbitrages import ArbitrageState, LegRole, LegState, Strategy
 from market.trade.lifecycle import Stage
-from session.labels import (
-    EXCHANGES,
-    PROFIT_PARTS,
-    REASONS,
-    ROLES,
-    STATES,
-    STRATEGIES,
-    exchange_name,
-    pair_name,
-    part_name,
-    reason_name,
-    state_name,
-)
+from session.labels import PROFIT_PARTS, REASONS, ROLES, STATES, STRATEGIES, reason_name, state_name
 from session.processes import ProcessState
 
 
@@ -40,25 +28,14 @@ def test_every_name_of_the_program_has_its_words() -> None:
     assert {*PARTS} == PROFIT_PARTS.keys()
 
 
-@pytest.mark.parametrize("words", [*REASONS.values(), *STATES.values(), *EXCHANGES.values()])
+@pytest.mark.parametrize("words", [*REASONS.values(), *STATES.values()])
 def test_words_are_short_and_for_people(words: str) -> None:
     assert "_" not in words
     assert not words.endswith(".")
     assert len(words) <= 40
 
 
-def test_exchanges_that_are_traded_have_names() -> None:
-    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
-    assert [exchange_name(one) for one in traded] == ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance"]
-
-
-def test_what_has_no_name_keeps_its_own() -> None:
-    assert exchange_name("alpha") == "alpha"
-    assert pair_name("bitflyer → alpha") == "bitFlyer → alpha"
-    assert pair_name("kraken") == "Kraken"
-    assert part_name("bot-coinbaseexchange-2") == "bot-Coinbase-2"
-    assert part_name("feed coinbase-eur BTC/EUR") == "feed Coinbase EUR BTC/EUR"
-    assert part_name("feed-krakenish") == "feed-krakenish"
+def test_what_has_no_words_is_said_plainly() -> None:
     assert reason_name("too_many_open") == "Too many open arbitrages"
     assert reason_name("some_new_reason") == "Some new reason"
     assert (state_name("single_leg"), state_name("a_new_state")) == ("single leg", "a new state")

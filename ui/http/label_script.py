@@ -4,7 +4,8 @@ import orjson
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from session.labels import EXCHANGES, REASONS, STATES
+from exchanges.labels import exchange_labels
+from session.labels import REASONS, STATES
 from session.number_format import MONEY_STEPS, SIGNS
 from ui.http.memory_files import REVALIDATED
 
@@ -20,5 +21,5 @@ async def labels() -> Response:
 def labels_script() -> str:
     """Return the script's text. `DIGITS`: decimals of currencies that do not have two."""
     digits = {currency: max(0, -int(step.as_tuple().exponent)) for currency, step in MONEY_STEPS.items()}
-    tables = {"EXCHANGES": EXCHANGES, "STATES": STATES, "REASONS": REASONS, "SIGNS": SIGNS, "DIGITS": digits}
+    tables = {"EXCHANGES": exchange_labels(), "STATES": STATES, "REASONS": REASONS, "SIGNS": SIGNS, "DIGITS": digits}
     return "".join(f"export const {name} = {orjson.dumps(dict(rows)).decode()};\n" for name, rows in tables.items())

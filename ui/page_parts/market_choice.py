@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit
 
-from session.labels import exchange_name
+from exchanges.labels import exchange_name
 from session.session import Session
 from ui.services.dashboard import Dashboard
 from ui.services.session_markets import unknown_asset, unknown_exchange

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from decimal import Decimal
 
+from exchanges.labels import exchange_name
 from market.money import decimal_of_whole, text_of
 from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestJob, TickSetSummary
-from session.labels import BACKTEST_FIELDS, exchange_name
+from session.labels import BACKTEST_FIELDS
 from ui.page_parts.page_actions import ActionOutcome, perform
 from ui.page_parts.page_times import moment
 from ui.rows.field_problems import words_of

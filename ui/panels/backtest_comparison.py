@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit
 
+from exchanges.labels import exchange_name
 from market.money import text_of
 from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestFigures, BacktestJob
-from session.labels import exchange_name
 from session.number_format import money
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Head, Line, table, words

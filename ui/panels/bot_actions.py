@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit
 
-from session.labels import part_name
+from exchanges.labels import part_name
 from session.processes import Process, Wanted
 from store.errors import StoreError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome

@@ -3,8 +3,9 @@
 from datetime import tzinfo
 from html import escape
 
+from exchanges.labels import exchange_name, part_name
 from market.decide.kill_switch import TradingState, permits_new
-from session.labels import exchange_name, part_name, state_name
+from session.labels import state_name
 from session.number_format import count_text
 from ui.page_parts.page_times import moment
 from ui.services.bot import BotRow

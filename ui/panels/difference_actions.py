@@ -5,8 +5,9 @@ from itertools import groupby
 
 import streamlit
 
+from exchanges.labels import exchange_name
 from market.accounting.differences import CannotSettleError, PersonsVerdict, StoredDifference
-from session.labels import difference_advice, exchange_name
+from session.labels import difference_advice
 from store.errors import StoreError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import moment, shown_zone

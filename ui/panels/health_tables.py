@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from html import escape
 
+from exchanges.labels import exchange_name
 from market.instruments.markets import Market, base_and_quote
-from session.labels import exchange_name, state_name
+from session.labels import state_name
 from session.number_format import count_text, duration, offset_ms
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.market_choice import MarketChoice

@@ -5,8 +5,9 @@ from datetime import tzinfo
 
 import streamlit
 
+from exchanges.labels import exchange_name
 from market.money import decimal_of
-from session.labels import exchange_name, reason_name
+from session.labels import reason_name
 from session.number_format import bps, count_text, duration, worth
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words

@@ -6,11 +6,12 @@ from typing import get_args
 
 import streamlit
 
+from exchanges.labels import exchange_name, pair_name
 from market.decide.risk_checks import REASONS
 from market.money import decimal_of
 from market.prices.episodes import EXPIRED, EpisodeOutcome
 from market.time_units import MICROSECONDS
-from session.labels import exchange_name, pair_name, reason_name, state_name
+from session.labels import reason_name, state_name
 from session.number_format import UNKNOWN, bps, count_text, duration
 from store.errors import CursorError, StoreError
 from store.queries.episode_pages import EpisodeFilter

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import tzinfo
 
+from exchanges.labels import exchange_name
 from market.time_units import MICROSECONDS
-from session.labels import exchange_name
 from session.number_format import count_text, duration
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.page_times import moment

@@ -5,8 +5,8 @@ from datetime import tzinfo
 
 import streamlit
 
+from exchanges.labels import exchange_name
 from market.money import decimal_of
-from session.labels import exchange_name
 from session.number_format import UNKNOWN, fee_bps
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Line, numbers, table, words

@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import streamlit
 
+from exchanges.labels import exchange_name
 from market.money import decimal_of
 from market.trade.arbitrages import PROFIT_PARTS
 from session.labels import PROFIT_PARTS as PART_NAMES
-from session.labels import ROLES, exchange_name, plain, reason_name, state_name
+from session.labels import ROLES, plain, reason_name, state_name
 from session.number_format import bps, money, signed, tone
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words

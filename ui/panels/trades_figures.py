@@ -6,11 +6,12 @@ from typing import get_args
 
 import streamlit
 
+from exchanges.labels import exchange_name, pair_name
 from market.accounting.equity_curve import Equity, EquityDrawdown
 from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from session.labels import PROFIT_PARTS as PART_NAMES
-from session.labels import STRATEGIES, exchange_name, pair_name
+from session.labels import STRATEGIES
 from session.number_format import money, percent
 from store.aggregates.average_sums import AverageSum
 from store.errors import StoreError

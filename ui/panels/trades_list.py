@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 
 import streamlit
 
+from exchanges.labels import exchange_name, pair_name
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Strategy
-from session.labels import ROLES, STRATEGIES, exchange_name, pair_name, reason_name, state_name
+from session.labels import ROLES, STRATEGIES, reason_name, state_name
 from session.number_format import UNKNOWN, bps
 from session.session import Session
 from store.errors import CursorError, StoreError

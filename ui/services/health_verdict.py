@@ -6,11 +6,11 @@ Follow-up effects are left out: without Kafka, detection gets no finding of its 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from exchanges.labels import part_name
 from market.decide.risk_checks import CLOCKS_MAY_DIFFER
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from session.disk_space import megabytes
-from session.labels import part_name
 from session.lag import WINDOW_BATCH_SECONDS
 from session.number_format import count_text
 from session.session import Session
