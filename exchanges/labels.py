@@ -18,7 +18,7 @@ _OF_RECORDINGS: Mapping[str, str] = {
 @cache
 def exchange_labels() -> Mapping[str, str]:
     """Exchange → its display name."""
-    return {facts.name: facts.label for facts in all_facts()} | _OF_RECORDINGS
+    return {**{facts.name: facts.label for facts in all_facts()}, **_OF_RECORDINGS}
 
 
 def exchange_name(exchange: str) -> str:
@@ -26,14 +26,14 @@ def exchange_name(exchange: str) -> str:
     return exchange_labels().get(exchange, exchange)
 
 
-def joined_names(exchanges: Iterable[str]) -> str:
+def exchange_names(exchanges: Iterable[str]) -> str:
     """`Kraken → Bitstamp`."""
     return " → ".join(map(exchange_name, exchanges))
 
 
 def pair_name(pair: str) -> str:
     """Return the names in "buy → sell", or of one exchange."""
-    return joined_names(pair.split(" → "))
+    return exchange_names(pair.split(" → "))
 
 
 def part_name(name: str) -> str:

@@ -1,9 +1,9 @@
 """Notices of an arbitrage: its end, its single leg, and how that was resolved. Pure."""
 
-from exchanges.labels import exchange_name
+from exchanges.labels import exchange_name, exchange_names
 from market.money import BPS, ZERO, text_of
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, Transition
-from notices.format import exact, exchange_names, signed_bps, signed_money
+from notices.format import exact, signed_bps, signed_money
 from session.notices import Notice, NoticeKind
 
 SINGLE = "single_leg"

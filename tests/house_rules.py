@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from exchanges.catalogue import EXCHANGES
+
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     *("market", "session", "streams", "store", "exchanges", "simulators", "tick_sets", "pricefeeds", "cep", "bots"),
@@ -34,8 +36,6 @@ DEEPEST = 3
 """Folders below the root."""
 FAMILIES = {"__init__", "errors"}
 """Names of several modules: the errors of each room."""
-EXCHANGES = {"binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken"}
-"""Folders of several rooms, with files of the same names in each."""
 
 Found = tuple[Path, int, str]
 """Where a rule is broken, and what is wrong there."""
@@ -134,6 +134,7 @@ def twice_named(all_modules: list[Module]) -> Iterator[Found]:
 def names(module: Module) -> Iterator[tuple[str, int]]:
     """Return what nobody else may be called, each with its line."""
     folder = module.path.parent.name
+    # folders of several rooms, with files of the same names in each
     if module.path.stem not in FAMILIES and folder not in EXCHANGES:
         yield f"module {folder}/{module.path.stem}", 1
     for node in module.tree.body:

@@ -32,7 +32,7 @@ def test_every_paper_market_can_be_read() -> None:
 
 
 def test_an_unknown_exchange_is_rejected_in_one_sentence() -> None:
-    with pytest.raises(FeedRejectedError, match="no feed for mtgox; there are feeds for binance, bitflyer"):
+    with pytest.raises(FeedRejectedError, match="no feed for mtgox; there are feeds for binance, "):
         wire_of("mtgox")
 
 
