@@ -9,7 +9,7 @@ from exchanges.catalogue import facts_of
 from exchanges.errors import AccountRejectedError
 
 PRIVATE_ENDINGS = (".local", ".internal")
-"""Of names that no public server of names has; those of a cluster end with `.cluster.local`."""
+"""Endings of names that no public server of names has; those of a cluster end with `.cluster.local`."""
 
 
 def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:

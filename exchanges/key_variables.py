@@ -18,7 +18,7 @@ _KEY_VARIABLE = re.compile(rf"ARBITRAGE_(?!NOTICES_)[A-Z0-9_]+_({'|'.join(_SUFFI
 def key_variables(exchange: str, is_sandbox: bool, fields: Collection[str] | None = None) -> dict[str, str]:
     """Environment variables of an account's credentials, by field; a sandbox has its own.
 
-    `fields`: those that it needs, where `exchange` is no name of ccxt's.
+    `fields`: those that it needs, if `exchange` is no name of ccxt's.
     """
     prefix = f"ARBITRAGE_{'SANDBOX_' if is_sandbox else ''}{exchange.upper()}_"
     return {field: prefix + _SUFFIXES[field] for field in fields or own_key_fields(exchange)}

@@ -27,7 +27,7 @@ class DatedCode:
 def power_of_ten(code: str) -> tuple[str, int] | None:
     """(SHIB, 1000) of 1000SHIB and SHIB1000, (BABYDOGE, 1000000) of 1MBABYDOGE, as exchanges write codes of many coins.
 
-    None for other codes. A coin may have such a name, too: it counts where the exchange's list or a user says so.
+    None for other codes. A coin may have such a name, too: it counts if the exchange's list or a user says so.
     """
     found = _POWER.fullmatch(code)
     if found is None:

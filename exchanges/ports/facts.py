@@ -26,7 +26,7 @@ class Addresses:
     """All addresses that ccxt has for it, as ccxt's `urls["api"]`; `{rest}` and `{ws}` stand for the simulated
     exchange's address by HTTP and by WebSocket."""
     stream_path: str = "/ws"
-    """Of the books, below the simulated exchange's address."""
+    """Path of the books, below the simulated exchange's address."""
     sandbox: tuple[str, str] | None = None
     """Stream and REST of its sandbox's public books, as ccxt's `urls["test"]` has them; None if it has no sandbox."""
 
@@ -60,7 +60,7 @@ class Spelling:
 
     quotes: tuple[str, ...] = ()
     first: First = "base"
-    """Of the two codes of a symbol with a separator; "either": both orders were in use."""
+    """The one that comes first of the two codes of a symbol with a separator; "either": both orders were in use."""
 
 
 def codes_of(text: str) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class ExchangeFacts:
     paper: PaperListing
     order_document: OrderDocument
     order_quirks: OrderQuirks
-    """Of orders through ccxt's unified methods, which sessions may choose here, too."""
+    """What ccxt does not tell of orders through ccxt's unified methods, which sessions may choose here, too."""
     key_fields: tuple[str, ...] = ("api_key", "secret")
     """Fields of an account's credentials."""
     signs_by_clock: bool = True
@@ -94,7 +94,7 @@ class ExchangeFacts:
     """Fields of its row of a market that keep immediate-or-cancel orders out although ccxt calls it active."""
     spelling: Spelling = field(default_factory=Spelling)
     dated_codes: tuple[DatedCode, ...] = ()
-    """Of codes that stood for something else at a time, or that count many coins."""
+    """Codes that stood for something else at a time, or that count many coins."""
     transfers: tuple[TransferTerms, ...] = ()
     """What sending a currency away costs; sources are in each."""
 

@@ -36,7 +36,7 @@ class OrderQuirks:
     fee_field: str | None = None
     """Field of the exchange's own fill that has the fee, if ccxt does not read it."""
     cost_steps: Mapping[str, Decimal] = field(default_factory=dict)
-    """By quote currency: what the exchange rounds the cost of a fill down to, where its fills do not say the cost."""
+    """By quote currency: what the exchange rounds the cost of a fill down to, if its fills do not say the cost."""
     earlier_fills: EarlierPage = field(default_factory=EarlierPage)
 
 
@@ -49,7 +49,7 @@ class OrderDocument:
     read: str
     """Year and month when the page's words were read."""
     paths: tuple[str, ...]
-    """Of the request, the end of it; `{side}` and `{symbol}` stand for buy or sell and the market's id."""
+    """The ends of the request's path; `{side}` and `{symbol}` stand for buy or sell and the market's id."""
     client_id: str | None
     """The field of the client's order id; None if the exchange has none."""
     side: tuple[str, str, str] | None

@@ -89,12 +89,12 @@ class KeyRights:
 
 
 async def says_nothing_of_keys(_client: Any, _market: Market) -> KeyRights:
-    """Of an exchange that has no such request."""
+    """Return nothing: the exchange has no such request."""
     return KeyRights()
 
 
 async def says_it_in_its_list(_client: Any, _market: Market) -> str:
-    """Of an exchange whose list of markets says which of them are closed."""
+    """Return no reason: the list of markets says which of them are closed."""
     return ""
 
 
