@@ -49,7 +49,7 @@ from simulators.web.unseen_step import UnseenStep
 log = logging.getLogger(__name__)
 
 STEP_SECONDS = 0.038
-"""Between two steps of one exchange's books."""
+"""Pause between two steps of one exchange's books."""
 _BEAT_EVERY = 26
 
 DEFAULT_BASES = ("BTC",)
@@ -82,22 +82,22 @@ class ExchangesOptions:
     """Whether the rate limits of the real exchanges apply."""
     market: ChosenMarket = field(default_factory=ChosenMarket)
     accounts: int = 1
-    """On each exchange."""
+    """Assumed 30-day volume on each exchange."""
     named_accounts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Exchange → the names of further accounts there, as a session has them."""
     own_ports: Mapping[str, int] = field(default_factory=dict)
     """Exchanges that are served at the root of a port of their own too."""
     tls: SSLContext | None = None
-    """Of all ports; None: without TLS."""
+    """TLS of all ports; None: without TLS."""
     bases: tuple[str, ...] = DEFAULT_BASES
-    """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
+    """Assets whose markets move all the time; the others move while a stream of theirs is subscribed."""
     host: str = LOOPBACK
     """The address that all ports listen on."""
     socket_seconds: float | None = None
     """How long a socket lives at most; None: as at each exchange (Binance: 24 hours)."""
 
     def account_names(self, exchange: str) -> tuple[str, ...]:
-        """All accounts of an exchange, its own name first."""
+        """Return all accounts of an exchange, its own name first."""
         return *account_names(exchange, self.accounts), *self.named_accounts.get(exchange, ())
 
 
@@ -128,7 +128,7 @@ class _Turn:
         return {name for row in self.gateways for name in row.subscribers.symbols(self.symbol_of)}
 
     def may_put_off(self, listing: Listing) -> bool:
-        """Whether nobody would see that a step of the market comes late."""
+        """Return whether nobody would see that a step of the market comes late."""
         symbol = listing.market.symbol
         is_unseen = self.pace.is_resting(listing) and self.venue.steps.may_put_off(symbol)
         return is_unseen and self.publisher.faults.is_quiet and symbol not in self.heard()
@@ -148,7 +148,7 @@ class SimulatedExchanges:
     """Gateways, prices, ladders and faults of all exchanges; `step` advances one exchange, in turn."""
 
     gateways: dict[str, Gateway]
-    """Of each exchange's first account."""
+    """Gateways of each exchange's first account."""
     prices: MarketPrices
     market: ChosenMarket
     journals: list[Journal]
@@ -160,10 +160,8 @@ class SimulatedExchanges:
 
     @classmethod
     def open(cls, home: Path, clock: Clock, options: ExchangesOptions) -> "SimulatedExchanges":
-        """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys.
-
-        Raises KeyError if there is no such exchange, AccountRejectedError where the file of the keys is damaged.
-        """
+        """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys. Raises
+        KeyError if there is no such exchange, AccountRejectedError if the file of the keys is damaged."""
         names, market, seed = options.only or EXCHANGES, options.market, options.seed
         credentials = ensure_credentials(home, {own: name for name in EXCHANGES for own in options.account_names(name)})
         listings = market.listed({name: listings_of(name) for name in names})
@@ -212,7 +210,7 @@ class SimulatedExchanges:
         )
 
     def step(self) -> None:
-        """One exchange's turn: prices move, the maker requotes, the crowd takes, and one message is published."""
+        """Run one exchange's turn: prices move, the maker requotes, the crowd takes, and one message is published."""
         turn = list(self._turns.values())[self._next]
         self._next = (self._next + 1) % len(self._turns)
         self.prices.advance_latent(STEP_SECONDS / len(self._turns))
@@ -253,14 +251,14 @@ class SimulatedExchanges:
         return self._turns[name].gateways
 
     def application(self) -> web.Application:
-        """All exchanges, each below its own name."""
+        """Return the application of all exchanges, each below its own name."""
         application = web.Application()
         for name in self.gateways:
             application.add_subapp(f"/{name}", self.application_of(name))
         return application
 
     def application_of(self, name: str) -> web.Application:
-        """One exchange with its accounts; what is counted of their requests is counted once for all applications."""
+        """Return one exchange with its accounts; their requests are counted once for all applications."""
         turn, applications = self._turns[name], []
         for gateway, limits in zip(turn.gateways, turn.limits, strict=True):
             application = gateway.application()
@@ -303,8 +301,8 @@ class SimulatedExchanges:
 
 
 def next_due(due: int, now: int, period: int) -> int:
-    """When to step next, in `now`'s microseconds: a period after the last, at most four behind, and never more than
-    one ahead, if the clock was set back."""
+    """Return when to step next, in `now`'s microseconds: a period after the last, at most four behind, and never more
+    than one ahead, if the clock was set back."""
     return min(max(due + period, now - 4 * period), now + period)
 
 
@@ -322,7 +320,7 @@ def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
 
 
 def listed_symbols(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Raise KeyError if there is no such exchange."""
+    """Return the symbols. Raises KeyError if there is no such exchange."""
     return {name: tuple(listing.market.symbol for listing in listings_of(name)) for name in names}
 
 
@@ -337,7 +335,7 @@ async def run_exchanges(
     ready, which dislocations wait for.
 
     `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`, faults below `/admin`. Raises OSError
-    where a port is taken or a journal cannot be written: after a restart each exchange continues from its journals.
+    if a port is taken or a journal cannot be written: after a restart each exchange continues from its journals.
     """
     clock = SystemClock()
     world = SimulatedExchanges.open(home, clock, options)
@@ -368,7 +366,7 @@ async def _listening(application: web.Application, port: int, options: Exchanges
 
 
 def main() -> None:
-    """`python -m simulators.server --home DIR --port N [--seed N] [--market NAME] [--no-limits]`."""
+    """Run `python -m simulators.server --home DIR --port N [--seed N] [--market NAME] [--no-limits]`."""
     parser = argparse.ArgumentParser(description="Simulated exchanges on loopback")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)

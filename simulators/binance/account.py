@@ -43,7 +43,7 @@ class BinanceAccount:
         ]
 
     def balance_rows(self) -> dict[str, tuple[str, str]]:
-        """Currency → free and locked."""
+        """Return currency → free and locked."""
         held = self._exchange.customer.held()
         balances = self._exchange.customer.balances
         return {name: (eight(total - held[name]), eight(held[name])) for name, total in balances.items()}
@@ -117,7 +117,7 @@ class BinanceAccount:
         ]
 
     def _deposits(self, fields: Fields) -> object:
-        """Return what the account was funded with."""
+        """Return the deposits: what the account was funded with."""
         at = timestamp(self._exchange.customer.opened_at)
         opened = self._exchange.customer.opened_at
         since, until = time_field(fields, "startTime", 0), until_field(fields, "endTime", opened)
@@ -142,12 +142,12 @@ class BinanceAccount:
         ]
 
     def _details(self, fields: Fields) -> object:
-        """Nothing can be deposited or withdrawn."""
+        """Return terms by which nothing can be deposited or withdrawn."""
         row = {"minWithdrawAmount": eight(ZERO), "depositStatus": False, "withdrawFee": 0, "withdrawStatus": False}
         return {name: row for name in self._exchange.customer.balances if fields.get("asset", name) == name}
 
     def _currencies(self, _: Fields) -> object:
-        """There is no network to deposit from or to withdraw to."""
+        """Return currencies without a network to deposit from or to withdraw to."""
         return [
             {
                 "coin": name,

@@ -15,7 +15,7 @@ from simulators.web.exchange_gateway import json_fields
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _CHANNELS = {"user:": "", "user:MICROSECOND": "MICROSECOND"}
-"""Of the account's events, with the unit of their times."""
+"""Channel of the account's events, with the unit of their times."""
 _SUBSCRIPTION = 0
 """One account, so one subscription a connection."""
 _SESSION_KIND = "Ed25519"
@@ -60,7 +60,7 @@ class Calls(Protocol):
     def is_signed(self, method: str, path: str) -> bool: ...
 
     def answer(self, method: str, path: str, fields: Fields) -> object:
-        """Raise RequestRejectedError."""
+        """Return the endpoint's answer. Raises RequestRejectedError."""
         ...
 
     def counts(self, method: str = "", path: str = "") -> list[dict[str, object]]:
@@ -70,7 +70,7 @@ class Calls(Protocol):
 
 @dataclass(slots=True)
 class _Session:
-    """What a connection has said of itself; times in microseconds."""
+    """What a connection has reported of itself; times in microseconds."""
 
     unit: str
     connected_at: int
@@ -97,7 +97,7 @@ class BinanceAccountStream:
         exchange.listen(self._publish_event)
 
     def on_message(self, connection: SubscriberConnection, text: str, query: Mapping[str, str]) -> None:
-        """`query` of the address that the connection was opened at."""
+        """Answer a message; `query` of the address that the connection was opened at."""
         session = self._session(connection, query)
         answer: dict[str, object] = {"id": None}
         method, shows_limits = "", session.shows_limits
@@ -117,7 +117,7 @@ class BinanceAccountStream:
         connection.send(answer)
 
     def shutdown_notice(self, query: Mapping[str, str]) -> object:
-        """Return what a connection is sent before it ends; `query` of its address."""
+        """Return the notice that a connection gets before it ends; `query` of its address."""
         with time_unit(_unit_of(query)):
             return {"event": shutdown_event(self._exchange.clock.now())}
 
@@ -186,7 +186,7 @@ class BinanceAccountStream:
         return self._calls.answer(method, path, fields)
 
     def _check(self, parameters: Mapping[str, Any]) -> None:
-        """Signed are all parameters but the signature, by name. Raises RequestRejectedError."""
+        """Check the signature, which covers all parameters but itself, sorted by name. Raises RequestRejectedError."""
         fields = _texts(parameters)
         signed = "&".join(f"{name}={fields[name]}" for name in sorted(fields) if name != "signature")
         self._keys.check(fields.get("apiKey", ""), fields, signed, self._exchange.clock.now())
@@ -205,7 +205,7 @@ def _unit_of(query: Mapping[str, str]) -> str:
 
 
 def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Raise RequestRejectedError."""
+    """Return the parameters. Raises RequestRejectedError."""
     parameters = fields.get("params") or {}
     if not isinstance(parameters, dict):
         raise RequestRejectedError("invalid_request", "params")
@@ -213,5 +213,5 @@ def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _texts(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """As they stand in a query."""
+    """Return the parameters as they stand in a query."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in parameters.items()}

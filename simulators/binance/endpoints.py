@@ -34,7 +34,7 @@ class Endpoint:
     is_order: bool = False
     """Whether it counts as a new order."""
     heavier: tuple[tuple[int, int], ...] = ()
-    """(limit, weight): the weight where more than `limit` rows are requested."""
+    """(limit, weight): the weight if more than `limit` rows are requested."""
     weigh_fields: Callable[[Fields], int] | None = None
     """The weight of a request whose other fields decide."""
 
@@ -61,7 +61,7 @@ def rounded(number: Decimal, digits: int) -> str:
 
 
 def eight(number: Decimal) -> str:
-    """Prices and amounts all have eight digits."""
+    """Return the number with eight digits, as all prices and amounts have."""
     return fixed_text(number, 8)
 
 
@@ -107,18 +107,18 @@ def symbols_field(fields: Fields) -> list[str] | None:
 
 
 def timestamp(micros: int) -> int:
-    """In the unit that the request asked for, or the connection."""
+    """Return the time in the unit that the request, or the connection, asked for."""
     return micros // _UNIT.get()
 
 
 def shutdown_event(now: int) -> dict[str, object]:
-    """WebSocket Streams, Server shutdown; WebSocket API, Connection events."""
+    """Return the event of WebSocket Streams, Server shutdown; WebSocket API, Connection events."""
     return {"e": "serverShutdown", "E": timestamp(now)}
 
 
 @contextmanager
 def time_unit(asked: str) -> Iterator[None]:
-    """Times within the block are in this unit: MICROSECOND, or milliseconds.
+    """Give times within the block in this unit: MICROSECOND, or milliseconds.
 
     Raises RequestRejectedError for any other. https://developers.binance.com/docs/binance-spot-api-docs/rest-api,
     General API information: X-MBX-TIME-UNIT
@@ -133,7 +133,7 @@ def time_unit(asked: str) -> Iterator[None]:
 
 
 def time_field(fields: Fields, name: str, default: int) -> int:
-    """Microseconds; clients send those or milliseconds."""
+    """Return microseconds; clients send those or milliseconds."""
     sent = integer_field(fields, name, -1)
     if sent < 0:
         return default
@@ -141,7 +141,7 @@ def time_field(fields: Fields, name: str, default: int) -> int:
 
 
 def until_field(fields: Fields, name: str, default: int) -> int:
-    """Return the last microsecond that is meant: a millisecond is meant whole."""
+    """Return the last microsecond that is meant: a whole millisecond is included."""
     sent = integer_field(fields, name, -1)
     if sent < 0:
         return default

@@ -33,7 +33,8 @@ _GONE = "\r\n".join(
         *("<hr><center>nginx</center>", "</body>", "</html>", ""),
     )
 )
-"""What listen keys are answered since 20 February 2026, as clients have logged it: a page of the proxy before it."""
+"""The answer to requests for listen keys since 20 February 2026, as clients have logged it: a page of the proxy in
+front."""
 
 NAMES = Names(
     order=lambda number, _micros: str(number),

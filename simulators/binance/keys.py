@@ -41,11 +41,11 @@ class BinanceKeys:
         return api_key in self._keys
 
     def kind_of(self, api_key: str) -> KeyKind:
-        """Of a key that there is."""
+        """Return the kind of an existing key."""
         return self._keys[api_key].kind
 
     def check_request(self, request: SignedRequest, now: int) -> None:
-        """The query string and the body together are signed, one straight after the other, without the signature
+        """Check the signature over the query string and the body, joined without a separator and without the signature
         itself. Raises RequestRejectedError."""
         query = request.path.partition("?")[2]
         fields = dict(parse_qsl(query)) | dict(parse_qsl(request.body))
@@ -62,7 +62,8 @@ class BinanceKeys:
 
 
 def check_time(fields: Mapping[str, str], now: int) -> None:
-    """`timestamp` in milliseconds or microseconds, `recvWindow` in milliseconds. Raises RequestRejectedError."""
+    """Check `timestamp` in milliseconds or microseconds and `recvWindow` in milliseconds. Raises
+    RequestRejectedError."""
     timestamp, window = fields.get("timestamp", ""), fields.get("recvWindow", _WINDOW_MS)
     if not is_count(timestamp):
         raise RequestRejectedError("invalid_request", "timestamp")

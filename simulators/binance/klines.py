@@ -42,7 +42,7 @@ class BinanceKlines:
         ]
 
     def _klines(self, fields: Fields) -> object:
-        """Oldest first: from `startTime` on, else the newest until `endTime`."""
+        """Return klines, oldest first: from `startTime` on, else the newest until `endTime`."""
         listing = symbol_field(fields, self._exchange.listings_by_id)
         if "interval" not in fields:
             raise MisusedError(-1102, "Mandatory parameter 'interval' was not sent, was empty/null, or malformed.")
@@ -63,10 +63,10 @@ class KlineStream:
         self._name = name
         self._interval = INTERVALS[name]
         self._shown: int | None = None
-        """When the kline began that was sent last, where it has not been closed yet."""
+        """When the kline began that was sent last, if it has not been closed yet."""
 
     def messages(self) -> Sequence[Callable[[], dict[str, object]]]:
-        """Return the last kline, closed, where its time is over; then the one of now, where something was traded."""
+        """Return the last kline, closed, if its time is over; then the current one, if something was traded."""
         candles, messages = self._exchange.tape.candles[self._listing.market.symbol], []
         began = self._interval.start(self._exchange.clock.now())
         shown, current = self._shown, candles.at(self._interval, began)
@@ -122,5 +122,5 @@ def _last_millisecond(candle: Candle, interval: Interval) -> int:
 
 
 def _value(number: Decimal) -> str:
-    """Price times amount, cut to eight digits."""
+    """Return price times amount, cut to eight digits."""
     return format(number.quantize(Decimal("0.00000001")), "f")

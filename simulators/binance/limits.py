@@ -31,7 +31,7 @@ class Allowance:
         return self.units * _SECONDS[self.unit] * MICROSECONDS
 
     def take(self, amount: int, now: int) -> int:
-        """Count a use, also beyond the limit; how much is used now."""
+        """Count a use, also beyond the limit. Returns how much is used now."""
         self._used = self.used(now) + amount
         self._window = now // self._micros
         return self._used
@@ -40,7 +40,7 @@ class Allowance:
         return self._used if now // self._micros == self._window else 0
 
     def seconds_left(self, now: int) -> int:
-        """Until the next window begins, rounded up."""
+        """Return the seconds until the next window begins, rounded up."""
         return -((now % self._micros - self._micros) // MICROSECONDS)
 
     @property
@@ -49,7 +49,7 @@ class Allowance:
 
     @property
     def suffix(self) -> str:
-        """As response headers have it: 10S, 1M, 1D."""
+        """Return the suffix of response headers: 10S, 1M, 1D."""
         return f"{self.units}{self.unit[0]}"
 
 
@@ -69,7 +69,7 @@ class BinanceLimits:
         return {"X-MBX-USED-WEIGHT": str(used), f"X-MBX-USED-WEIGHT-{self._weight.suffix}": str(used)}
 
     def take_order(self, now: int) -> dict[str, str]:
-        """As `take_weight`; the detail of the rejection is the limit that is exceeded."""
+        """Count an order, as `take_weight` does; the detail of the rejection is the limit that is exceeded."""
         counts = [(allowance, allowance.take(1, now)) for allowance in self._orders]
         for allowance, used in counts:
             if used > allowance.limit and not self.is_lifted:
@@ -79,19 +79,19 @@ class BinanceLimits:
         return {f"X-MBX-ORDER-COUNT-{allowance.suffix}": str(used) for allowance, used in counts}
 
     def seconds_left(self, detail: str, now: int) -> int:
-        """Until a request that was rejected with this detail may come again."""
+        """Return the seconds until a request that was rejected with this detail may come again."""
         exceeded = [row for row in self._orders if detail == f"{row.limit} orders per {row.units} {row.unit}"]
         return (exceeded or [self._weight])[0].seconds_left(now)
 
     def rows(self) -> list[dict[str, object]]:
-        """As exchangeInfo lists them."""
+        """Return the limits as exchangeInfo lists them."""
         return [self._weight.row, *(allowance.row for allowance in self._orders), _RAW_REQUESTS]
 
     def order_counts(self, now: int) -> list[dict[str, object]]:
         return [{**allowance.row, "count": allowance.used(now)} for allowance in self._orders]
 
     def counts(self, now: int, *, is_order: bool) -> list[dict[str, object]]:
-        """As the WebSocket API shows them with each answer."""
+        """Return the counts as the WebSocket API shows them with each answer."""
         return [
             *(self.order_counts(now) if is_order else ()),
             {**self._weight.row, "count": self._weight.used(now)},

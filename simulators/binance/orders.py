@@ -117,7 +117,7 @@ class BinanceOrders:
         return placed_row(order, self._fills_of(order), prevented, listing.market_id, answer)
 
     def _test(self, fields: Fields) -> object:
-        """Return the rules without the funds, as the real exchange checks them."""
+        """Test the order by the rules without the funds, as the real exchange checks them."""
         listing, _ = self._listing_and_answer(fields)
         self._checked(fields, listing)
         return {}
@@ -129,7 +129,7 @@ class BinanceOrders:
         return symbol_field(fields, self._listings), answer
 
     def _checked(self, fields: Fields, listing: Listing) -> OrderRequest:
-        """Return the order, where it keeps the rules. Raises RequestRejectedError."""
+        """Return the order. Raises RequestRejectedError if it breaks the rules."""
         request = self._request(fields, listing)
         self._check_filters(listing, request)
         if fields["type"] == "LIMIT_MAKER" and self._exchange.would_take(request):
@@ -193,7 +193,7 @@ class BinanceOrders:
         return Trigger(_number(fields, "stopPrice"), is_rising(kind, side))
 
     def _amount(self, fields: Fields, listing: Listing, kind: str, side: Side) -> Decimal:
-        """`quantity`, or what `quoteOrderQty` buys or brings at the market."""
+        """Return `quantity`, or what `quoteOrderQty` buys or brings at the market."""
         if "quoteOrderQty" not in fields:
             return _number(fields, "quantity")
         if kind != "MARKET" or "quantity" in fields:
@@ -265,7 +265,7 @@ class BinanceOrders:
         return [order for order in orders if order.symbol == listing.market.symbol]
 
     def _all(self, fields: Fields) -> object:
-        """Oldest first: from `orderId` or a time on, else the newest."""
+        """Return orders, oldest first: from `orderId` or a time on, else the newest."""
         symbol = symbol_field(fields, self._listings).market.symbol
         newest = self._exchange.customer.newest_orders(symbol)
         orders = _page(newest, fields, "orderId", lambda order: (order.number, order.placed_at))
@@ -282,7 +282,7 @@ class BinanceOrders:
         return [fill_row(fill, self._market_id(fill.symbol)) for fill in fills]
 
     def _prevented(self, fields: Fields) -> object:
-        """By the number of one, or by the order."""
+        """Return prevented matches, by the number of one, or by the order."""
         listing = symbol_field(fields, self._listings)
         if not {"preventedMatchId", "orderId"} & fields.keys():
             raise MisusedError(-1128, "Combination of optional parameters invalid.")
@@ -341,7 +341,7 @@ def _attempted(act: Callable[[], object]) -> _Attempt:
 
 
 def _page(newest: Iterable[Item], fields: Fields, first: str, key: Callable[[Item], tuple[int, int]]) -> list[Item]:
-    """Oldest first; `key`: number and time of an item."""
+    """Return the items oldest first; `key`: number and time of an item."""
     number, since = integer_field(fields, first, 0), time_field(fields, "startTime", 0)
     until, limit = until_field(fields, "endTime", 0), limit_field(fields, 500)
     fitting = (
@@ -364,7 +364,7 @@ def _side(fields: Fields) -> Side:
 
 
 def _self_trade(fields: Fields) -> SelfTrade:
-    """Raise RequestRejectedError."""
+    """Return the mode of self-trade prevention. Raises RequestRejectedError."""
     mode = fields.get("selfTradePreventionMode", DEFAULT_SELF_TRADE)
     if mode not in SELF_TRADES:
         raise MisusedError(-1013, "This symbol does not allow the specified self-trade prevention mode.")
@@ -384,7 +384,8 @@ def _prevented_weight(fields: Fields) -> int:
 
 
 def _number(fields: Fields, name: str) -> Decimal:
-    """Raise RequestRejectedError if it is missing, no number, or has more than eight digits after its point."""
+    """Return the number. Raises RequestRejectedError if it is missing, invalid, or has more than eight digits after its
+    point."""
     text = text_field(fields, name)
     if not re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,20})?", text):
         legal = "'^([0-9]{1,20})(\\.[0-9]{1,20})?$'"

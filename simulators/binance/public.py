@@ -84,7 +84,8 @@ class BinancePublic:
         return [trade_row(trade) for trade in self._newest(fields, limit_field(fields, 500))]
 
     def _aggregates(self, fields: Fields) -> object:
-        """One trade each, oldest first; from a number or a time on if asked for, else the newest."""
+        """Return an aggregate for each trade, oldest first; from a number or a time on if asked for, else the
+        newest."""
         first, since = integer_field(fields, "fromId", 0), time_field(fields, "startTime", 0)
         until, limit = until_field(fields, "endTime", 0), limit_field(fields, 500)
         found = [
@@ -95,12 +96,12 @@ class BinancePublic:
         return [_aggregate_row(trade) for trade in (found[:limit] if first or since else found[-limit:])]
 
     def _newest(self, fields: Fields, limit: int) -> list[PublicTrade]:
-        """Oldest first."""
+        """Return the newest trades, oldest first."""
         listing = symbol_field(fields, self._listings)
         return self._exchange.tape.newest(listing.market.symbol, limit)[::-1]
 
     def _of_each(self, row_of: Callable[[BinanceFeed], object]) -> Callable[[Fields], object]:
-        """One row where `symbol` is given, else a list."""
+        """Return one row if `symbol` is given, else a list."""
 
         def answer(fields: Fields) -> object:
             rows = [row_of(feed) for feed in self._wanted(fields)]
@@ -115,7 +116,7 @@ class BinancePublic:
 
 
 def _day_weight(fields: Fields) -> int:
-    """Of a ticker of 24 hours: the more markets, the heavier."""
+    """Return the weight of a ticker of 24 hours: the more markets, the heavier."""
     names = symbols_field(fields)
     if names is None or len(names) > _MANY_SYMBOLS:
         return 80

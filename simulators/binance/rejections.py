@@ -77,7 +77,7 @@ class ReplacementError(RequestRejectedError):
 
 
 def error_fields(error: RequestRejectedError) -> tuple[int, int, str]:
-    """HTTP status, code and text."""
+    """Return HTTP status, code and text."""
     if isinstance(error, MisusedError):
         return error.status, error.code, error.detail
     if isinstance(error, ReplacementError):

@@ -21,7 +21,7 @@ class BinanceReports:
         self._cancel_ids = cancel_ids
 
     def events_of(self, event: SimulatedAccountEvent) -> list[dict[str, object]]:
-        """None of an end that the last fill, or what was prevented, has reported."""
+        """Return the events; none for an end that the last fill, or what was prevented, has already reported."""
         if event.kind == "ended" and (event.order.state == "done" or event.order.is_prevented):
             return []
         return [self._report(event), self._position(event)]

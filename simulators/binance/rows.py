@@ -25,14 +25,14 @@ SELF_TRADES: Mapping[str, SelfTrade] = {
     "EXPIRE_BOTH": "both",
     "DECREMENT": "smaller",
 }
-"""https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq: what a market allows is its own choice. NONE
-is not among it on real ones; TRANSFER is between accounts of one group, and there are none here."""
+"""https://developers.binance.com/docs/binance-spot-api-docs/faqs/stp_faq: each market allows its own choice of these.
+Real ones never allow NONE; TRANSFER is between accounts of one group, and there are none here."""
 DEFAULT_SELF_TRADE = "EXPIRE_MAKER"
 _MODES = {kind: name for name, kind in SELF_TRADES.items()}
 NEAR: Mapping[Side, tuple[str, str]] = {"buy": ("0.2", "5"), "sell": ("0.2", "5")}
-"""How many times the average price a limit may be, at least and at most."""
+"""Least and greatest multiple of the average price that a limit may be."""
 MOST_ORDERS, MOST_STOPS = 200, 5
-"""Open orders of a market, all and those that wait."""
+"""Most open orders of a market, all and those that wait."""
 
 
 def market_row(listing: Listing) -> Row:
@@ -99,7 +99,7 @@ def _filters(listing: Listing) -> list[Row]:
 
 
 def status_of(order: SimulatedOrder) -> str:
-    """Return an order ended by the exchange is expired, one ended by the customer is cancelled."""
+    """Return the status: an order ended by the exchange is expired, one ended by the customer is cancelled."""
     if order.state == "done":
         return "FILLED"
     if order.is_prevented or (order.state == "open" and not order.remaining):
@@ -122,7 +122,7 @@ def terms_of(order: SimulatedOrder) -> Row:
 
 
 def is_rising(kind: str, side: Side) -> bool:
-    """Whether a stop order of that type waits for a higher price."""
+    """Return whether a stop order of that type waits for a higher price."""
     return kind.startswith("STOP_LOSS") == (side == "buy")
 
 
@@ -184,7 +184,7 @@ def placed_row(
 
 
 def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str, cancel_id: str) -> Row:
-    """Return the cancel has its own client id; the order's is the original one."""
+    """Return the row of a cancellation: it has its own client id; the order's is the original one."""
     return {
         **_names(order, market_id),
         "origClientOrderId": order.client_order_id,
@@ -270,7 +270,7 @@ def _names(order: SimulatedOrder, market_id: str) -> Row:
 
 
 def _working_time(order: SimulatedOrder) -> int:
-    """When it came into the book, -1 where it still waits."""
+    """Return when it came into the book, -1 if it still waits."""
     return -1 if order.is_waiting else timestamp(order.triggered_at or order.placed_at)
 
 

@@ -33,7 +33,7 @@ KeyKind = Literal["HMAC_SHA256", "RSA", "Ed25519"]
 
 @dataclass(frozen=True, slots=True)
 class VerifyingKey:
-    """What the exchange has of a key."""
+    """What the exchange knows of a key."""
 
     kind: KeyKind
     verifies: Callable[[str, str], bool]
@@ -41,7 +41,8 @@ class VerifyingKey:
 
 
 def verifying_key(pem: str) -> VerifyingKey:
-    """Of a private key's PEM. Raises ValueError if it is neither an RSA nor an Ed25519 key."""
+    """Return the key to verify by, from a private key's PEM. Raises ValueError if it is neither an RSA nor an Ed25519
+    key."""
     private = load_pem_private_key(pem.encode(), None)
     if not isinstance(private, Ed25519PrivateKey | RSAPrivateKey):
         raise ValueError("neither an RSA nor an Ed25519 key")
@@ -61,10 +62,8 @@ def verifying_key(pem: str) -> VerifyingKey:
 
 
 def ensure_signing_keys(home: Path, accounts: Sequence[str]) -> None:
-    """A key of each kind for each of those accounts, made if there is none yet.
-
-    Raises AccountRejectedError if the file is damaged.
-    """
+    """Return a key of each kind for each of those accounts, made if there is none yet. Raises AccountRejectedError if
+    the file is damaged."""
     path = credentials_path(home)
     known = known_keys(path)
     names = [(f"{account}.{kind}", kind) for account in accounts for kind in KINDS]
@@ -74,7 +73,8 @@ def ensure_signing_keys(home: Path, accounts: Sequence[str]) -> None:
 
 
 def signing_keys(home: Path, account: str) -> dict[str, Credentials]:
-    """By kind; the secret is the private key's PEM. None if none was made. Raises AccountRejectedError."""
+    """Return the keys by kind; the secret is the private key's PEM. None if none was made. Raises
+    AccountRejectedError."""
     known = known_keys(credentials_path(home))
     return {kind: load_credentials(home, f"{account}.{kind}") for kind in KINDS if f"{account}.{kind}" in known}
 

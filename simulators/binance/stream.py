@@ -85,7 +85,7 @@ class BinanceFeed:
         return self._exchange.books[self.listing.market.symbol]
 
     def take(self, step: MarketStep) -> None:
-        """Each level that changed is one update."""
+        """Take a step's changes: each level that changed is one update."""
         for trade in step.trades:
             self._day.add(trade)
         first = self._last_id + 1
@@ -151,7 +151,7 @@ class BinanceFeed:
         }
 
     def day_row(self) -> Message:
-        """REST's 24-hour ticker; zeros if nothing was traded."""
+        """Return REST's 24-hour ticker; zeros if nothing was traded."""
         now = self._exchange.clock.now()
         row = {**self.best_row(), "openTime": timestamp(now - DAY), "closeTime": timestamp(now)}
         figures = self._day.figures(now)
@@ -204,7 +204,7 @@ def _traded(trade: PublicTrade) -> Message:
         "p": eight(trade.price),
         "q": eight(trade.amount),
         "T": timestamp(trade.traded_at),
-        # the buyer is the maker where the taker sells
+        # the buyer is the maker if the taker sells
         "m": trade.side == "sell",
     }
 
@@ -230,7 +230,7 @@ def _figures_row(figures: DayFigures) -> Message:
 
 
 class _InvalidError(Exception):
-    """Sent to the client as `code` and `msg`."""
+    """An error sent to the client as `code` and `msg`."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -247,7 +247,7 @@ class BinanceStream:
         self._best = {name: feed.book_ticker() for name, feed in feeds.items()}
         self._beats = 0
         self._put_off_at: dict[str, int] = {}
-        """The beat at which a step of a market was put off last."""
+        """The beat at which a step of a market was last put off."""
 
     def publish(self, name: str, step: MarketStep) -> None:
         feed = self._feeds[name]
@@ -271,7 +271,7 @@ class BinanceStream:
         self._put_off_at[name] = self._beats
 
     def make_up(self, name: str, step: MarketStep) -> None:
-        """Count what was put off. Each beat after it drained its changes: those of the last one may still wait."""
+        """Count what was put off. Each beat after it drained its changes: only those of the last one may still wait."""
         feed = self._feeds[name]
         for pending in feed.pending.values():
             pending.drain()
@@ -298,7 +298,7 @@ class BinanceStream:
         connection.channels |= {prefix + name for name in names if _is_stream(name)}
 
     def on_message(self, connection: SubscriberConnection, text: str, prefix: str) -> None:
-        """`prefix` of the connection's channels."""
+        """Answer a message; `prefix` of the connection's channels."""
         request_id: object = None
         try:
             fields = _fields(text)
@@ -338,14 +338,14 @@ class BinanceStream:
                 self._publish_event(stream, make)
 
     def _publish_depth(self, feed: BinanceFeed, kind: str, speed: str) -> None:
-        """Drained even without listeners, so that a new one gets no earlier changes."""
+        """Publish the changes; they are drained even without listeners, so that a new one gets no earlier changes."""
         first, changes = feed.pending[speed].drain()
         if changes:
             stream = f"{feed.listing.market_id.lower()}@{kind}"
             self._publish_event(stream, partial(feed.depth_update, first, changes))
 
     def _publish_event(self, stream: str, make: Callable[[], Message]) -> None:
-        """The message is built only if there are listeners, once for each unit of time."""
+        """Publish the message, which is built only if there are listeners, once for each unit of time."""
         for unit in UNITS:
             single, wrapped = unit + stream, unit + _WRAPPED + stream
             if not self._subscribers.has(single) and not self._subscribers.has(wrapped):
@@ -360,21 +360,22 @@ class BinanceStream:
 
 
 def shutdown_notice(prefix: str, now: int) -> Message:
-    """Return what a connection is sent before it ends; `prefix` of its channels."""
+    """Return the notice that a connection gets before it ends; `prefix` of its channels."""
     with time_unit("MICROSECOND" if prefix.startswith(UNITS[1]) else ""):
         event = shutdown_event(now)
     return {"stream": "!serverShutdown", "data": event} if prefix.endswith(_WRAPPED) else event
 
 
 def prefix_of(path: str, unit: str) -> str:
-    """Before the names of a connection's channels: the unit of its times, and whether each message's stream stands
-    beside it."""
+    """Return the prefix of the names of a connection's channels: the unit of its times, and whether each message's
+    stream stands beside it."""
     micros = "MICROSECOND:" if unit.upper() == "MICROSECOND" else ""
     return micros + (_WRAPPED if path == "/stream" else "")
 
 
 def _is_stream(name: str) -> bool:
-    """Return an unknown market is accepted and never has messages, as on the real exchange."""
+    """Return whether the name has the form of a stream: an unknown market is accepted and never has messages, as on the
+    real exchange."""
     market, _, kind = name.partition("@")
     return market.isalnum() and market.islower() and kind in _ALL_KINDS
 

@@ -24,7 +24,7 @@ from simulators.matching.simulated_exchange import SimulatedExchange
 AVERAGE_MINUTES = 5
 _WINDOW = re.compile(r"([1-9][0-9]?)([mhd])")
 _UNITS = {"m": (60, 59), "h": (3_600, 23), "d": (86_400, 7)}
-"""Seconds, and the most of them."""
+"""Seconds, and the longest window."""
 _MOST_SYMBOLS, _MOST_WEIGHT, _WEIGHT_EACH = 100, 200, 4
 _ONLY_FULL = ("priceChange", "priceChangePercent", "weightedAvgPrice")
 
@@ -42,7 +42,8 @@ class BinanceWindows:
         ]
 
     def average_price(self, listing: Listing) -> Decimal:
-        """Weighted by amount; the last trade's if nothing was traded, the best bid if nothing ever was."""
+        """Return the average weighted by amount; the last trade's price if nothing was traded, the best bid if nothing
+        ever was."""
         candle = self._candle(listing, AVERAGE_MINUTES * 60)
         if candle is not None:
             return candle.average
@@ -116,7 +117,7 @@ def _began(now: int, seconds: int) -> int:
 
 
 def _window_seconds(text: str) -> int:
-    """Raise RequestRejectedError."""
+    """Return the seconds. Raises RequestRejectedError."""
     found = _WINDOW.fullmatch(text)
     if found is not None:
         count, (seconds, most) = int(found[1]), _UNITS[found[2]]

@@ -32,7 +32,7 @@ class BitflyerAccount:
         self._customer = products.exchange.customer
 
     def reads(self) -> dict[str, Call]:
-        """GET, by path below /v1/me/."""
+        """Return the GET calls, by path below /v1/me/."""
         return {
             "getpermissions": Call(lambda _fields: self._permissions()),
             "getbalance": Call(self._balance),
@@ -47,7 +47,7 @@ class BitflyerAccount:
         }
 
     def changes(self) -> dict[str, Call]:
-        """POST, by path below /v1/me/; None is an answer without a body."""
+        """Return the POST calls, by path below /v1/me/; an answer of None has no body."""
         order = ("product_code", "child_order_type", "side", "price", "size", "minute_to_expire", "time_in_force")
         return {
             "sendchildorder": Call(self._place, known(*order)),
@@ -64,7 +64,7 @@ class BitflyerAccount:
         return [balance_row(name, owned, held[name]) for name, owned in self._customer.balances.items()]
 
     def _coin_deposits(self, fields: Fields) -> object:
-        """Return what the account was funded with."""
+        """Return the deposits: what the account was funded with."""
         return self._deposits(fields, is_money=False)
 
     def _yen_deposits(self, fields: Fields) -> object:
@@ -94,7 +94,7 @@ class BitflyerAccount:
         return [order_row(order, self._customer.fills_of(order.order_id), listing) for order in page_of(found, fields)]
 
     def _candidates(self, fields: Fields, listing: Listing, state: object) -> Iterable[SimulatedOrder]:
-        """Newest first, all that can be meant and as few others as the account's own order allows."""
+        """Return orders, newest first: all that can be meant and as few others as the account's own order allows."""
         if any(fields.get(name) for name in _IDS):
             order = self._named(fields)
             return () if order is None else (order,)
@@ -135,7 +135,7 @@ class BitflyerAccount:
         return {"child_order_acceptance_id": order.order_id}
 
     def _cancel(self, fields: Fields) -> object:
-        """Return the real exchange answers 200 without a body, even if the order has ended."""
+        """Cancel the order; the real exchange answers 200 without a body, even if the order has ended."""
         text_field(fields, "product_code")
         if not any(fields.get(name) for name in _IDS):
             raise RequestRejectedError("invalid_request", "child_order_acceptance_id")

@@ -93,7 +93,7 @@ class BitflyerGateway:
 
 
 def _answered(call: Call) -> Handler:
-    """Return the fields are in the query, or in a JSON body; some answers have no body at all."""
+    """Answer the call: the fields are in the query, or in a JSON body; some answers have no body at all."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         fields = json_fields(await request.text()) if request.method == "POST" else dict(request.query)

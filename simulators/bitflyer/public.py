@@ -39,7 +39,7 @@ class BitflyerProducts:
         self._ticks = 0
 
     def one(self, fields: Fields) -> Listing:
-        """Raise RequestRejectedError."""
+        """Return the listing. Raises RequestRejectedError."""
         return listing_named(self.exchange.listings_by_id, str(fields.get("product_code") or _DEFAULT_PRODUCT))
 
     def tick(self) -> None:
@@ -92,7 +92,7 @@ class BitflyerPublic:
         self._products = products
 
     def calls(self) -> dict[str, Call]:
-        """Call by path below /v1/."""
+        """Return the calls by path below /v1/."""
         product = known("product_code")
         calls = {
             "getmarkets": Call(self._markets),
@@ -131,7 +131,7 @@ class BitflyerPublic:
 
 
 def page_of(numbered_newest_first: Iterable[tuple[int, Item]], fields: Fields) -> list[Item]:
-    """Items with ids below `before` and above `after`, at most `count` (default 100, maximum 500)."""
+    """Return the items with ids below `before` and above `after`, at most `count` (default 100, maximum 500)."""
     before, after = count_field(fields, "before", 0), count_field(fields, "after", 0)
     found = (item for number, item in numbered_newest_first if number > after and (not before or number < before))
     return list(islice(found, min(count_field(fields, "count", 100), _LONGEST_PAGE)))

@@ -1,6 +1,8 @@
-"""Rows of bitFlyer's answers and messages, with its own names for orders and its own ways to write times and numbers.
+"""Rows of bitFlyer's answers and messages, with its own names for orders and its own ways to write times and
+numbers.
 
-Public numbers have a digit after the point, as recorded; the account's are written as short as they go. Both exact.
+Public numbers have a digit after the point, as recorded; the account's are written as short as possible. Both are
+exact.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +20,7 @@ from simulators.web.exchange_gateway import Change, iso_text
 from simulators.web.json_digits import plain, pointed
 
 FIRST_EXECUTION = 2_500_000_000
-"""Execution ids, the same in public and private data: this plus the trade's number."""
+"""Offset of execution ids, the same in public and private data: this plus the trade's number."""
 LIFETIME_MINUTES = 43_200
 DEEPEST = 300
 _AVERAGE_STEP = Decimal("0.00000001")
@@ -32,22 +34,22 @@ def acceptance_id(number: int, micros: int) -> str:
 
 
 def order_id(accepted: str) -> str:
-    """bitFlyer's id of the order, besides its acceptance id."""
+    """Return bitFlyer's id of the order, besides its acceptance id."""
     return accepted.replace("JRF", "JOR")
 
 
 def rest_time(micros: int) -> str:
-    """UTC without its zone, in milliseconds."""
+    """Return UTC without its zone, in milliseconds."""
     return iso_text(micros, zone="")[:23]
 
 
 def stream_time(micros: int) -> str:
-    """UTC, in tenths of microseconds."""
+    """Return UTC, in tenths of microseconds."""
     return iso_text(micros, zone="0Z")
 
 
 def state_of(order: SimulatedOrder) -> str:
-    """Return the remainder of an immediate order expires; a resting order was cancelled by its owner."""
+    """Return the state: the remainder of an immediate order expires; a resting order was cancelled by its owner."""
     if order.state == "cancelled":
         return "EXPIRED" if order.immediate else "CANCELED"
     return "ACTIVE" if order.state == "open" else "COMPLETED"
@@ -60,7 +62,7 @@ def lifetime_of(order: SimulatedOrder) -> str:
 
 
 def board_row(listing: Listing, book: MatchingBook, changes: Iterable[Change]) -> Row:
-    """Levels as they stand, size 0 where one is gone."""
+    """Return levels as they stand, size 0 if one is gone."""
     rows: dict[Side, list[Row]] = {"buy": [], "sell": []}
     for side, ticks, lots in changes:
         rows[side].append({"price": pointed(listing.price(ticks)), "size": pointed(listing.amount(lots))})
@@ -75,7 +77,7 @@ def whole_board(listing: Listing, book: MatchingBook) -> Row:
 
 
 def execution_row(trade: PublicTrade, own: SimulatedFill | None, exec_date: str) -> Row:
-    """`own`: the test account's part in it. The other side's order has an id only."""
+    """Return the row; `own`: the test account's part in it. The other side's order has only an id."""
     names = {
         "buy": acceptance_id(trade.number, trade.traded_at),
         "sell": acceptance_id(trade.number + 1, trade.traded_at),

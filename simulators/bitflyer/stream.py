@@ -24,7 +24,7 @@ _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS, _PARSE, _REJECTED = -32600, -3260
 
 
 def event_row(exchange: SimulatedExchange, event: SimulatedAccountEvent) -> Row | None:
-    """None if bitFlyer sends no message: a filled order is known from its last execution."""
+    """Return the message; None if bitFlyer sends none: a filled order is known from its last execution."""
     order = event.order
     if event.kind == "opened":
         return {**_named(exchange, order, order.placed_at, "ORDER"), **_terms(order)}
@@ -91,7 +91,7 @@ class BitflyerStream:
         self._exchange.listen(self._publish_event)
 
     def publish(self, step: MarketStep) -> None:
-        """At most one message a channel."""
+        """Publish a step, at most one message a channel."""
         listing = self._exchange.listings[step.symbol]
         book, code = self._exchange.books[step.symbol], listing.market_id
         if step.changes and self._subscribers.has(f"lightning_board_{code}"):
@@ -102,7 +102,7 @@ class BitflyerStream:
             self._send(f"lightning_executions_{code}", self._products.executions(step.trades, is_stream=True))
 
     def beat(self) -> None:
-        """Lightstream repeats the board snapshot from time to time."""
+        """Publish the board snapshots again, as Lightstream does from time to time."""
         self._beats += 1
         if self._beats % _SNAPSHOT_BEATS:
             return
@@ -151,7 +151,7 @@ class BitflyerStream:
         return self._channels[channel] if channel.startswith("lightning_board_snapshot_") else None
 
     def _sign_in(self, connection: SubscriberConnection, parameters: dict[str, Any]) -> None:
-        """The key's owner signs a time in milliseconds and a word of 16 to 255 characters."""
+        """Sign in by a signature over a time in milliseconds and a word of 16 to 255 characters."""
         if set(parameters) != {"api_key", "timestamp", "nonce", "signature"}:
             raise _RpcError(_INVALID_PARAMS, "Invalid params")
         moment, nonce = parameters["timestamp"], str(parameters["nonce"])

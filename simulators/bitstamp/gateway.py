@@ -74,7 +74,7 @@ class BitstampGateway:
         self._stream.stamp()
 
     def beat(self) -> None:
-        """Nothing to send: the client sends heartbeats and gets answers."""
+        """Do nothing: the client sends heartbeats and gets answers."""
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         is_short = error.reason == "insufficient_funds"
@@ -106,7 +106,7 @@ class BitstampGateway:
         return json_reply([trade_row(trade) for trade in trades if trade.traded_at >= oldest])
 
     async def _candles(self, request: web.Request) -> web.Response:
-        """Oldest first: from `start` on, else the newest until `end`."""
+        """Return candles, oldest first: from `start` on, else the newest until `end`."""
         listing, step = self._listing(request), count_field(request.query, "step", 0)
         limit = count_field(request.query, "limit", 0)
         if step not in _CANDLE_SECONDS or not 1 <= limit <= _MOST_CANDLES:
@@ -121,7 +121,7 @@ class BitstampGateway:
         return json_reply({"data": {"pair": listing.market.symbol, "ohlc": rows}})
 
     async def _pairs(self, _request: web.Request) -> web.Response:
-        """Return what clients asked before there was /markets/."""
+        """Return the pairs as clients asked for them before there was /markets/."""
         return json_reply([pair_row(listing) for listing in self.exchange.listings_by_id.values()])
 
     def _ticker_row(self, listing: Listing) -> dict[str, object]:

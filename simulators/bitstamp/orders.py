@@ -30,11 +30,11 @@ _LIFETIMES = ("ioc_order", "fok_order", "moc_order")
 _REPLACED_FIELDS = frozenset(("id", "orig_client_order_id", "client_order_id", "amount", "price"))
 _WITHDRAWAL_FIELDS = frozenset(("id", "timedelta", "limit", "offset"))
 _MARKET_FIELDS = frozenset(("amount", "client_order_id"))
-# The real exchange has them too: orders that place another, or that end by themselves.
+# The real exchange also has these: orders that place another, or that end by themselves.
 _NOT_SIMULATED = frozenset(("limit_price", "daily_order", "gtd_order", "expire_time", "amount_in_counter"))
 _ORDER_FIELDS = frozenset(("id", "client_order_id"))
 _LEDGER_FIELDS = frozenset(("offset", "limit", "sort", "since_timestamp", "until_timestamp"))
-# ccxt fills empty forms with it, since the real exchange rejects an empty body.
+# ccxt fills empty forms with it, because the real exchange rejects an empty body.
 _FILLER = {"foo": "bar"}
 Form = Mapping[str, str]
 
@@ -87,7 +87,8 @@ class BitstampOrders:
         return json_reply(rows[0] if wanted and rows else rows)
 
     async def _old_balances(self, request: web.Request) -> web.Response:
-        """Return what clients asked before there was account_balances: all currencies in one object, with the fees."""
+        """Return balances as clients asked for them before there was account_balances: all currencies in one object,
+        with the fees."""
         await _form(request, frozenset())
         customer, listings = self._exchange.customer, list(self._exchange.listings.values())
         is_one = "pair" in request.match_info
@@ -109,7 +110,7 @@ class BitstampOrders:
         return self._place_order(request, form, decimal_field(form, "amount", "amount_invalid"), None)
 
     async def _place_instant(self, request: web.Request) -> web.Response:
-        """Buys for an amount of quote currency, sells an amount of base currency."""
+        """Buy for an amount of quote currency, or sell an amount of base currency."""
         form = await _form(request, _MARKET_FIELDS)
         amount = decimal_field(form, "amount", "amount_invalid")
         if request.match_info["side"] == "buy":
@@ -158,7 +159,7 @@ class BitstampOrders:
         return json_reply(order_row(self._exchange.replace(old.order_id, wanted), listing))
 
     async def _withdrawals(self, request: web.Request) -> web.Response:
-        """Nothing can be withdrawn."""
+        """Return none, because nothing can be withdrawn."""
         await _form(request, _WITHDRAWAL_FIELDS)
         return json_reply([])
 
@@ -226,7 +227,7 @@ class BitstampOrders:
 
 
 async def _form(request: web.Request, known: frozenset[str]) -> Form:
-    """Raise RequestRejectedError if a field is none of the call's."""
+    """Return the form. Raises RequestRejectedError if the call has no such field."""
     form = dict(parse_qsl(await request.text()))
     for name in form if form != _FILLER else ():
         if name in _NOT_SIMULATED:

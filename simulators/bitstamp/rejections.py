@@ -60,7 +60,7 @@ _OTHERS: dict[Reason, tuple[int, dict[str, str]]] = {
 
 
 def rejection(error: RequestRejectedError, available: Decimal) -> web.Response:
-    """`available`: what the account has of the currency that is short, where that is the reason."""
+    """Return the response; `available`: what the account has of the currency that is short, if that is the reason."""
     reason, detail = error.reason, error.detail
     if reason in _OTHERS:
         status, body = _OTHERS[reason]
@@ -84,7 +84,7 @@ def rejection(error: RequestRejectedError, available: Decimal) -> web.Response:
 
 
 def check_steps(request: OrderRequest, market: Market) -> None:
-    """Raise RequestRejectedError with the field and its decimals where amount or price lie between two steps."""
+    """Raise RequestRejectedError with the field and its decimals if amount or price lie between two steps."""
     if (found := off_step(request, market)) is not None:
         field, step = found
         raise RequestRejectedError("too_precise", f"{field}:{decimals_of(step)}")

@@ -62,7 +62,7 @@ def candle_row(candle: Candle, listing: Listing) -> dict[str, object]:
 
 
 def ticker_row(listing: Listing, book: MatchingBook, figures: DayFigures | None, now: int) -> dict[str, object]:
-    """`now` in microseconds; before the first trade of a day, prices are the best bid."""
+    """Return the ticker. `now` in microseconds; before the first trade of a day, prices are the best bid."""
     bid, ask = best_texts(listing, book)
     row = {"timestamp": str(now // MICROSECONDS), "bid": bid, "ask": ask, "pair": listing.market.symbol}
     if figures is None:
@@ -84,7 +84,7 @@ def ticker_row(listing: Listing, book: MatchingBook, figures: DayFigures | None,
 
 
 def trade_row(trade: PublicTrade) -> dict[str, object]:
-    """`type` is the taker's side."""
+    """Return the trade; `type` is the taker's side."""
     return {
         "date": str(trade.traded_at // MICROSECONDS),
         "tid": str(trade_id(trade.number)),
@@ -95,7 +95,7 @@ def trade_row(trade: PublicTrade) -> dict[str, object]:
 
 
 def order_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
-    """Return the price of a market order is zero."""
+    """Return the order; the price of a market order is zero."""
     row: dict[str, object] = {
         "id": order.order_id,
         "market": order.symbol,
@@ -120,7 +120,7 @@ def cancelled_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
 
 
 def status_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: Listing) -> dict[str, object]:
-    """State and all fills in one answer."""
+    """Return the state and all fills."""
     row: dict[str, object] = {
         "status": _STATES[order.state],
         "id": int(order.order_id),
@@ -156,7 +156,7 @@ def old_fees(listings: Sequence[Listing], *, is_one: bool) -> dict[str, object]:
 
 
 def transaction_row(fill: SimulatedFill, listing: Listing) -> dict[str, object]:
-    """Return a row of the account's ledger; amounts are signed, positive where they were received."""
+    """Return a row of the account's ledger; amounts are signed, positive if they were received."""
     base, quote = _names(listing)
     sign = 1 if fill.side == "buy" else -1
     return {

@@ -32,7 +32,8 @@ _NO_ACCESS = 4009
 
 
 def public_trade(trade: PublicTrade, fills: Iterable[SimulatedFill]) -> dict[str, object]:
-    """Numbers and texts of the same; `type` is the taker's side. `fills`: the account's part in it."""
+    """Return the trade with its figures as numbers and as text; `type` is the taker's side. `fills`: the account's part
+    in it."""
     orders = {"buy": trade.number * _HOUSE_ORDER, "sell": trade.number * _HOUSE_ORDER + 1}
     orders |= {fill.side: int(fill.order_id) for fill in fills}
     number = trade_id(trade.number)
@@ -98,7 +99,7 @@ def my_trade(fill: SimulatedFill, order: SimulatedOrder) -> dict[str, object]:
 
 
 class BitstampStream:
-    """A REST book has the stamp of the last published step: diffs after it are what it lacks."""
+    """A REST book has the stamp of the last published step: it lacks only the diffs after it."""
 
     def __init__(self, exchange: SimulatedExchange, user_id: str) -> None:
         self.subscribers = Subscribers()
@@ -114,14 +115,14 @@ class BitstampStream:
         return self._days[symbol]
 
     def stamp(self) -> None:
-        """A step of any market: no two have one stamp, however fast they come."""
+        """Stamp a step of any market: no two have one stamp, however fast they come."""
         self._micro = max(self._micro + 1, self._exchange.clock.now())
 
     def stamps(self) -> dict[str, str]:
         return {"timestamp": str(self._micro // MICROSECONDS), "microtimestamp": str(self._micro)}
 
     def token(self) -> Mapping[str, object]:
-        """Good for one minute's subscribing."""
+        """Return a token, good for one minute's subscribing."""
         return {"valid_sec": self._tokens.seconds, "token": self._tokens.issue(), "user_id": int(self._user_id)}
 
     def knows_token(self, word: str) -> bool:
@@ -157,7 +158,7 @@ class BitstampStream:
             self._send("data", channel, {**self.stamps(), **levels})
 
     def _publish_event(self, event: SimulatedAccountEvent) -> None:
-        """A step of the account's orders, to its owner."""
+        """Publish a step of the account's orders to its owner."""
         name = f"{self._exchange.listings[event.order.symbol].market_id}-{self._user_id}"
         if event.fill is not None:
             self._send("trade", f"private-my_trades_{name}", my_trade(event.fill, event.order))
@@ -204,7 +205,7 @@ class BitstampStream:
 
 
 def reconnect_notice() -> dict[str, object]:
-    """Return what a connection is sent before it ends."""
+    """Return the notice that a connection gets before it ends."""
     return {"event": "bts:request_reconnect", "channel": "", "data": ""}
 
 

@@ -42,7 +42,7 @@ class CoinbaseExchangeAccounts:
         )
 
     async def _ledger(self, request: web.Request) -> web.Response:
-        """Return a match and its fee are two rows."""
+        """Return the ledger; a match and its fee are two rows."""
         currency = self._currency(request)
         own = [row for row in self._booked() if row.currency == currency]
         rows = [
@@ -54,7 +54,7 @@ class CoinbaseExchangeAccounts:
         return page_reply(request, reversed(rows), lambda row: row[0], lambda row: {"id": str(row[0]), **row[1]})
 
     async def _transfers(self, request: web.Request) -> web.Response:
-        """Return what the account was funded with; nothing else is ever transferred."""
+        """Return the transfers: what the account was funded with; nothing else is ever transferred."""
         currency = self._currency(request) if "id" in request.match_info else None
         deposits = [
             row
@@ -72,7 +72,7 @@ class CoinbaseExchangeAccounts:
         return account_row(currency, self._customer.balances[currency], self._customer.held()[currency])
 
     def _currency(self, request: web.Request) -> str:
-        """Whose account has the id in the path. Raises RequestRejectedError."""
+        """Return the currency whose account has the id in the path. Raises RequestRejectedError."""
         wanted = request.match_info["id"]
         for currency in self._customer.balances:
             if account_id(currency) == wanted:

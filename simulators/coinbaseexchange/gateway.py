@@ -97,7 +97,7 @@ class CoinbaseExchangeGateway:
         self._stream.publish(step)
 
     def put_off(self, symbol: str) -> None:
-        """Markets share nothing here."""
+        """Do nothing: markets share nothing here."""
 
     def beat(self) -> None:
         self._stream.beat()
@@ -157,7 +157,8 @@ class CoinbaseExchangeGateway:
         return page_reply(request, trades, lambda trade: trade.number, trade_row)
 
     async def _candles(self, request: web.Request) -> web.Response:
-        """Newest first; there are none of times in which nothing was traded. One bound without the other is ignored."""
+        """Return candles, newest first; times in which nothing was traded have none. One bound without the other is
+        ignored."""
         listing, seconds = self._feed(request).listing, count_field(request.query, "granularity", 60)
         if seconds not in _GRANULARITIES:
             raise RequestRejectedError("misused", "Unsupported granularity")
@@ -205,12 +206,12 @@ class CoinbaseExchangeGateway:
         return await self.subscribers.serve(request, self.on_message)
 
     def on_message(self, connection: SubscriberConnection, text: str) -> None:
-        """One message of a WebSocket client."""
+        """Answer one message of a WebSocket client."""
         self._stream.on_message(connection, text)
 
 
 def _with_slashes(routes: list[web.RouteDef]) -> list[web.RouteDef]:
-    """Each path with a slash behind it and without, as the real exchange takes them."""
+    """Return each path with a slash after it and without, as the real exchange takes them."""
     return [web.route(row.method, row.path + slash, row.handler) for row in routes for slash in ("", "/")]
 
 

@@ -37,7 +37,7 @@ _FIELDS = frozenset(
         *("stop", "stop_price"),
     )
 )
-# The real exchange has them too; here nothing ends by itself, nothing is hidden, and there is one profile.
+# The real exchange also has these; here nothing ends by itself, nothing is hidden, and there is one profile.
 _NOT_SIMULATED = frozenset(("stop_limit_price", "cancel_after", "max_floor", "profile_id"))
 _LIFETIMES = ("GTC", "IOC", "FOK")
 _OPEN = ["open", "pending", "active"]
@@ -137,7 +137,7 @@ class CoinbaseExchangeOrders:
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
 
     def _rejected_row(self, wanted: OrderRequest, listing: Listing) -> dict[str, object]:
-        """Return an order that may only make, and would have taken; it is not kept."""
+        """Return the row of an order that may only make, and would have taken; it is not kept."""
         now = self._exchange.clock.now()
         order = SimulatedOrder(
             "00000000-0000-0000-0000-000000000000",
@@ -193,7 +193,8 @@ def _check_fields(fields: Fields) -> None:
 
 
 def _trigger(fields: Fields, side: Side) -> Trigger | None:
-    """`loss` waits for the price to fall, `entry` for it to rise; without a word, a stop follows from the side."""
+    """Return the trigger: `loss` waits for the price to fall, `entry` for it to rise; without a word, a stop follows
+    from the side."""
     if "stop_price" not in fields:
         if "stop" in fields:
             raise RequestRejectedError("invalid_request", "stop_price")
@@ -205,8 +206,8 @@ def _trigger(fields: Fields, side: Side) -> Trigger | None:
 
 
 def _client_id(value: object) -> str | None:
-    """None also for a UUID that is not of version 4 in small letters with hyphens: the exchange accepts the order, but
-    does not process the id, and no later request shows it
+    """Return the id; None also for a UUID that is not of version 4 in small letters with hyphens: the exchange accepts
+    the order, but does not process the id, and no later request shows it
     (https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/orders/create-new-order)."""
     if value is None:
         return None

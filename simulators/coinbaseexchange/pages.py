@@ -37,13 +37,14 @@ def page_reply(
 
 
 def is_between(time: int, query: Mapping[str, str]) -> bool:
-    """Whether a time in microseconds is from `start_date` to `end_date`, where the query has them."""
+    """Return whether a time in microseconds is from `start_date` to `end_date`, if the query has them."""
     began, ended = moment_in(query, "start_date"), moment_in(query, "end_date")
     return (began is None or time >= began) and (ended is None or time <= ended)
 
 
 def moment_in(query: Mapping[str, str], name: str) -> int | None:
-    """Microseconds of an ISO time, or of seconds since 1970; None if there is none. Raises RequestRejectedError."""
+    """Return microseconds of an ISO time, or of seconds since 1970; None if there is none. Raises
+    RequestRejectedError."""
     if name not in query:
         return None
     if query[name].isdecimal():

@@ -51,7 +51,7 @@ def error_text(error: RequestRejectedError) -> str:
 
 
 def check_steps(request: OrderRequest, market: Market) -> None:
-    """Raise RequestRejectedError in the exchange's own words where size or price lie between two steps."""
+    """Raise RequestRejectedError in the exchange's own words if size or price lie between two steps."""
     if (found := off_step(request, market)) is not None:
         field, step = found
         name, unit = "size" if field == "amount" else field, fixed_text(step, 8)

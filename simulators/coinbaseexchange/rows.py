@@ -35,7 +35,7 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         "side": order.side,
         "stp": next(word for word, manner in SELF_TRADES.items() if manner == order.self_trade),
         "type": "market" if order.price is None else "limit",
-        # what would have traded with the account itself is taken off an order that goes on
+        # the part that would have traded with the account itself is taken off an order that goes on
         "size": fixed_text(order.amount - (ZERO if order.is_prevented else order.prevented), 8),
         "post_only": False,
         "created_at": iso_text(order.placed_at),
@@ -86,14 +86,14 @@ def _public_id(order: BookOrder) -> str:
 
 
 def pending_row(order: SimulatedOrder, market_id: str) -> dict[str, object]:
-    """Return the answer to a new order: the order as requested, since the real exchange answers before matching."""
+    """Return the answer to a new order: the order as requested, because the real exchange answers before matching."""
     row = order_row(order, (), market_id)
     row |= {"status": "pending", "settled": False, "filled_size": fixed_text(Decimal(0), 8)}
     return {name: value for name, value in row.items() if not name.startswith("done")}
 
 
 def status_of(order: SimulatedOrder) -> str:
-    """Return a stop order that waits is active."""
+    """Return the status; a stop order that waits is active."""
     if order.is_waiting:
         return "active"
     return "open" if order.state == "open" else "done"
@@ -126,7 +126,7 @@ def account_id(currency: str) -> str:
 
 
 def ledger_rows(row: LedgerChange, listings: Mapping[str, Listing]) -> list[dict[str, object]]:
-    """One of a deposit; of a fill the match, and its fee if there is one in that currency."""
+    """Return one row of a deposit; of a fill the match, and its fee if there is one in that currency."""
     fill = row.fill
     if fill is None:
         return [_ledger_row(row, "transfer", row.amount, row.balance, {"transfer_type": "deposit"})]
@@ -180,7 +180,7 @@ def account_row(currency: str, total: Decimal, held: Decimal) -> dict[str, objec
 
 
 def trade_row(trade: PublicTrade) -> dict[str, object]:
-    """`side` is the maker's, as on the stream."""
+    """Return the trade; `side` is the maker's, as on the stream."""
     return {
         "trade_id": trade.number,
         "side": opposite(trade.side),
@@ -191,7 +191,7 @@ def trade_row(trade: PublicTrade) -> dict[str, object]:
 
 
 def candle_row(candle: Candle, listing: Listing) -> list[object]:
-    """[seconds, low, high, open, close, volume], as numbers."""
+    """Return [seconds, low, high, open, close, volume], as numbers."""
     prices = (candle.low, candle.high, candle.open, candle.close)
     texts = [fixed_text(price, listing.price_decimals) for price in prices]
     return [candle.began // MICROSECONDS, *(exact(text) for text in texts), plain(candle.volume)]

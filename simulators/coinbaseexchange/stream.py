@@ -46,7 +46,7 @@ class ProductFeed:
         self._last_number = 0
 
     def figures(self) -> DayFigures | None:
-        """None if nothing was traded for a day."""
+        """Return the day's figures; None if nothing was traded for a day."""
         self._exchange.venue.steps.look(self.listing.market.symbol)
         return self._day.figures(self._exchange.clock.now())
 
@@ -66,7 +66,7 @@ class ProductFeed:
         self.sequence += steps
 
     def match(self, trade: PublicTrade, kind: str = "match") -> Message:
-        """`side` is the maker's, as everywhere on this stream but in the ticker."""
+        """Return the message; `side` is the maker's, as everywhere on this stream but in the ticker."""
         maker, taker = self._parties(trade)
         price = fixed_text(trade.price, self.listing.price_decimals)
         orders = {"maker_order_id": maker, "taker_order_id": taker, "price": price}
@@ -87,7 +87,7 @@ class ProductFeed:
         self.advance(len(step.changes))
 
     def ticker(self) -> Message | None:
-        """None before the first trade."""
+        """Return the ticker; None before the first trade."""
         figures = self.figures()
         if figures is None:
             return None
@@ -102,7 +102,7 @@ class ProductFeed:
             "volume_24h": fixed_text(figures.volume, 8),
             "low_24h": fixed_text(figures.low, decimals),
             "high_24h": fixed_text(figures.high, decimals),
-            # the simulated market is never older than what it remembers
+            # the simulated market is never older than its trades
             "volume_30d": fixed_text(figures.volume, 8),
             "best_bid": bid,
             "best_bid_size": self.listing.amount_text(bid_lots),
@@ -120,7 +120,7 @@ class ProductFeed:
         return {"type": "heartbeat", "last_trade_id": self._last_number, **self._stamp(self.sequence), "time": now}
 
     def step_of(self, event: SimulatedAccountEvent) -> Message | None:
-        """One step of an order of the account, as sent to its owner; None if nothing is."""
+        """Return one step of an order of the account, as sent to its owner; None if nothing is sent."""
         if event.fill is not None:
             return self._own_match(event.fill)
         if event.prevented is not None:
@@ -136,7 +136,8 @@ class ProductFeed:
         return {**message, "price": fixed_text(order.price or order.amount, 8), "remaining_size": _size(order)}
 
     def _changed(self, order: SimulatedOrder, trade: PreventedTrade) -> Message:
-        """Return an order became smaller since it would have traded with another of the account."""
+        """Return the change of an order that became smaller because it would have traded with another of the
+        account."""
         message = self._of_order("change", order, trade.at, self._newest())
         ended = trade.taker_amount if order.order_id == trade.taker_id else trade.maker_amount
         sizes = {"old_size": fixed_text(order.remaining + ended, 8), "new_size": _size(order)}
@@ -155,7 +156,7 @@ class ProductFeed:
         return message
 
     def _activated(self, order: SimulatedOrder) -> Message:
-        """Return a stop order waits; it is received once it is triggered."""
+        """Return the messages of a stop order: it waits, and is received once it is triggered."""
         message = self._of_order("activate", order, order.placed_at, self._newest())
         row = order_row(order, (), self.listing.market_id)
         return {**message, "stop_type": row["stop"], "stop_price": row["stop_price"], "size": row["size"]}
@@ -178,7 +179,7 @@ class ProductFeed:
         return {**self.match(trade), "user_id": USER_ID, "profile_id": PROFILE_ID, **mine}
 
     def _of_order(self, kind: str, order: SimulatedOrder, time: int, last_trade: int) -> Message:
-        """`last_trade`: the number of the last trade before it."""
+        """Return the message; `last_trade`: the number of the last trade before it."""
         self._number_trades(last_trade)
         self.sequence += 1
         return {
@@ -204,7 +205,8 @@ class ProductFeed:
         return newest[0].number if newest else 0
 
     def _number_trades(self, last: int) -> None:
-        """Up to `last`, in the order in which they happened: the account gets a fill before the public does."""
+        """Give numbers to the trades up to `last`, in the order in which they happened: the account gets a
+        fill before the public does."""
         newest = self._exchange.tape.newest(self.listing.market.symbol, KEPT)
         fresh = list(takewhile(lambda trade: trade.number > self._last_number, newest))
         for trade in reversed([trade for trade in fresh if trade.number <= last]):
@@ -215,7 +217,7 @@ class ProductFeed:
             del self._sequences[next(iter(self._sequences))]
 
     def _parties(self, trade: PublicTrade) -> tuple[str, str]:
-        """Ids of the maker's and the taker's order; the house's are derived from the trade."""
+        """Return ids of the maker's and the taker's order; the house's are derived from the trade."""
         maker, taker = (str(uuid5(IDS, f"{trade.number}:{role}")) for role in ("maker", "taker"))
         for fill in self._exchange.customer.known_fills([str(trade.number)]):
             maker, taker = (fill.order_id, taker) if fill.liquidity == "maker" else (maker, fill.order_id)
@@ -231,7 +233,7 @@ def _size(order: SimulatedOrder) -> str:
 
 
 class _NotSubscribedError(Exception):
-    """Sent to the client as the reason of an `error` message."""
+    """An error sent to the client as the reason of an `error` message."""
 
 
 class CoinbaseExchangeStream:
@@ -264,12 +266,12 @@ class CoinbaseExchangeStream:
             self._send(f"heartbeat:{name}", feed.heartbeat)
 
     def rested(self, order: SimulatedOrder) -> None:
-        """An order of the account is in the book."""
+        """Publish that an order of the account is in the book."""
         feed = self._by_symbol[order.symbol]
         self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.opened(order))
 
     def _send(self, channel: str, message: Callable[[], Message | None]) -> None:
-        """The message is built only if there are listeners."""
+        """Send the message, which is built only if there are listeners."""
         if self.subscribers.has(channel):
             self.subscribers.broadcast(channel, message())
 
@@ -307,7 +309,8 @@ class CoinbaseExchangeStream:
     def _wanted(
         self, fields: Mapping[str, Any], connection: SubscriberConnection, subscribes: bool
     ) -> list[tuple[str, str]]:
-        """Channels and products; of an unsubscribe without products, all that the connection hears of the channel."""
+        """Return channels and products; of an unsubscribe without products, all that the connection hears of the
+        channel."""
         wanted = []
         for row in _list_of(fields, "channels"):
             own = row if isinstance(row, dict) else {}

@@ -36,7 +36,7 @@ FaultKind = Literal[
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
 HTTP_FAULTS: tuple[FaultKind, ...] = ("maintenance", "ban", "http_418", "http_429", "http_5xx")
-"""Faults that replace the exchange's answer; of several the first one counts."""
+"""Faults that replace the exchange's answer; if several are active, the first one counts."""
 FRAME_FAULTS: tuple[FaultKind, ...] = (
     "silent_stream",
     "dropped_message",
@@ -108,13 +108,13 @@ class Fault:
     manner: Literal["dropped", "timeout"] | None = None
     """The connection is cut, or stays open without an answer; by default a seeded random choice."""
     taken: bool | None = None
-    """Whether the order came in before the disconnect; by default a seeded random choice."""
+    """Whether the order arrived before the disconnect; by default a seeded random choice."""
     share: float | None = None
     """Maximum share of the order's amount that fills at once; default a half."""
     hold_seconds: float | None = None
     """How long the rest is stuck; default until the fault is over, or 10 s if that is not known."""
     lie: str | None = None
-    """Which of `simulators.faults.lies.LIES` it is; by default a seeded random choice of the exchange's."""
+    """One of `simulators.faults.lies.LIES`; by default a seeded random choice of the exchange's."""
 
     def check(self, symbols: Symbols) -> None:
         """Raise FaultRejectedError if it is invalid."""
@@ -133,7 +133,7 @@ class Fault:
         self._check_ranges()
 
     def applies_to(self, symbol: str | None, channel: str | None) -> bool:
-        """Whether it applies there."""
+        """Return whether it applies there."""
         if self.symbol is not None and self.symbol != symbol:
             return False
         return self.channel is None or (channel is not None and channel.startswith(self.channel))
@@ -156,7 +156,7 @@ class Fault:
             ("hold_seconds", self.hold_seconds, 0.001, _LONGEST_SECONDS),
         )
         for name, number, least, most in ranges:
-            # a NaN is in no range
+            # NaN is in no range
             if number is not None and not least <= number <= most:
                 raise FaultRejectedError(f"{name} must be between {least} and {most}, not {number}.")
 
@@ -199,14 +199,14 @@ class ExchangeFaults:
         self.is_quiet = False
 
     def clear(self, kind: FaultKind | None = None) -> None:
-        """Switch off what is on and what has stayed of it, of one kind or of all."""
+        """Switch off all active faults and their lasting effects, of one kind or of all."""
         for cleared in FAULT_KINDS if kind is None else (kind,):
             for active in self._active.pop(cleared, []) + self._spent.pop(cleared, []):
                 active.is_cleared = True
         self.is_quiet = not self._active
 
     def active(self) -> Iterator[ActiveFault]:
-        """Those that are not over yet."""
+        """Return the faults that are not over yet."""
         for kind in FAULT_KINDS:
             yield from self._current(kind)
 
@@ -266,7 +266,7 @@ class Faults:
         return tuple(self._of)
 
     def of(self, exchange: str) -> ExchangeFaults:
-        """Raise FaultRejectedError if there is no such exchange."""
+        """Return the exchange's faults. Raises FaultRejectedError if there is no such exchange."""
         if exchange not in self._of:
             raise _no_exchange(exchange, self._symbols)
         return self._of[exchange]
@@ -282,16 +282,17 @@ class Faults:
         return active
 
     def active(self) -> list[ActiveFault]:
-        """Active faults, in the order in which they were switched on."""
+        """Return active faults, in the order in which they were switched on."""
         found = [active for faults in self._of.values() for active in faults.active()]
         return sorted(found, key=lambda active: active.number)
 
     def injected_counts(self) -> dict[str, dict[FaultKind, int]]:
-        """Exchange → kind → how often it was injected since the start."""
+        """Return exchange → kind → how often it was injected since the start."""
         return {name: dict(faults.counts) for name, faults in self._of.items() if faults.counts}
 
     def clear(self, exchange: str | None = None, kind: FaultKind | None = None) -> None:
-        """All, or those of one exchange or kind. Raises FaultRejectedError if there is no such exchange."""
+        """Clear all faults, or those of one exchange or kind. Raises FaultRejectedError if there is no such
+        exchange."""
         for faults in self._of.values() if exchange is None else (self.of(exchange),):
             faults.clear(kind)
 

@@ -46,15 +46,15 @@ class FrameFaults:
         return frames if held is None else [*frames, held]
 
     def is_closed(self) -> bool:
-        """Whether the connection is closed, as in maintenance."""
+        """Return whether the connection is closed, as in maintenance."""
         return not self.faults.is_quiet and self.faults.newest("maintenance") is not None
 
     def is_ended(self) -> bool:
-        """Whether the connection has come to its end, as by age."""
+        """Return whether the connection has come to its end, as by age."""
         return not self.faults.is_quiet and self.faults.inject("socket_ended") is not None
 
     def ignores_ping(self, text: str | None = None) -> bool:
-        """Whether a ping stays unanswered; `text` where it is a message that may be one."""
+        """Return whether a ping stays unanswered; `text` if it is a message that may be one."""
         if self.faults.is_quiet or (text is not None and not any(ping in text for ping in _PINGS)):
             return False
         return self.faults.inject("no_pongs") is not None
@@ -69,7 +69,8 @@ class FrameFaults:
         return [text]
 
     def _is_silent(self, symbol: str | None, channel: str) -> bool:
-        """Return a count silences so many connections for good, seconds silence all of them for that time."""
+        """Return whether the channel is silent: a count silences so many connections for good, seconds silence all of
+        them for that time."""
         now = self.faults.clock.now()
         self._silences = [
             silence

@@ -1,6 +1,7 @@
-"""What a lying exchange says of an order: a table of lies, and how each is written into an exchange's answers. Pure.
+"""What a lying exchange says of an order: a table of lies, and how each is written into an exchange's answers.
+Pure.
 
-A lie changes what is answered, never what is done: the books of the exchange stay true.
+A lie changes the answer and never the order: the exchange's books stay true.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,13 +15,13 @@ Part = Literal["ack", "order", "fill"]
 """The answer to a new order, an order's state, one of its fills."""
 Tell = Callable[[object], object]
 Names = Mapping[str, str]
-"""What a field means → where it is in a row; parts of a path are separated by points."""
+"""Meaning of a field → where it is in a row; parts of a path are separated by points."""
 
 
 Claim = tuple[Part, str, Tell]
-"""One field by part and meaning, and what is said instead of its true value."""
+"""One field by part and meaning, and the lie in place of its true value."""
 Lie = tuple[Claim, ...]
-"""All of it is said together, in every row of an answer."""
+"""Lies that go together, in every row of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def _is(value: object) -> Tell:
 
 
 def _times(factor: str) -> Tell:
-    """As text or as a number, whichever it was; what is no number stays."""
+    """Return a lie that multiplies a number, as text or as a number, whichever it was; anything else stays."""
 
     def tell(true: object) -> object:
         try:
@@ -48,7 +49,7 @@ def _times(factor: str) -> Tell:
 
 
 def _half(true: object) -> object:
-    """To the digits of what is true."""
+    """Return half, to the digits of the true value."""
     try:
         number = decimal_of(str(true))
     except ValueError:
@@ -78,7 +79,7 @@ def _one(part: Part, field: str, tell: Tell) -> Lie:
 
 
 def _amounts(tell: Tell) -> Lie:
-    """Of everything that was filled, so that the parts agree."""
+    """Return lies about everything that was filled, so that the parts agree."""
     return ("order", "filled", tell), ("fill", "amount", tell), ("fill", "cost", tell)
 
 
@@ -144,7 +145,7 @@ LIES: Mapping[str, Lie] = MappingProxyType(
         "another order: by its fills": (("fill", "order", _is("0")), *_HALF),
     }
 )
-"""By name; a kind has no effect at an exchange that does not answer such a field."""
+"""The lies by name; one has no effect at an exchange that does not answer such a field."""
 
 _FIELDS: Mapping[str, Mapping[Part, Names]] = {
     "coinbaseexchange": {
@@ -324,7 +325,7 @@ def _change(row: _Row, meaning: str, tell: Tell, exchange: str) -> bool:
 
 
 def _rest(row: _Row, remaining: object, tell: Tell) -> object:
-    """Bitstamp says what is left: said so that what is filled follows."""
+    """Return Bitstamp's remaining amount, from which the lie about the filled one follows."""
     filled = total(decimal_of(str(fill[row.names["base"]])) for fill in row.fields["transactions"])
     said = tell(text_of(filled))
     try:
@@ -334,7 +335,7 @@ def _rest(row: _Row, remaining: object, tell: Tell) -> object:
 
 
 def _rows(exchange: str, method: str, path: str, answer: Any) -> Iterator[_Row]:
-    """Orders before their fills."""
+    """Return orders before their fills."""
     fields = _FIELDS.get(exchange, {})
     for wanted, prefix, part, place in _PLACES.get(exchange, ()):
         if method == wanted and path.startswith(prefix):
@@ -344,7 +345,7 @@ def _rows(exchange: str, method: str, path: str, answer: Any) -> Iterator[_Row]:
 
 
 def _names_of(exchange: str, fields: Mapping[Part, Names], part: Part, answer: Any = None) -> Names:
-    """Bitstamp calls a fill's amount and its cost by the currencies."""
+    """Return the fields' names; Bitstamp calls a fill's amount and its cost by the currencies."""
     names = fields.get(part, {})
     if exchange != "bitstamp" or part == "ack":
         return names

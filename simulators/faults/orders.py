@@ -40,7 +40,7 @@ class OrderFaults:
     """Per stuck order: when it continues, the fault, and its id."""
 
     def admit(self, request: OrderRequest) -> None:
-        """Raise RequestRejectedError or DisconnectedError: then there is no order."""
+        """Admit the order, or raise RequestRejectedError or DisconnectedError: then there is no order."""
         if self.faults.is_quiet:
             return
         if self.faults.inject("rejected_order", request.symbol) is not None:
@@ -54,7 +54,7 @@ class OrderFaults:
                 raise DisconnectedError
 
     def lots_at_once(self, order: SimulatedOrder, lots: int) -> int:
-        """How many lots may fill now; fewer than `lots` where the rest gets stuck."""
+        """Return how many lots may fill now; fewer than `lots` if the rest gets stuck."""
         if self.faults.is_quiet or order.whole:
             return lots
         active = self.faults.inject("partial_fill_then_nothing", order.symbol)
@@ -69,13 +69,13 @@ class OrderFaults:
         return min(int(lots * share), lots - 1)
 
     def take(self, order: SimulatedOrder) -> None:
-        """The order was accepted."""
+        """Note that the order was accepted."""
         call = ORDER_CALL.get()
         if call is not None:
             call.order = order
 
     def report_count(self, event: SimulatedAccountEvent) -> int:
-        """How often the private stream reports the event."""
+        """Return how often the private stream reports the event."""
         if self.faults.is_quiet or event.kind != "filled":
             return 1
         return 1 if self.faults.inject("duplicate_fill_report") is None else 2

@@ -1,4 +1,4 @@
-"""A fault as JSON, in and out, and a description of each kind: in general, and if an exchange differs."""
+"""A fault as JSON, in and out, and a description of each kind: in general, and for exchanges that differ."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -62,7 +62,7 @@ def fault_description(kind: FaultKind, exchange: str) -> str:
 
 
 def fault_from(body: object) -> Fault:
-    """Raise FaultRejectedError with one sentence."""
+    """Return the fault. Raises FaultRejectedError with one sentence."""
     if not isinstance(body, dict):
         raise FaultRejectedError(
             'A fault is a JSON object such as {"exchange": "kraken", "kind": "ban", "seconds": 5}.'
@@ -76,7 +76,7 @@ def fault_from(body: object) -> Fault:
     if body["kind"] not in FAULT_KINDS:
         raise FaultRejectedError(f"There is no fault {body['kind']!r}; there are {', '.join(FAULT_KINDS)}.")
     try:
-        # strict as JSON is read: a mapping is taken for a fault, a text never for a number
+        # strict as JSON is read: a mapping is taken as a fault, text never as a number
         return _FAULT.validate_json(orjson.dumps(body), strict=True)
     except ValidationError as error:
         first = error.errors()[0]

@@ -48,7 +48,7 @@ class FaultSchedule:
     """Injects faults when they are due; time starts when the schedule is created."""
 
     def __init__(self, faults: Faults, clock: Clock, entries: Iterable[ScheduledFault]) -> None:
-        """`entries` by time; they may have no end."""
+        """Take `entries` by time; they may have no end."""
         self._faults = faults
         self._clock = clock
         self._start = clock.now()
@@ -56,14 +56,14 @@ class FaultSchedule:
         self._next = next(self._entries, None)
 
     def advance(self) -> None:
-        """Raise FaultRejectedError if an entry is invalid."""
+        """Inject what is due. Raises FaultRejectedError if an entry is invalid."""
         while self._next is not None and self._start + self._next.at * MICROSECONDS <= self._clock.now():
             self._faults.switch_on(self._next.fault)
             self._next = next(self._entries, None)
 
 
 def seeded_faults(seed: int, per_minute: float, exchanges: Sequence[str]) -> Iterator[ScheduledFault]:
-    """Random faults of all kinds on all exchanges, determined by the seed; without end."""
+    """Return random faults of all kinds on all exchanges, determined by the seed; without end."""
     random = Random(f"{seed}:schedule")  # noqa: S311 – faults, not secrets
     at = 0.0
     while True:
@@ -75,7 +75,8 @@ def seeded_faults(seed: int, per_minute: float, exchanges: Sequence[str]) -> Ite
 
 
 def schedule_of(text: str, symbols: Symbols) -> Iterable[ScheduledFault]:
-    """`SEED`, `SEED:PER_MINUTE`, or a JSON file's name. Raises FaultRejectedError with one sentence."""
+    """Return the schedule of `SEED`, `SEED:PER_MINUTE`, or a JSON file's name. Raises FaultRejectedError with one
+    sentence."""
     seed, _, rate = text.partition(":")
     if not seed.lstrip("-").isdecimal():
         return read_schedule(Path(text), symbols)

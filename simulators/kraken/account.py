@@ -29,7 +29,7 @@ _PAGE = 50
 _MOST_ORDERS = 50
 _MOST_TRADES = 20
 _EQUITY_STEP = Decimal("0.0001")
-# What ccxt sends along if the documentation has no such field: read, and without effect, as there.
+# Fields that ccxt sends although the documentation has none of them: read, and without effect, as there.
 _CCXT_START = "start"
 _REBASED = "rebase_multiplier"
 """How amounts of tokenized shares are shown; there are none here: changelog, August 2025."""
@@ -77,7 +77,8 @@ class KrakenAccount:
         return {"token": self._tokens.issue(), "expires": self._tokens.seconds}
 
     def _key_info(self, fields: Fields) -> object:
-        """https://docs.kraken.com/api-reference/account-data/get-api-key-info, read 2026-11-29."""
+        """Return information on the key: https://docs.kraken.com/api-reference/account-data/get-api-key-info, read
+        2026-11-29."""
         trading = ["query-funds", "query-open-trades", "query-closed-trades", "modify-trades", "close-trades"]
         seconds = str(self._customer.opened_at // 1_000_000)
         return {
@@ -105,7 +106,7 @@ class KrakenAccount:
         }
 
     def _trade_balance(self, fields: Fields) -> object:
-        """All that the account owns, in one asset; nothing is borrowed."""
+        """Return all that the account owns, in one asset; nothing is borrowed."""
         assets = assets_in(fields) or ["ZUSD"]
         if len(assets) > 1:
             raise RequestRejectedError("invalid_request", "asset")
@@ -169,7 +170,7 @@ class KrakenAccount:
         return {name: rows[name] for name in text_field(fields, "id").split(",") if name in rows}
 
     def _deposits(self, fields: Fields) -> object:
-        """Return what the account was funded with."""
+        """Return the deposits: what the account was funded with."""
         (start, end), assets = self._bounds(fields), assets_in(fields)
         return [
             deposit_row(number, name, amount, self._customer.opened_at)
@@ -186,13 +187,13 @@ class KrakenAccount:
         return {**answer, **{side: dict.fromkeys(names, row) for side, row in rows.items()}}
 
     def _bounds(self, fields: Fields) -> tuple[float, float]:
-        """Microseconds: after the first, up to the second."""
+        """Return microseconds: after the first, up to the second."""
         start = self._moment(fields, "start") if fields.get("start") else 0.0
         end = self._moment(fields, "end") if fields.get("end") else float("inf")
         return start, end
 
     def _moment(self, fields: Fields, name: str) -> float:
-        """Unix seconds, or an order's or a fill's own name."""
+        """Return the moment of Unix seconds, or of an order's or a fill's own name."""
         text = str(fields[name])
         order = self._customer.orders.get(text)
         if order is not None:

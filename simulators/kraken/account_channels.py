@@ -29,7 +29,7 @@ _CENT_PARTS = Decimal("0.0001")
 
 @dataclass(slots=True)
 class KrakenReader:
-    """What one connection has asked of a channel, and how many messages it has had of it."""
+    """What one connection has asked of a channel, and how many of its messages it has had."""
 
     options: frozenset[str]
     sequence: int = 0
@@ -49,11 +49,11 @@ class KrakenReaders:
         self._readers.pop(connection, None)
 
     def send_snapshot(self, connection: SubscriberConnection, rows: Sequence[Row]) -> None:
-        """A snapshot for one that has just joined."""
+        """Send a snapshot to one that has just joined."""
         connection.send(self._message(self._readers[connection], "snapshot", rows))
 
     def publish(self, rows: Sequence[Row], *, unless: str = "") -> None:
-        """One update to all readers but those with the option `unless`."""
+        """Send one update to all readers except those with the option `unless`."""
         for connection, reader in list(self._readers.items()):
             if self.channel in connection.channels and unless not in reader.options:
                 connection.publish(self.channel, self._message(reader, "update", rows))
@@ -75,7 +75,7 @@ class PrivateChannel(Protocol):
         ...
 
     def start(self, connection: SubscriberConnection, parameters: Mapping[str, object]) -> None:
-        """Join, with a snapshot where one is wanted."""
+        """Join, with a snapshot if one is wanted."""
         ...
 
 
@@ -98,7 +98,7 @@ class KrakenExecutions:
         }
 
     def start(self, connection: SubscriberConnection, parameters: Mapping[str, object]) -> None:
-        """Open orders, then the newest fills, each in a snapshot of its own."""
+        """Send open orders, then the newest fills, each in a snapshot of its own."""
         is_brief = parameters.get("order_status", True) is False
         self.readers.join(connection, frozenset([_BRIEF] if is_brief else []))
         wanted = self.result(parameters)
@@ -155,7 +155,8 @@ class KrakenExecutions:
         return row if reason is None else {**row, "reason": reason, "cancel_reason": reason}
 
     def _fill(self, fill: SimulatedFill) -> Row:
-        """Return the order is partly filled even after its last fill: that it is filled is a message of its own."""
+        """Return the fill; the order is partly filled even after its last fill: that it is filled is a message of its
+        own."""
         order, listing = self._exchange.customer.order(fill.order_id), self._exchange.listings[fill.symbol]
         row = {
             **_named(order, fill.filled_at),
@@ -176,7 +177,7 @@ class KrakenExecutions:
         return {**row, **{name: sums[name] for name in ("cum_qty", "cum_cost", "avg_price")}}
 
     def _sums(self, order: SimulatedOrder, newest: int | None = None) -> Row:
-        """Sum of all fills, or of those up to the fill number `newest`."""
+        """Return the sum of all fills, or of those up to the fill number `newest`."""
         fills = self._exchange.customer.fills_of(order.order_id)
         fills = [fill for fill in fills if newest is None or fill.number <= newest]
         listing = self._exchange.listings[order.symbol]
@@ -213,7 +214,7 @@ def _state(event: str, status: str) -> Row:
 
 
 def _in_dollars(fee: Decimal, price: Decimal, listing: Listing) -> Decimal:
-    """Return a fee in quote currency; if that is not the dollar, the base currency is."""
+    """Return a fee in dollars from quote currency; if that is not the dollar, the base currency is."""
     if listing.market.base == "USD" and price:
         return (fee / price).quantize(_CENT_PARTS)
     return fee
@@ -225,7 +226,7 @@ class KrakenBalances:
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
         self.readers = KrakenReaders("balances")
-        # When a fill is published, the account may have booked the next one already: balances after each are kept here.
+        # The account may book the next fill before this one is published, so balances after each are kept here.
         self._balances = dict(exchange.customer.balances)
         self._newest: tuple[int, list[Row]] = (0, [])
         exchange.listen(self._publish_event)
@@ -247,7 +248,7 @@ class KrakenBalances:
         self.readers.publish(self._newest[1])
 
     def _booked(self, fill: SimulatedFill) -> list[Row]:
-        """Two entries, as a ledger has them: the fee is in the one of its own currency."""
+        """Return two entries, as a ledger has them: the fee is in the one of its own currency."""
         rows: list[Row] = []
         market = self._exchange.listings[fill.symbol].market
         for place, (currency, amount) in enumerate(changes_of(fill, market.base, market.quote_currency)[:2]):

@@ -1,4 +1,4 @@
-"""What an account of Kraken is worth in one asset, as TradeBalance says it."""
+"""The worth of an account of Kraken in one asset, as TradeBalance says it."""
 
 from decimal import Decimal
 
@@ -10,7 +10,8 @@ _DOLLARS = "USD"
 
 
 def equity(exchange: SimulatedExchange, asset: str) -> Decimal:
-    """All balances at the best bids; `asset` by Kraken's id. What has no market in dollars counts nothing."""
+    """Return the worth of all balances at the best bids; `asset` by Kraken's id. What has no market in dollars counts
+    nothing."""
     balances = exchange.customer.balances
     total = sum((amount * _in_dollars(exchange, name) for name, amount in balances.items() if amount), ZERO)
     by_id = {kraken_asset(name): name for name in {*balances, _DOLLARS}}
@@ -28,7 +29,7 @@ def _in_dollars(exchange: SimulatedExchange, currency: str) -> Decimal:
 
 
 def _bid(exchange: SimulatedExchange, symbol: str) -> Decimal | None:
-    """None if there is no such market, or nothing is bid."""
+    """Return the best bid; None if there is no such market, or nothing is bid."""
     if symbol not in exchange.listings:
         return None
     ticks = exchange.books[symbol].best("buy")

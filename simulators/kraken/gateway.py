@@ -74,7 +74,7 @@ class KrakenGateway:
             self._v1.publish(step)
 
     def put_off(self, symbol: str) -> None:
-        """Markets share nothing here."""
+        """Do nothing: markets share nothing here."""
 
     def lift_limits(self) -> None:
         """Keep counting orders without refusing any."""
@@ -86,7 +86,7 @@ class KrakenGateway:
         self._v1.beat()
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
-        """Kraken's API always answers with status 200."""
+        """Return the response; Kraken's API always answers with status 200."""
         is_elsewhere = error.reason == "unknown_path" and not error.detail.startswith(_API)
         return json_reply({"error": [error_text(error)]}, 404 if is_elsewhere else 200)
 
@@ -101,7 +101,7 @@ class KrakenGateway:
 
 
 def _answered(call: Call) -> Handler:
-    """Return the fields are in the query, or in the form or the JSON object that was signed."""
+    """Answer the call: the fields are in the query, or in the form or the JSON object that was signed."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         fields = kraken_fields(await request.text()) if request.method == "POST" else dict(request.query)

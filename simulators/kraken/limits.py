@@ -10,11 +10,11 @@ from session.clock import Clock
 from simulators.matching.order_records import RequestRejectedError, SimulatedOrder
 
 MOST = 125
-"""Of the tier Intermediate, as is the decay."""
+"""Limit of the tier Intermediate, as is the decay."""
 _DECAY = "2.34"
 
 Penalties = tuple[tuple[int, int], ...]
-"""(seconds, points): what is added where the order is younger than so many seconds."""
+"""(seconds, points): what is added if the order is younger than so many seconds."""
 CANCELLED: Penalties = ((5, 8), (10, 6), (15, 5), (45, 4), (90, 2), (300, 1))
 EDITED: Penalties = ((5, 6), (10, 5), (15, 4), (45, 2), (90, 1))
 AMENDED: Penalties = ((5, 3), (10, 2), (15, 1))
@@ -31,15 +31,15 @@ class KrakenEngineLimits:
         self.is_lifted = False
 
     def take(self, symbol: str, points: int = 1) -> None:
-        """Count what a request for that market costs whatever comes of it. Raises RequestRejectedError if it is
-        too much."""
+        """Count the cost of a request for that market whatever comes of it. Raises RequestRejectedError if it is too
+        much."""
         used, now = self._of(symbol), self._clock.now()
         if used.left(now) < points and not self.is_lifted:
             raise RequestRejectedError("rate_limited", "engine")
         used.add(points, now)
 
     def penalize(self, order: SimulatedOrder, penalties: Penalties) -> None:
-        """Count what changing an order costs beside, by the time since it was placed or amended."""
+        """Count the additional cost of changing an order, by the time since it was placed or amended."""
         now = self._clock.now()
         age = now - max(order.placed_at, self._amended_at.get(order.order_id, 0))
         points = next((points for seconds, points in penalties if age < seconds * MICROSECONDS), 0)
@@ -50,7 +50,7 @@ class KrakenEngineLimits:
             self._amended_at.pop(order.order_id, None)
 
     def level(self, symbol: str) -> int:
-        """Return what is counted now, rounded down."""
+        """Return the count now, rounded down."""
         return int(self._of(symbol).level(self._clock.now()))
 
     def _of(self, symbol: str) -> Used:

@@ -37,7 +37,8 @@ _CANDLES_AT_START = 10
 
 
 def checksum(asks: Iterable[tuple[str, str]], bids: Iterable[tuple[str, str]]) -> int:
-    """CRC32 as Kraken defines it: digits of price and amount of ten asks, then ten bids, leading zeros stripped."""
+    """Return CRC32 as Kraken defines it: digits of price and amount of ten asks, then ten bids, leading zeros
+    stripped."""
     digits = [
         _digits(price) + _digits(amount) for levels in (asks, bids) for price, amount in itertools.islice(levels, 10)
     ]
@@ -101,7 +102,7 @@ class DepthView:
         return {"price": exact(price), "qty": exact(amount)}
 
     def _texts(self, ticks: int, lots: int) -> tuple[str, str]:
-        """Price and amount as the checksum is made of them."""
+        """Return price and amount as the checksum is made of them."""
         return self.listing.price_text(ticks), self.listing.amount_text(lots)
 
 
@@ -119,7 +120,7 @@ class MarketTopic:
 
     @property
     def key(self) -> str:
-        """The same for all that get the same messages."""
+        """Return a key that is the same for all that get the same messages."""
         options = {"book": str(self.depth), "ticker": self.trigger, "ohlc": str(self.interval)}
         option = options.get(self.channel, "")
         return f"{self.channel}:{self.symbol}:{option}"
@@ -145,7 +146,7 @@ class KrakenMarkets:
         self._best: dict[str, object] = {}
 
     def topic(self, parameters: Mapping[str, object], symbol: object) -> MarketTopic:
-        """Raise RequestRejectedError whose detail is what Kraken says."""
+        """Return the topic. Raises RequestRejectedError whose detail is what Kraken says."""
         channel, depth = str(parameters["channel"]), parameters.get("depth", 10)
         trigger = parameters.get("event_trigger", "trades")
         if not set(parameters) <= _KNOWN[channel] or trigger not in _TRIGGERS:
@@ -181,7 +182,7 @@ class KrakenMarkets:
         connection.channels.add(topic.key)
 
     def publish(self, step: MarketStep) -> None:
-        """At most one message a channel and its options."""
+        """Publish a step, at most one message a channel and its options."""
         if step.changes:
             self._publish_book(step.symbol)
         self._publish_ticker(step)
@@ -190,7 +191,7 @@ class KrakenMarkets:
             self._publish_candles(step)
 
     def _publish_book(self, symbol: str) -> None:
-        """One update per depth that has subscribers."""
+        """Publish one update per depth that has subscribers."""
         for (view_symbol, depth), view in list(self._views.items()):
             if view_symbol != symbol:
                 continue
@@ -213,7 +214,7 @@ class KrakenMarkets:
                 self._send(f"ticker:{symbol}:bbo", "ticker", [day.stream_row()])
 
     def _publish_candles(self, step: MarketStep) -> None:
-        """The candles that the step's trades are in: of each, as it stands now."""
+        """Publish the candles of the step's trades, as they stand now."""
         candles = self._exchange.tape.candles[step.symbol]
         for minutes in CANDLE_MINUTES:
             key, interval = f"ohlc:{step.symbol}:{minutes}", Interval(minutes * 60)

@@ -28,7 +28,7 @@ _WAITING_KINDS = ("stop-loss", "take-profit")
 _KINDS = ("limit", "market", *_WAITING_KINDS, *(f"{kind}-limit" for kind in _WAITING_KINDS))
 SELF_TRADES: dict[str, SelfTrade] = {"cancel-newest": "taker", "cancel-oldest": "maker", "cancel-both": "both"}
 """https://docs.kraken.com/api-reference/trading/add-order, `stptype`; the first is the default."""
-# What each of them may say; anything else is not simulated.
+# The values that each of them may have; anything else is not simulated.
 _ONLY = {
     "leverage": ("", "none", "0"),
     "stptype": ("", *SELF_TRADES),
@@ -50,7 +50,7 @@ _MOMENT = re.compile(r"\+?[0-9]{1,12}")
 
 
 def order_request(fields: Fields, listing: Listing, exchange: SimulatedExchange) -> OrderRequest:
-    """Raise RequestRejectedError."""
+    """Return the order. Raises RequestRejectedError."""
     for name, values in _ONLY.items():
         if str(fields.get(name, "")).lower() not in values:
             raise RequestRejectedError("invalid_request", name)
@@ -129,7 +129,7 @@ def check_post_only(request: OrderRequest, exchange: SimulatedExchange) -> None:
 
 
 def reference_field(fields: Fields) -> int | None:
-    """`userref`: 32 bits with a sign. Raises RequestRejectedError."""
+    """Return `userref`: 32 bits with a sign. Raises RequestRejectedError."""
     text = str(fields.get("userref") if fields.get("userref") is not None else "")
     if not text:
         return None
@@ -139,7 +139,7 @@ def reference_field(fields: Fields) -> int | None:
 
 
 def _expiry(fields: Fields, exchange: SimulatedExchange) -> int | None:
-    """`expiretm`: seconds since 1970, or from now on with a plus before them; microseconds."""
+    """Return `expiretm` in microseconds: seconds since 1970, or from now on with a plus before them."""
     text = str(fields.get("expiretm") or "0")
     if not _MOMENT.fullmatch(text):
         raise RequestRejectedError("invalid_request", "expiretm")
@@ -153,7 +153,7 @@ def _expiry(fields: Fields, exchange: SimulatedExchange) -> int | None:
 
 
 def check_deadline(fields: Fields, now: int) -> None:
-    """https://docs.kraken.com/api-reference/trading/add-order, `deadline`"""
+    """Check `deadline`: https://docs.kraken.com/api-reference/trading/add-order"""
     text = str(fields.get("deadline") or "")
     if not text:
         return
@@ -189,7 +189,7 @@ def _is_uuid(name: str) -> bool:
 
 
 def check_digits(request: OrderRequest, listing: Listing) -> None:
-    """Kraken says which number has too many digits, and how many it may have."""
+    """Check the digits; Kraken says which number has too many, and how many it may have."""
     prices = [request.price, None if request.trigger is None else request.trigger.price]
     if any(price is not None and decimals_in(price) > listing.price_decimals for price in prices):
         detail = f"{altname(listing)} price can only be specified up to {listing.price_decimals} decimals."
@@ -199,6 +199,6 @@ def check_digits(request: OrderRequest, listing: Listing) -> None:
 
 
 def decimals_in(number: Decimal) -> int:
-    """Digits after the point, trailing zeros left out."""
+    """Return the number of digits after the point, without trailing zeros."""
     exponent = number.normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0

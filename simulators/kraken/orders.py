@@ -69,7 +69,7 @@ class KrakenOrders:
         return row if order.client_order_id is None else {**row, "cl_ord_id": order.client_order_id}
 
     def _place_batch(self, fields: Fields) -> object:
-        """Each order of one market is answered apart, and may be rejected apart."""
+        """Place orders of one market; each is answered by itself, and may be rejected by itself."""
         check_deadline(fields, self._exchange.clock.now())
         orders = fields.get("orders")
         if not isinstance(orders, list) or not 2 <= len(orders) <= _MOST_IN_BATCH:
@@ -90,7 +90,8 @@ class KrakenOrders:
         return row if is_test else {**row, "txid": row["txid"][0]}
 
     def _amend(self, fields: Fields) -> object:
-        """https://docs.kraken.com/api-reference/trading/amend-order; `order_qty` counts what has filled."""
+        """Amend an order: https://docs.kraken.com/api-reference/trading/amend-order; `order_qty` counts what has
+        filled."""
         check_deadline(fields, self._exchange.clock.now())
         order = self._named(fields)
         self._limits.take(order.symbol)
@@ -115,9 +116,10 @@ class KrakenOrders:
         return {"amend_id": transaction_name("T", order.number, now)}
 
     def _edit(self, fields: Fields) -> object:
-        """Cancel an order and place another of its side and kind: https://docs.kraken.com/api-reference/trading/edit-order
+        """Cancel an order and place another of its side and kind:
+        https://docs.kraken.com/api-reference/trading/edit-order
 
-        Which amount the new one has where `volume` is left out is not documented: here it is the old one's.
+        The amount of the new one if `volume` is left out is not documented: here it is the old one's.
         """
         check_deadline(fields, self._exchange.clock.now())
         listing, order = self._pairs.one(text_field(fields, "pair")), self._edited(text_field(fields, "txid"))
@@ -138,7 +140,7 @@ class KrakenOrders:
         return {**row, "txid": placed.order_id, **_terms_row(placed, listing)}
 
     def _edited(self, name: str) -> SimulatedOrder:
-        """By its id, or by a `userref` that one open order has."""
+        """Return the order by its id, or by a `userref` that one open order has."""
         referenced = self._referenced(name) if _is_reference(name) else []
         return referenced[0] if len(referenced) == 1 else self._customer.order(name)
 
@@ -151,7 +153,7 @@ class KrakenOrders:
         return self._customer.latest_by_client_id(str(fields["cl_ord_id"]))
 
     def _cancel(self, fields: Fields) -> object:
-        """One order, or all open ones of a `userref`."""
+        """Cancel one order, or all open ones of a `userref`."""
         reference = str(fields.get("txid") or "")
         if _is_reference(reference) and not fields.get("cl_ord_id"):
             orders = self._referenced(reference)
@@ -162,7 +164,7 @@ class KrakenOrders:
         return {"count": self._cancelled(orders)}
 
     def _cancel_batch(self, fields: Fields) -> object:
-        """Orders that are unknown or have ended are left out."""
+        """Cancel orders; those that are unknown or have ended are left out."""
         names, client_ids = fields.get("orders") or [], fields.get("cl_ord_ids") or []
         if not isinstance(names, list) or not isinstance(client_ids, list):
             raise RequestRejectedError("invalid_request", "orders")
@@ -186,7 +188,7 @@ class KrakenOrders:
         return len([self.cancel(order) for order in orders])
 
     def cancel(self, order: SimulatedOrder) -> SimulatedOrder:
-        """Raise RequestRejectedError if it is no longer open."""
+        """Cancel the order. Raises RequestRejectedError if it is no longer open."""
         ended = self._exchange.cancel(order.order_id)
         self._limits.penalize(order, CANCELLED)
         return ended
@@ -195,7 +197,7 @@ class KrakenOrders:
         return {"count": self._cancelled(self._customer.open_orders())}
 
     def _cancel_all_after(self, fields: Fields) -> object:
-        """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x"""
+        """Set the dead man's switch: https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x"""
         text = text_field(fields, "timeout")
         if not _SECONDS.fullmatch(text):
             raise RequestRejectedError("invalid_request", "timeout")
@@ -205,7 +207,7 @@ class KrakenOrders:
         return {"currentTime": _whole_second(now), "triggerTime": trigger}
 
     def cancel_if_due(self) -> None:
-        """End orders whose time is over, and all where the switch was not pushed back in time; it is then off."""
+        """End orders whose time is over, and all orders if the switch was not pushed back in time; it is then off."""
         self._exchange.expire_orders()
         if self._cancels_at is not None and self._exchange.clock.now() >= self._cancels_at:
             self._cancels_at = None
@@ -224,7 +226,7 @@ def _is_test(fields: Fields) -> bool:
 
 
 def _is_reference(name: str) -> bool:
-    """Whether it is a `userref`, not an order's name."""
+    """Return whether it is a `userref`, not an order's name."""
     return name.removeprefix("-").isdecimal()
 
 

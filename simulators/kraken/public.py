@@ -51,7 +51,7 @@ class KrakenDay:
         self._midnight = 0
 
     def add(self, trade: PublicTrade) -> None:
-        """Trades come in order of time."""
+        """Add a trade; trades come in order of time."""
         self._turn(trade.traded_at)
         self._rolling.add(trade)
         self._today.add(trade)
@@ -96,7 +96,7 @@ class KrakenDay:
         return {"symbol": self._listing.market.symbol, **_numbers(texts), "timestamp": now}
 
     def best(self) -> object:
-        """Best prices and their amounts, to see whether they have changed."""
+        """Return the best prices and their amounts, to see whether they have changed."""
         return self._best()
 
     def _best(self) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -105,7 +105,7 @@ class KrakenDay:
         return (self._listing.price_text(bid), bids), (self._listing.price_text(ask), asks)
 
     def _figures(self) -> tuple[DayFigures, DayFigures]:
-        """Figures of today and of the last 24 hours; without trades, all prices are the best bid."""
+        """Return figures of today and of the last 24 hours; without trades, all prices are the best bid."""
         now = self._exchange.clock.now()
         self._turn(now)
         symbol = self._listing.market.symbol
@@ -119,7 +119,7 @@ class KrakenDay:
             self._midnight, self._today = midnight, TradedDay()
 
     def _amounts(self, lots: int) -> list[str]:
-        """Kraken's "whole lot volume" and "lot volume"."""
+        """Return Kraken's "whole lot volume" and "lot volume"."""
         amount = self._listing.amount(lots)
         return [str(int(amount)), fixed_text(amount.quantize(Decimal("0.001")), 3)]
 
@@ -145,11 +145,11 @@ class KrakenPairs:
         }
 
     def one(self, name: str) -> Listing:
-        """Raise RequestRejectedError."""
+        """Return the listing. Raises RequestRejectedError."""
         return listing_named(self._listings, self._symbols.get(name, name))
 
     def all_in(self, fields: Fields) -> list[Listing]:
-        """Those that `pair` lists, all if it is missing. Raises RequestRejectedError."""
+        """Return the listings that `pair` names, all if it is missing. Raises RequestRejectedError."""
         names = str(fields.get("pair") or "")
         return [self.one(name) for name in names.split(",")] if names else list(self._listings.values())
 
@@ -188,7 +188,7 @@ class KrakenPublic:
         return {name: rows[name] for name in assets_in(fields) or rows}
 
     def _asset_pairs(self, fields: Fields) -> object:
-        """None of tokenized shares, which are not simulated."""
+        """Return the pairs; none of tokenized shares, which are not simulated."""
         if fields.get("aclass_base", "currency") == "tokenized_asset":
             return {}
         return {listing.market_id: pair_row(listing) for listing in self._pairs.all_in(fields)}
@@ -203,7 +203,7 @@ class KrakenPublic:
         return {listing.market_id: {name: [[*level, now] for level in levels] for name, levels in sides.items()}}
 
     def _trades(self, fields: Fields) -> object:
-        """Oldest first: those after `since`, else the newest; `last` is the `since` of the next call."""
+        """Return trades, oldest first: those after `since`, else the newest; `last` is the `since` of the next call."""
         listing, count = self._pairs.one(text_field(fields, "pair")), min(count_field(fields, "count", KEPT), KEPT)
         trades = self._exchange.tape.newest(listing.market.symbol, KEPT)[::-1]
         if not fields.get("since"):
@@ -216,7 +216,8 @@ class KrakenPublic:
         return {listing.market_id: [public_trade_row(trade, listing) for trade in trades], "last": str(now * 1_000)}
 
     def _candles(self, fields: Fields) -> object:
-        """Oldest first: those after `since`, at most the newest 720; `last` began before the one that is still open."""
+        """Return candles, oldest first: those after `since`, at most the newest 720; `last` began before the one that
+        is still open."""
         listing, minutes = self._pairs.one(text_field(fields, "pair")), count_field(fields, "interval", 1)
         if minutes not in CANDLE_MINUTES:
             raise RequestRejectedError("invalid_request", "interval")
@@ -238,7 +239,7 @@ def moment_field(fields: Fields, name: str) -> Decimal:
 
 
 def assets_in(fields: Fields) -> list[str]:
-    """Ids of the assets that `asset` lists, by id or by other name; none if it is missing or all are meant."""
+    """Return ids of the assets that `asset` lists, by id or by other name; none if it is missing or all are meant."""
     text = str(fields.get("asset") or "all")
     if text == "all":
         return []

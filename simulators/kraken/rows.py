@@ -92,7 +92,7 @@ def pair_row(listing: Listing) -> dict[str, object]:
 
 
 def fee_rows(exchange: str, volume: Decimal) -> dict[str, dict[str, str | None]]:
-    """`fees` and `fees_maker` of any pair for an account of that 30-day volume, in percent."""
+    """Return `fees` and `fees_maker` of any pair for an account of that 30-day volume, in percent."""
     tiers = tiers_of(exchange)
     place = max(number for number, tier in enumerate(tiers) if tier.volume <= volume)
     following = tiers[place + 1] if place + 1 < len(tiers) else None
@@ -118,7 +118,7 @@ def _volume(tier: Tier) -> str:
 
 
 def is_rising(kind: str, side: Side) -> bool:
-    """Whether a stop order of that kind waits for a higher price."""
+    """Return whether a stop order of that kind waits for a higher price."""
     return (kind == "stop-loss") == (side == "buy")
 
 
@@ -130,7 +130,7 @@ def kind_of(order: SimulatedOrder) -> str:
 
 
 def prices_of(order: SimulatedOrder, listing: Listing) -> tuple[str, str]:
-    """`price` and `price2`: of a stop order what it waits for, and its limit."""
+    """Return `price` and `price2`: of a stop order what it waits for, and its limit."""
     first, second = (order.price, None) if order.trigger is None else (order.trigger.price, order.price)
     return _price_text(first, listing), _price_text(second, listing)
 
@@ -211,8 +211,8 @@ def _terms(order: SimulatedOrder, listing: Listing) -> dict[str, str]:
 
 
 def cancel_reason(order: SimulatedOrder) -> str | None:
-    """Return the remainder of an immediate order is cancelled without a reason; a resting order was cancelled by its
-    owner."""
+    """Return the reason: the remainder of an immediate order is cancelled without one; a resting order was cancelled by
+    its owner."""
     if order.is_expired:
         return "Order expired"
     return "User requested" if order.state == "cancelled" and not order.is_cut_short else None
@@ -239,7 +239,7 @@ def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> d
 
 
 def price_step(listing: Listing) -> Decimal:
-    """Of a traded or an average price: five decimals, more where the pair has more."""
+    """Return the step of a traded or an average price: five decimals, more if the pair has more."""
     return Decimal(1).scaleb(-max(_PRICE_DECIMALS, listing.price_decimals))
 
 
@@ -249,13 +249,13 @@ def price_text(price: Decimal, listing: Listing) -> str:
 
 
 def public_trade_row(trade: PublicTrade, listing: Listing) -> list[object]:
-    """[price, amount, seconds, b or s, m or l, misc, id]; the crowd takes at the market."""
+    """Return [price, amount, seconds, b or s, m or l, misc, id]; the crowd takes at the market."""
     price, amount = fixed_text(trade.price, listing.price_decimals), fixed_text(trade.amount, 8)
     return [price, amount, trade.traded_at / MICROSECONDS, trade.side[0], "m", "", trade.number]
 
 
 def candle_row(candle: Candle, listing: Listing) -> list[object]:
-    """[seconds, open, high, low, close, average, volume, trades]"""
+    """Return [seconds, open, high, low, close, average, volume, trades]."""
     prices = (candle.open, candle.high, candle.low, candle.close, candle_average(candle, listing))
     texts = [fixed_text(price, listing.price_decimals) for price in prices]
     return [candle.began // MICROSECONDS, *texts, fixed_text(candle.volume, 8), candle.count]
@@ -266,7 +266,7 @@ def candle_average(candle: Candle, listing: Listing) -> Decimal:
 
 
 def ledger_row(row: LedgerChange) -> tuple[str, dict[str, object]]:
-    """Its id, and the row."""
+    """Return its id, and the row."""
     name = transaction_name("L", row.number, row.at)
     return name, {
         "aclass": "currency",

@@ -18,7 +18,7 @@ _HEARTBEAT = "heartbeat"
 
 
 class KrakenStream:
-    """One address for public and private channels, where the real exchange has two."""
+    """One address for public and private channels, although the real exchange has two."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class KrakenStream:
         self._markets.publish(step)
 
     def beat(self) -> None:
-        """About once a second, to all who have subscribed to anything."""
+        """Send a heartbeat about once a second to all who have subscribed to anything."""
         self._subscribers.broadcast(_HEARTBEAT, {"channel": _HEARTBEAT})
 
     def on_message(self, connection: SubscriberConnection, text: str) -> None:
@@ -142,7 +142,7 @@ class KrakenStream:
         self._answer(connection, fields, answer)
 
     def _answer(self, connection: SubscriberConnection, fields: dict[str, Any], answer: dict[str, object]) -> None:
-        """Send an answer with the request's `req_id`, where it has one."""
+        """Send an answer with the request's `req_id`, if it has one."""
         number = {"req_id": fields["req_id"]} if isinstance(fields.get("req_id"), int) else {}
         connection.send({**answer, **number, **self._times()})
 
@@ -152,7 +152,7 @@ class KrakenStream:
 
 
 def parameters_of(fields: dict[str, Any]) -> dict[str, Any]:
-    """Raise RequestRejectedError."""
+    """Return the parameters. Raises RequestRejectedError."""
     parameters = fields.get("params")
     if not isinstance(parameters, dict):
         raise RequestRejectedError("invalid_request", "Subscription field must be an object")

@@ -45,7 +45,7 @@ class KrakenTrading:
         return method in self._methods
 
     def results(self, method: str, parameters: Fields) -> list[Result]:
-        """Each is answered apart. Raises RequestRejectedError."""
+        """Return the results; each order is answered by itself. Raises RequestRejectedError."""
         answer, names = self._methods[method]
         for name in parameters:
             if name not in names:
@@ -76,7 +76,7 @@ class KrakenTrading:
         return [{"amend_id": row["amend_id"], **named}]
 
     def _cancel(self, parameters: Fields) -> list[Result]:
-        """All of them or none: an unknown id rejects the whole call."""
+        """Cancel all of them or none: an unknown id rejects the whole call."""
         names, client_ids = _texts(parameters, "order_id"), _texts(parameters, "cl_ord_id")
         customer = self._exchange.customer
         orders = [customer.order(name) for name in names]
@@ -98,7 +98,8 @@ class KrakenTrading:
 
 
 def _rest_fields(parameters: Fields) -> dict[str, Any]:
-    """Over REST the price of a stop order is the one that it waits for, and its limit is the second one."""
+    """Return the fields by REST's names: there the price of a stop order is the one that it waits for, and its limit is
+    the second one."""
     fields = {rest: parameters[name] for name, rest in _AS_IN_REST.items() if name in parameters}
     if "stptype" in fields:
         fields["stptype"] = str(fields["stptype"]).replace("_", "-")

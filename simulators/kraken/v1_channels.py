@@ -27,7 +27,7 @@ def seconds_text(micros: int) -> str:
 
 @dataclass(slots=True)
 class V1DepthView(DepthView):
-    """Levels are [price, amount, seconds], with five decimals of a price at least."""
+    """A book whose levels are [price, amount, seconds], with five decimals of a price at least."""
 
     clock: Clock | None = None
 
@@ -41,14 +41,14 @@ class V1DepthView(DepthView):
 
 
 def book_parts(row: Mapping[str, object]) -> list[Row]:
-    """Return an update: each side that changed apart, the checksum in the last."""
+    """Return an update: each changed side by itself, the checksum in the last."""
     parts: list[Row] = [{name[0]: row[name]} for name in ("asks", "bids") if row[name]]
     parts[-1]["c"] = str(row["checksum"])
     return parts
 
 
 def ticker_part(day: KrakenDay) -> Row:
-    """REST's row; amounts of the best prices have a number in them, and both opening prices are there."""
+    """Return REST's row; amounts of the best prices include a number, and both opening prices are there."""
     row = day.rest_row()
     pairs: dict[str, object] = {}
     for side in ("a", "b"):
@@ -62,7 +62,7 @@ def _listed(value: object) -> Sequence[object]:
 
 
 def trade_parts(trades: Iterable[PublicTrade], listing: Listing) -> list[list[object]]:
-    """[price, amount, seconds, b or s, m or l, misc]"""
+    """Return [price, amount, seconds, b or s, m or l, misc]."""
     rows = []
     for trade in trades:
         price, amount, _, side, kind, misc, _ = public_trade_row(trade, listing)

@@ -58,7 +58,7 @@ class KrakenV1Stream:
         )
 
     def beat(self) -> None:
-        """About once a second, to all who have subscribed to anything."""
+        """Send a heartbeat about once a second to all who have subscribed to anything."""
         self._subscribers.broadcast(_HEARTBEAT, {"event": "heartbeat"})
 
     def publish(self, step: MarketStep) -> None:
@@ -146,7 +146,7 @@ class KrakenV1Stream:
             raise RequestRejectedError("unknown_market", f"Currency pair not supported {pair}") from error
 
     def _greet_channel(self, connection: SubscriberConnection, channel: str, pair: object) -> None:
-        """The first message of a channel."""
+        """Send the first message of a channel."""
         if channel in self._account.readers:
             self._account.readers[channel].send_snapshot(connection, self._account.snapshot(channel))
             return
@@ -176,7 +176,7 @@ class KrakenV1Stream:
         connection.send(answer)
 
     def _answered(self, event: str, fields: Fields) -> Fields:
-        """REST's answer. Raises RequestRejectedError."""
+        """Return REST's answer. Raises RequestRejectedError."""
         call = self._rest[_ORDER_EVENTS[event]]
         asked = {name: value for name, value in fields.items() if name not in ("event", "token", "reqid")}
         if event != "cancelOrder":
@@ -192,7 +192,7 @@ class KrakenV1Stream:
 
 
 def _listed(fields: Fields, name: str) -> list[object]:
-    """Raise RequestRejectedError."""
+    """Return the list. Raises RequestRejectedError."""
     rows = fields.get(name) or []
     if not isinstance(rows, list):
         raise RequestRejectedError("invalid_request", name)
@@ -210,5 +210,5 @@ def _number(channel: str) -> int:
 
 
 def _asked(fields: Fields) -> Fields:
-    """Return the request's own number, where it has one."""
+    """Return the request's own number, if it has one."""
     return {"reqid": fields["reqid"]} if isinstance(fields.get("reqid"), int) else {}

@@ -1,4 +1,4 @@
-"""The market that the simulated exchanges have: which of the three, and the tape that drives it if there is one."""
+"""The market of the simulated exchanges: which of the three, and the tape that drives it if there is one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Listings = Mapping[str, Sequence[Listing]]
 
 @dataclass(frozen=True, slots=True)
 class ChosenMarket:
-    """A storm draws its own prices: it has no tape."""
+    """The kind of market; a storm draws its own prices, so it has no tape."""
 
     name: MarketName = DEFAULT_MARKET
     tape: Tape | None = None
@@ -29,7 +29,7 @@ class ChosenMarket:
         return {name: tuple(map(self._started, rows)) for name, rows in listings.items()}
 
     def prices(self, seed: int, listings: Listings) -> MarketPrices:
-        """Of `listed` ones."""
+        """Return the prices of `listed` ones."""
         if self.name == "storm":
             return Prices(seed, listings)
         terms = MARKET_TERMS[self.name]

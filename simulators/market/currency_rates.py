@@ -11,7 +11,7 @@ _FX_VOLATILITY = 0.15
 _PEG_VOLATILITY = 0.1
 """Standard deviations over one second in bps."""
 _PEG_RETURN_RATE = 0.002
-"""Per second, back to one dollar."""
+"""Pull per second, back to one dollar."""
 
 
 class CurrencyRates:
@@ -31,5 +31,5 @@ class CurrencyRates:
         self._away["USDT"] += peg_move - _PEG_RETURN_RATE * seconds * self._away["USDT"]
 
     def dollars(self, currency: str) -> float:
-        """Of one unit. Raises KeyError for a currency that no simulated exchange lists."""
+        """Return the dollars of one unit. Raises KeyError for a currency that no simulated exchange lists."""
         return START_DOLLARS[currency] * math.exp(self._away[currency])

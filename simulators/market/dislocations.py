@@ -15,23 +15,23 @@ from simulators.market.terms import DislocationTerms
 
 @dataclass(slots=True)
 class Dislocation:
-    """`size` in bps, below 0 where the exchange is cheap."""
+    """A dislocation of `size` in bps, below 0 if the exchange is cheap."""
 
     size: float
     seconds: float
-    """Left of it."""
+    """Dollars left of it."""
     open_dollars: float
     is_taken: bool
     """Whether a competitor ends it."""
 
     @property
     def closing_side(self) -> Side:
-        """Of the orders that profit from it."""
+        """Return the side of the orders that profit from it."""
         return "buy" if self.size < 0 else "sell"
 
 
 class Dislocations:
-    """Those of one asset on the exchanges that list it; one at a time on each."""
+    """The dislocations of one asset on the exchanges that list it; one at a time on each."""
 
     def __init__(self, seed: int, base: str, exchanges: Sequence[str], terms: DislocationTerms) -> None:
         self._random = Random(f"{seed}:{base}:dislocations")  # noqa: S311 – prices, not secrets
@@ -43,14 +43,14 @@ class Dislocations:
         self._opening_until = terms.opening_seconds
 
     def advance(self, seconds: float) -> None:
-        """Begin what is due."""
+        """Begin the dislocations that are due."""
         self._time += seconds
         while self._next <= self._time:
             self._next += self._pause()
             self._begin()
 
     def prolong_opening(self) -> None:
-        """By two more dislocations, where the market has an opening at all."""
+        """Prolong the opening by two more dislocations, if the market has an opening at all."""
         if self._terms.opening_seconds:
             self._opening_until = max(self._opening_until, self._time + 2 * self._terms.opening_every)
 
@@ -67,12 +67,13 @@ class Dislocations:
         return exchange in self._open
 
     def away(self, exchange: str) -> float:
-        """Bps by which its price has left the others."""
+        """Return the bps by which its price has left the others."""
         dislocation = self._open.get(exchange)
         return dislocation.size if dislocation is not None else 0.0
 
     def taken(self, exchange: str) -> tuple[Side, float] | None:
-        """Side and dollars of the order by which a competitor ends the exchange's dislocation now, if one does."""
+        """Return side and dollars of the order by which a competitor ends the exchange's dislocation now, if
+        one does."""
         dislocation = self._open.get(exchange)
         if dislocation is None or not dislocation.is_taken or dislocation.seconds > 0:
             return None
@@ -80,7 +81,7 @@ class Dislocations:
         return dislocation.closing_side, dislocation.open_dollars
 
     def traded(self, exchange: str, side: Side, dollars: float) -> None:
-        """Somebody took so much on that side."""
+        """Take off what somebody traded on that side."""
         dislocation = self._open.get(exchange)
         if dislocation is None or side != dislocation.closing_side:
             return

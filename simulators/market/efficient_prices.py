@@ -23,9 +23,11 @@ class EfficientPrices(Protocol):
 
 
 class DrawnPrices:
-    """Moves at random moments, with heavy tails, and rare shocks; the volatility of a year is as given.
+    """Prices that move at random moments, with heavy tails, and rare shocks; the volatility of a year is as
+    given.
 
-    The others follow the first asset's moves in part, so that their returns have the given correlation with its.
+    The others follow the first asset's moves in part, so that their returns have the given correlation with
+    its.
     """
 
     def __init__(self, seed: int, start: Mapping[str, float], terms: PriceTerms) -> None:

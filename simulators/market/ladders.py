@@ -11,12 +11,12 @@ from simulators.market.terms import ExchangeTerms
 from simulators.matching.listings import Listing
 
 LEVELS = 50
-"""Of each side."""
+"""Levels of each side."""
 _NEAR = 12
-"""Levels that the storm's own numbers draw; those behind them have numbers of their own, and leave it as it was."""
+"""Levels that the storm's own numbers draw; those beyond have separate numbers, which leave the storm as it was."""
 _FAR_REDRAWN = 0.1
 """Share of the steps at which one of a side's far levels changes its amount."""
-# Amounts are drawn in steps that people use, so that dust comes from eaten levels alone.
+# Amounts are drawn in steps that people use, so that only eaten levels leave dust.
 _GRAIN = Decimal("0.00001")
 
 
@@ -30,15 +30,15 @@ class LadderShape:
     taker_amount: float
     """Median of the crowd's market orders."""
     grid: float = 0.9
-    """Between two of the deeper levels."""
+    """Distance between two of the deeper levels."""
     growth: float = 0.25
-    """Of a level's amount from each level to the next, which begins with a half."""
+    """Growth of a level's amount from each level to the next; the first has half."""
     is_wandering: bool = True
     """Whether the spread wanders a little at every step, as it does in a storm."""
     requoted: float = 0.0
     """Share of the steps at which spread and mid are drawn again; between them they stay."""
     half_spread_deviation: float = 0.0
-    """Of its logarithm, where it is drawn again."""
+    """Standard deviation of its logarithm, if it is drawn again."""
     noise: float = 0.0
     """Standard deviation of the quoted mid around the given one."""
 
@@ -53,7 +53,7 @@ _REQUOTED = 0.06
 
 
 def storm_shape(dollars: float) -> LadderShape:
-    """Of an asset of that price, with depth of the same worth as bitcoin's."""
+    """Return the shape for an asset of that price, with depth of the same worth as bitcoin's."""
     scale = _BITCOIN_DOLLARS / dollars
     return replace(
         STORM_SHAPE, level_amount=STORM_SHAPE.level_amount * scale, taker_amount=STORM_SHAPE.taker_amount * scale
@@ -61,7 +61,7 @@ def storm_shape(dollars: float) -> LadderShape:
 
 
 def calibrated_shape(terms: ExchangeTerms, dollars: float) -> LadderShape:
-    """Of an asset of that price."""
+    """Return the shape for an asset of that price."""
     return LadderShape(
         half_spread=terms.half_spread,
         level_amount=terms.level_dollars / dollars,
@@ -76,17 +76,18 @@ def calibrated_shape(terms: ExchangeTerms, dollars: float) -> LadderShape:
 
 @dataclass(frozen=True, slots=True)
 class _FarLevels:
-    """One side's levels behind the near ones: `lots` by ticks, best first."""
+    """One side's levels beyond the near ones: `lots` by ticks, best first."""
 
     first: int
-    """Of the ladder's grid, where they were built."""
+    """The first level by the ladder's grid when they were built."""
     lots: dict[int, int]
 
 
 class Ladder:
-    """Fifty levels a side: the best one follows the mid tick by tick, deeper ones stand on a coarse grid and stay.
+    """Fifty levels a side: the best one follows the mid tick by tick, deeper ones stand on a coarse grid and
+    stay.
 
-    Of an FX market the shape is always the same. A level that comes near gets another amount.
+    The shape of an FX market is always the same. A level that comes near gets another amount.
     """
 
     def __init__(self, listing: Listing, seed: int, shape: LadderShape = STORM_SHAPE) -> None:
@@ -105,7 +106,7 @@ class Ladder:
         self._far: dict[Side, _FarLevels] = {}
 
     def levels(self, mid: float) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Bids and asks as (ticks, lots), best first, never crossed."""
+        """Return bids and asks as (ticks, lots), best first, never crossed."""
         random = self._random
         self._move_spread()
         mid *= 1 + self._offset * 1e-4
@@ -127,7 +128,7 @@ class Ladder:
         return bids, asks
 
     def taker(self, seconds: float, per_second: float = 1.0) -> tuple[Side, int] | None:
-        """Side and lots of a market order of the crowd within this step, if any."""
+        """Return side and lots of a market order of the crowd within this step, if any."""
         random = self._random
         if random.random() >= per_second * seconds:
             return None
@@ -155,12 +156,12 @@ class Ladder:
         return levels
 
     def _beyond(self, side: Side, first: int, step: int) -> Iterable[tuple[int, int]]:
-        """Built again only if they have moved: most steps move nothing there."""
+        """Return the far levels, built again only if they have moved: most steps move nothing there."""
         far, random = self._far.get(side), self._far_random
         redrawn = random.randrange(_NEAR, LEVELS) if random.random() < _FAR_REDRAWN else None
         if far is None or far.first != first:
             known = {} if far is None else far.lots
-            # one that was near keeps its amount
+            # a level that was near keeps its amount
             levels = [(first + step * (depth - 1)) * self._grid for depth in range(_NEAR, LEVELS)]
             lots = {
                 ticks: known.get(ticks) or self._lots.get((side, ticks)) or self._drawn_lots(depth, random)

@@ -1,4 +1,4 @@
-"""What the exchanges ask of a market: mids as time passes, and what other participants do about them."""
+"""The port of a market's prices: mids as time passes, and how other participants react to them."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -23,15 +23,15 @@ class MarketPrices(Protocol):
         ...
 
     def prolong_opening(self) -> None:
-        """Nobody detects anything yet: what a market has for its beginning goes on for a while."""
+        """Prolong what a market has for its beginning, because nobody detects anything yet."""
         ...
 
     def mid(self, listing: Listing) -> float:
-        """In the market's quote currency."""
+        """Return the mid in the market's quote currency."""
         ...
 
     def heeds_trades(self, listing: Listing) -> bool:
-        """Whether a trade on this market would change prices now, or competitors may send orders to it."""
+        """Return whether a trade on this market would change prices now, or competitors may send orders to it."""
         ...
 
     def orders(self, listing: Listing) -> Sequence[MarketOrder]:
@@ -39,5 +39,5 @@ class MarketPrices(Protocol):
         ...
 
     def traded(self, listing: Listing, trades: Sequence[PublicTrade]) -> None:
-        """What was traded on this market in this turn, by anybody."""
+        """Take note of all trades on this market in this turn."""
         ...

@@ -1,4 +1,5 @@
-"""Which markets of an exchange move in a turn: those that somebody looks at in each one, the others now and then."""
+"""Which markets of an exchange move in a turn: those that somebody looks at move in each one, the others now
+and then."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,7 +13,8 @@ _FURTHER = further_markets()
 
 
 class MarketPace:
-    """Of one exchange. Markets of the `bases` always count as looked at, if a session of ours may subscribe to them."""
+    """The pace of one exchange's markets. Those of the `bases` always count as looked at, if a session of ours may
+    subscribe to them."""
 
     def __init__(self, listings: Sequence[Listing], bases: Collection[str]) -> None:
         self._listings = tuple(listings)
@@ -20,16 +22,15 @@ class MarketPace:
         self._watched: frozenset[str] = frozenset()
 
     def watch(self, symbols: Collection[str]) -> None:
-        """From now on these are looked at, beside those of the bases."""
+        """Look at these from now on, beside those of the bases."""
         self._watched = frozenset(symbols)
 
     def is_resting(self, listing: Listing) -> bool:
-        """Whether the market moves now and then only."""
+        """Return whether the market moves only now and then."""
         return self._every(listing) == _RESTING_EVERY
 
     def due(self, turn: int) -> list[tuple[Listing, int]]:
-        """Return the markets that move in this turn, in the order of the list, with the turns since they did so
-        last."""
+        """Return the markets that move in this turn, in the order of the list, with the turns since they last did."""
         due = []
         for number, listing in enumerate(self._listings):
             every = self._every(listing)

@@ -28,9 +28,9 @@ class PriceModel:
     basis_return_rate: float = 0.4
     busy_seconds: float = 6.0
     calm_seconds: float = 4.0
-    """Dislocations come in busy phases, with calm ones between; mean lengths."""
+    """Mean lengths of busy phases, in which dislocations come, and of the calm ones between."""
     dislocations_per_second: float = 0.7
-    """Per exchange, in a busy phase."""
+    """Rate per exchange, in a busy phase."""
     dislocation_size: float = 30.0
     largest_dislocation: float = 75.0
 
@@ -114,15 +114,15 @@ class Prices:
         return math.exp(state.log_price[market.base] + away * BPS) / self._rates.dollars(market.quote_currency)
 
     def prolong_opening(self) -> None:
-        """A storm needs no opening."""
+        """Do nothing: a storm needs no opening."""
 
     def heeds_trades(self, listing: Listing) -> bool:
-        """No trade moves these prices."""
+        """Return False: no trade moves these prices."""
         return False
 
     def orders(self, listing: Listing) -> tuple[MarketOrder, ...]:
-        """Nobody trades the dislocations of a storm but we: they decay by themselves."""
+        """Return none: nobody else trades the dislocations of a storm, which decay by themselves."""
         return ()
 
     def traded(self, listing: Listing, trades: Sequence[PublicTrade]) -> None:
-        """No trade moves these prices."""
+        """Do nothing: no trade moves these prices."""

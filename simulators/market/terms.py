@@ -10,16 +10,16 @@ class PriceTerms:
     """The efficient price of one asset."""
 
     annual_volatility: float
-    """Of the logarithm of the price, shocks included."""
+    """Standard deviation of the logarithm of the price, shocks included."""
     moves_per_second: float = 1.5
-    """Between them the price stands still."""
+    """Moves per second; between them the price stands still."""
     tail: float = 5.0
     """Degrees of freedom of Student's distribution of a move."""
     shocks_per_second: float = 1 / 900
     shock_size: float = 9.0
     """Standard deviation in bps."""
     correlation: float = 0.75
-    """Of each other asset's returns with those of the first."""
+    """Correlation of each other asset's returns with those of the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class DislocationTerms:
     """When one exchange's price leaves the others, by how much and for how long; sizes in bps."""
 
     per_minute: float
-    """Per asset, over all exchanges."""
+    """Rate per asset, over all exchanges."""
     size: float
     """Median. Both fees, both half spreads and the default threshold together are about 28."""
     size_spread: float
@@ -43,9 +43,9 @@ class DislocationTerms:
     seconds_spread: float = 0.9
     longest: float = 6.0
     taken_share: float = 0.6
-    """How many of them end by a competitor's market order, and not by a new quote."""
+    """Share of them that ends by a competitor's market order, and not by a new quote."""
     open_dollars: float = 15_000.0
-    """Median of what is there to be taken; a dislocation is over once that is traded."""
+    """Median of what can be taken; a dislocation is over once that is traded."""
     open_spread: float = 0.8
 
 
@@ -56,7 +56,7 @@ class MarketTerms:
     price: PriceTerms
     dislocations: DislocationTerms
     basis_deviation: float
-    """Of each exchange's own basis, in bps."""
+    """Standard deviation of each exchange's own basis, in bps."""
     basis_half_life: float = 150.0
     """Seconds."""
 
@@ -72,7 +72,7 @@ class ExchangeTerms:
     level_dollars: float
     """Typical amount of a level far from the best one."""
     half_spread_deviation: float = 0.5
-    """Of its logarithm."""
+    """Standard deviation of its logarithm."""
     noise: float = 0.15
     """Standard deviation in bps of a quote around the exchange's own price."""
 

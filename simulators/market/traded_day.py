@@ -9,7 +9,7 @@ from simulators.matching.order_records import PublicTrade
 
 DAY = 24 * 3_600 * MICROSECONDS
 _MINUTES = 24 * 60 + 2
-"""More than a day has."""
+"""More minutes than a day has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,20 @@ class DayFigures:
 
 
 class TradedDay:
-    """Stored by the minute: trades are dropped minute by minute."""
+    """Trades of a day, stored by the minute: they are dropped minute by minute."""
 
     def __init__(self) -> None:
         self._minutes = KeptCandles(MINUTE, _MINUTES)
         self._oldest = 0
         """When the first of them began."""
         self._ended: Candle | None = None
-        """All of them but the last, as one."""
+        """All trades but the last, as one."""
         self._minute: Candle | None = None
-        """The last."""
+        """The last trade."""
         self._last: PublicTrade | None = None
 
     def add(self, trade: PublicTrade) -> None:
-        """Trades come in order of time."""
+        """Add a trade; trades come in order of time."""
         self._last = trade
         ended = self._minutes.add(Candle.of(trade))
         self._minute = next(reversed(self._minutes))
@@ -51,7 +51,7 @@ class TradedDay:
         self._forget(self._minute.began - DAY)
 
     def figures(self, now: int) -> DayFigures | None:
-        """None if nothing was traded in the 24 hours before `now` (microseconds)."""
+        """Return the figures; None if nothing was traded in the 24 hours before `now` (microseconds)."""
         self._forget(now - DAY)
         if self._minute is None or self._last is None:
             return None
@@ -81,7 +81,7 @@ class TradedDay:
 
 
 def _together(before: Candle | None, later: Candle) -> Candle:
-    """Return a candle of its own."""
+    """Return both as one new candle."""
     if before is None:
         return replace(later)
     joined = replace(before)

@@ -21,12 +21,12 @@ class LedgerChange:
     """With its sign, and without the fee."""
     fee: Decimal
     balance: Decimal
-    """After it."""
+    """The balance after it."""
     fill: SimulatedFill | None = None
 
 
 def ledger_of(account: FundedAccount, listings: Mapping[str, Listing]) -> list[LedgerChange]:
-    """Oldest first. A row keeps its number."""
+    """Return the changes, oldest first. A row keeps its number."""
     balances, rows = dict.fromkeys(account.balances, ZERO), list[LedgerChange]()
 
     def book(at: int, currency: str, amount: Decimal, fill: SimulatedFill | None) -> None:

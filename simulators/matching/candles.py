@@ -46,7 +46,7 @@ class Candle:
 
     @property
     def average(self) -> Decimal:
-        """Weighted by volume; 0 if nothing was traded."""
+        """Return the average weighted by volume; 0 if nothing was traded."""
         return self.value / self.volume if self.volume else ZERO
 
     def join(self, later: "Candle") -> None:
@@ -67,14 +67,14 @@ class Candle:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The length of candles: so many seconds counted from 1970, or calendar months where `seconds` is 0."""
+    """The length of candles: so many seconds counted from 1970, or calendar months if `seconds` is 0."""
 
     seconds: int
     anchor: int = 0
     """When the first one of 1970 began, seconds: its first Monday is day 5."""
 
     def start(self, micros: int) -> int:
-        """When the interval began that has this time in it, microseconds."""
+        """Return when the interval began that includes this time, microseconds."""
         if not self.seconds:
             day = datetime.fromtimestamp(micros // MICROSECONDS, UTC)
             return int(datetime(day.year, day.month, 1, tzinfo=UTC).timestamp()) * MICROSECONDS
@@ -82,7 +82,7 @@ class Interval:
         return (micros - anchor) // length * length + anchor
 
     def after(self, began: int) -> int:
-        """When the interval begins that follows the one that began at `began`."""
+        """Return when the interval begins that follows the one that began at `began`."""
         if self.seconds:
             return began + self.seconds * MICROSECONDS
         return self.start(began + timedelta(days=32) // timedelta(microseconds=1))
@@ -102,7 +102,7 @@ class Candles:
         self._hours = KeptCandles(_HOUR)
 
     def add(self, trade: PublicTrade) -> None:
-        """Trades come in order of time."""
+        """Add a trade; trades come in order of time."""
         part = Candle.of(trade)
         self._minutes.add(part)
         self._hours.add(part)
@@ -114,13 +114,13 @@ class Candles:
         return found[0] if found and found[0].began == began else None
 
     def traded(self, interval: Interval) -> list[Candle]:
-        """Those in which something was traded, oldest first."""
+        """Return the candles in which something was traded, oldest first."""
         candles = _joined(interval, reversed(list(self._newest_parts(interval))))
         is_cut = len(self._source(interval)) == _KEPT
         return candles[1:] if is_cut else candles
 
     def unbroken(self, interval: Interval, now: int) -> list[Candle]:
-        """From the first trade to `now`, oldest first: flat ones stand if nothing was traded."""
+        """Return candles from the first trade to `now`, oldest first: flat ones if nothing was traded."""
         filled: list[Candle] = []
         for candle in self.traded(interval):
             filled += _flat_after(filled, interval, candle.began)
@@ -155,7 +155,7 @@ class KeptCandles:
         return ended
 
     def pop_oldest(self) -> Candle:
-        """Raise IndexError if there is none."""
+        """Remove and return the oldest. Raises IndexError if there is none."""
         return _candle_of(self._ended.popleft()) if self._ended else self._last.pop()
 
     def __len__(self) -> int:
@@ -182,7 +182,7 @@ def _candle_of(text: str) -> Candle:
 
 
 def page(candles: list[Candle], since: int, until: int, limit: int) -> list[Candle]:
-    """Those that began from `since` to `until`, microseconds: the first ones, or the last where `since` is 0."""
+    """Return candles that began from `since` to `until`, microseconds: the first ones, or the last if `since` is 0."""
     found = [candle for candle in candles if since <= candle.began <= until]
     return found[:limit] if since else found[-limit:]
 
@@ -204,7 +204,7 @@ def _joined(interval: Interval, parts: Iterable[Candle]) -> list[Candle]:
 
 
 def _flat_after(candles: list[Candle], interval: Interval, until: int) -> list[Candle]:
-    """Flat ones that follow the last of `candles` and begin before `until`."""
+    """Return flat ones that follow the last of `candles` and begin before `until`."""
     flat: list[Candle] = []
     if candles:
         last = candles[-1]

@@ -19,7 +19,7 @@ class BookOrder:
     ticks: int
     lots: int
     self_trade: SelfTrade = "taker"
-    """What ends where it meets an order of its owner."""
+    """What ends if it meets an order of its owner."""
     prevented: "list[Prevented]" = field(default_factory=list)
     """What did not trade because of that, when the order was submitted."""
 
@@ -81,7 +81,7 @@ class _BookSide:
         return self._lots.get(ticks, 0)
 
     def queue(self) -> Iterator[BookOrder]:
-        """Resting orders by price, then time."""
+        """Return resting orders by price, then time."""
         for rank in self._ranks:
             yield from self._queues[rank * self._sign].values()
 
@@ -117,16 +117,16 @@ class MatchingBook:
         return matches
 
     def fillable(self, order: BookOrder) -> int:
-        """Lots that `submit` would match at once, at most the order's own."""
+        """Return the lots that `submit` would match at once, at most the order's own."""
         return sum(lots for maker, lots in self._met(order) if maker.owner != order.owner)
 
     def would_match(self, side: Side, ticks: int) -> bool:
-        """Whether an order on `side` with that limit meets the best order of the other side."""
+        """Return whether an order on `side` with that limit meets the best order of the other side."""
         best = self.best(opposite(side))
         return best is not None and is_within_limit(side, ticks, best)
 
     def cancel(self, order_id: str) -> int:
-        """Lots taken off the book; 0 if no such order rests."""
+        """Cancel the order. Returns the lots taken off the book; 0 if no such order rests."""
         order = self._orders.get(order_id)
         if order is None:
             return 0
@@ -138,11 +138,11 @@ class MatchingBook:
         return order_id in self._orders
 
     def best(self, side: Side) -> int | None:
-        """Ticks of the best bid ("buy") or ask ("sell")."""
+        """Return ticks of the best bid ("buy") or ask ("sell")."""
         return self._sides[side].best()
 
     def levels(self, side: Side, count: int) -> list[tuple[int, int]]:
-        """(ticks, lots), best first."""
+        """Return (ticks, lots), best first."""
         return self._sides[side].levels(count)
 
     def orders(self, side: Side) -> Iterator[BookOrder]:
@@ -153,7 +153,7 @@ class MatchingBook:
         return self._sides[side].lots_at(ticks)
 
     def drain_changes(self) -> list[tuple[Side, int, int]]:
-        """Levels touched since the last call as they stand now: (side, ticks, lots), lots 0 where one is gone."""
+        """Return levels touched since the last call as they stand now: (side, ticks, lots), lots 0 if one is gone."""
         changes = [(side, ticks, self._sides[side].lots_at(ticks)) for side, ticks in sorted(self._touched)]
         self._touched.clear()
         return changes

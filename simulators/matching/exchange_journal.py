@@ -42,7 +42,8 @@ class EntryLog(Protocol):
 class Journal:
     """One exchange's entries; each is in the operating system's hands before `write` returns.
 
-    After a write that failed it takes no more: the torn line must stay the last, and its end is cut off at the start.
+    After a write that failed it takes no more: the torn line must stay the last, and its end is cut off at the
+    start.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,7 +59,7 @@ class Journal:
         return entries
 
     def write(self, entry: Entry) -> None:
-        """All of it. Raises OSError, now and at each later call, if it does not fit on the disk."""
+        """Write all of it. Raises OSError, now and at each later call, if it does not fit on the disk."""
         self.check()
         rest = memoryview(_ENTRY.dump_json(replace(entry, at=wall_now())) + b"\n")
         try:
@@ -94,7 +95,7 @@ def read_journal(path: Path) -> list[Entry]:
 
 
 def _whole_entries(path: Path) -> list[Entry]:
-    """Entries up to the first torn line, which was never acknowledged and is cut off."""
+    """Return entries up to the first torn line, which was never acknowledged and is cut off."""
     if not path.exists():
         return []
     content = path.read_bytes()
@@ -105,7 +106,7 @@ def _whole_entries(path: Path) -> list[Entry]:
 
 
 def _entries_and_length(content: bytes) -> tuple[list[Entry], int]:
-    """Entries before the first torn line, and how many bytes they take."""
+    """Return entries before the first torn line, and how many bytes they take."""
     entries: list[Entry] = []
     good = 0
     for line in content.splitlines(keepends=True):

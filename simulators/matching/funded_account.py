@@ -36,7 +36,7 @@ class FundedAccount:
         self.opened_at = at
 
     def held(self) -> dict[str, Decimal]:
-        """Per currency, what open orders would need to fill whole at their limits."""
+        """Return per currency what open orders would need to fill whole at their limits."""
         held = dict.fromkeys(self.balances, ZERO)
         for order_id in self._open:
             currency, amount = self.hold_of(self.orders[order_id])
@@ -44,7 +44,8 @@ class FundedAccount:
         return held
 
     def hold_of(self, order: SimulatedOrder) -> tuple[str, Decimal]:
-        """Currency and amount that an open order holds: of a stop order at the market, at the price it waits for."""
+        """Return currency and amount that an open order holds: of a stop order at the market, at the price it waits
+        for."""
         listing, price = self._listings[order.symbol], order.price
         if order.is_waiting and order.trigger is not None:
             price = price or order.trigger.price
@@ -54,14 +55,14 @@ class FundedAccount:
         return self.balances.get(currency, ZERO) - self.held().get(currency, ZERO)
 
     def order(self, order_id: str) -> SimulatedOrder:
-        """Raise RequestRejectedError if there is none."""
+        """Return the order. Raises RequestRejectedError if there is none."""
         order = self.orders.get(order_id)
         if order is None:
             raise RequestRejectedError("unknown_order", order_id)
         return order
 
     def latest_by_client_id(self, client_order_id: str) -> SimulatedOrder:
-        """Raise RequestRejectedError if there is none."""
+        """Return the order. Raises RequestRejectedError if there is none."""
         orders = self.orders_by_client_id(client_order_id)
         if not orders:
             raise RequestRejectedError("unknown_order", client_order_id)
@@ -71,17 +72,18 @@ class FundedAccount:
         return [self.orders[order_id] for order_id in self._by_client_id.get(client_order_id, ())]
 
     def newest_orders(self, symbol: str | None = None) -> Iterator[SimulatedOrder]:
-        """One by one, newest first, of one market or of all: a caller that stops early reads no further."""
+        """Return orders one by one, newest first, of one market or of all: a caller that stops early reads no
+        further."""
         if symbol is None:
             return reversed(self.orders.values())
         return (self.orders[order_id] for order_id in reversed(self._ids_of_symbol.get(symbol, [])))
 
     def newest_fills(self) -> Iterator[SimulatedFill]:
-        """One by one, newest first."""
+        """Return fills one by one, newest first."""
         return reversed(self.fills)
 
     def known_fills(self, fill_ids: Iterable[str]) -> list[SimulatedFill]:
-        """Those of the ids that are a fill's, oldest first."""
+        """Return the fills with these ids, oldest first."""
         found = (self._fills_by_id.get(fill_id) for fill_id in set(fill_ids))
         return sorted((fill for fill in found if fill is not None), key=lambda fill: fill.number)
 
@@ -89,12 +91,12 @@ class FundedAccount:
         return sorted((self.orders[order_id] for order_id in self._open), key=lambda order: order.number)
 
     def waiting_orders(self, symbol: str) -> list[SimulatedOrder]:
-        """Stop orders that wait to be triggered, oldest first."""
+        """Return stop orders that wait to be triggered, oldest first."""
         waiting = (self.orders[order_id] for order_id in self._waiting)
         return sorted((order for order in waiting if order.symbol == symbol), key=lambda order: order.number)
 
     def fills_of(self, order_id: str) -> Sequence[SimulatedFill]:
-        """Oldest first."""
+        """Return the order's fills, oldest first."""
         return tuple(self._fills_of.get(order_id, ()))
 
     def store(self, order: SimulatedOrder) -> None:
@@ -111,7 +113,7 @@ class FundedAccount:
                 ids.discard(order.order_id)
 
     def add_fill(self, fill: SimulatedFill) -> None:
-        """Add a fill and change balances by it; its order is stored apart."""
+        """Add a fill and change balances by it; its order is stored separately."""
         self.fills.append(fill)
         self._fills_by_id[fill.fill_id] = fill
         self._fills_of.setdefault(fill.order_id, []).append(fill)
@@ -140,6 +142,6 @@ def charged_fee(fills: Iterable[SimulatedFill]) -> Decimal:
 
 
 def average_price(fills: Sequence[SimulatedFill]) -> Decimal:
-    """Weighted by amount, not cut as costs are; 0 if there are none."""
+    """Return the average weighted by amount, not cut as costs are; 0 if there are none."""
     amount = total(fill.amount for fill in fills)
     return total(fill.price * fill.amount for fill in fills) / amount if amount else ZERO

@@ -37,7 +37,7 @@ class Listing:
     fee_step: Decimal
     start_price: float
     status: str = "online"
-    """`cancel_only` or another word of the exchange's: it takes no orders then."""
+    """`cancel_only` or another word of the exchange's: then it takes no orders."""
 
     @property
     def price_decimals(self) -> int:
@@ -62,7 +62,7 @@ class Listing:
         return scaled_text(lots, decimals_of(self.market.lot_step))
 
     def cost(self, ticks: int, lots: int) -> Decimal:
-        """Quote currency that changes hands."""
+        """Return the quote currency that changes hands."""
         return floor_to_step(self.price(ticks) * self.amount(lots), self.cost_step)
 
     @property
@@ -70,13 +70,13 @@ class Listing:
         return max(self.maker_rate, self.taker_rate)
 
     def fee(self, side: Side, cost: Decimal, lots: int, liquidity: Liquidity) -> tuple[str, Decimal]:
-        """Currency and amount of the fee for an order of that side."""
+        """Return currency and amount of the fee for an order of that side."""
         rate = self.taker_rate if liquidity == "taker" else self.maker_rate
         fee = floor_to_step(charged(self.market, side, cost, self.amount(lots)) * rate, self.fee_step)
         return fee_currency(self.market, side), fee
 
     def hold(self, side: Side, ticks: int, lots: int) -> tuple[str, Decimal]:
-        """Currency and amount that cover the order whole, fees included."""
+        """Return currency and amount that cover the order whole, fees included."""
         if side == "buy":
             added = quote_rate(self.market, side, self.dearer_rate)
             whole = self.price(ticks) * self.amount(lots) * (1 + added)
@@ -87,7 +87,7 @@ class Listing:
 
 
 def scaled_text(units: int, decimals: int) -> str:
-    """Whole units of 10^-decimals as plain digits, trailing zeros kept as exchanges print them."""
+    """Return whole units of 10^-decimals as plain digits, trailing zeros kept as exchanges print them."""
     if decimals == 0:
         return str(units)
     whole, rest = divmod(units, 10**decimals)
@@ -95,7 +95,7 @@ def scaled_text(units: int, decimals: int) -> str:
 
 
 def decimals_of(step: Decimal) -> int:
-    """Digits after the point of a step that is a power of ten."""
+    """Return the digits after the point of a step that is a power of ten."""
     digits = 0
     while step < 1:
         step, digits = step * 10, digits + 1
@@ -103,7 +103,7 @@ def decimals_of(step: Decimal) -> int:
 
 
 def fixed_text(number: Decimal, decimals: int) -> str:
-    """`number` with exactly so many decimals, none of it lost."""
+    """Return `number` with exactly so many decimals; it must not have more."""
     text = number.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_DOWN)
     if text != number:
         raise ValueError(f"{number} has more than {decimals} decimals")
@@ -119,7 +119,7 @@ _STEPS = {
     "binance": ("0.00000001", "0.00000001"),
 }
 _YEN_STEPS = ("0.01", "0.01")
-"""Kraken's, of a market in yen."""
+"""Steps of Kraken for a market in yen."""
 _DOLLARS = {"BTC": 60_000.0} | {coin.base: coin.dollars for coin in listed_coins()}
 _START_PRICES = {"BTC/EUR": 55_555.0, "EUR/USD": 1.08, "USD/JPY": 150.0, "USDT/USD": 1.0}
 _BASE_VALUE = 600_000.0
@@ -127,7 +127,8 @@ _BASE_VALUE = 600_000.0
 
 
 def listings_of(exchange: str, bases: Collection[str] | None = None) -> tuple[Listing, ...]:
-    """Of those `bases`, and the FX markets; all where None. Raises KeyError if no such exchange is simulated."""
+    """Return the listings of those `bases`, and the FX markets; all if None. Raises KeyError if no such exchange is
+    simulated."""
     return _listed(exchange, simulated_bases() if bases is None else tuple(bases))
 
 
@@ -153,7 +154,7 @@ def _listed(exchange: str, bases: tuple[str, ...]) -> tuple[Listing, ...]:
 
 
 def opening_balances(exchange: str) -> dict[str, Decimal]:
-    """Balances of a new test account: enough for hundreds of trades."""
+    """Return balances of a new test account: enough for hundreds of trades."""
     coins = {base: amount_worth(_BASE_VALUE, price) for base, price in _DOLLARS.items()}
     return (
         coins

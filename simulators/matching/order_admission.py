@@ -40,8 +40,8 @@ def check_size(listing: Listing, request: OrderRequest) -> None:
 
 
 def off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "price"], Decimal] | None:
-    """Return the number that lies between two steps, and its step. Numbers beyond LARGEST are left to `check_size`:
-    their remainder has too many digits to be worked out."""
+    """Return the number that lies between two steps, and its step. Numbers beyond LARGEST are left to `check_size`,
+    because their remainder has too many digits to compute."""
     if abs(request.amount) < LARGEST and request.amount % market.lot_step:
         return "amount", market.lot_step
     if request.price is not None and abs(request.price) < LARGEST and request.price % market.tick_size:
@@ -50,20 +50,20 @@ def off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "
 
 
 def check_client_id(client_order_id: str | None, used: Iterable[SimulatedOrder], reusable: bool) -> None:
-    """`reusable`: an id may come again once its order has ended. Raises RequestRejectedError."""
+    """Check the id; `reusable`: it may come again once its order has ended. Raises RequestRejectedError."""
     if client_order_id and any(not reusable or order.state == "open" for order in used):
         raise RequestRejectedError("client_id_used", client_order_id)
 
 
 def ticks_of(listing: Listing, side: Side, price: Decimal | None) -> int:
-    """Return a market order's price is one that crosses everything."""
+    """Return the limit in ticks; a market order's is one that crosses everything."""
     if price is not None:
         return listing.ticks(price)
     return ANY_PRICE if side == "buy" else 0
 
 
 def funds_needed(listing: Listing, side: Side, ticks: int, lots: int, book: MatchingBook) -> tuple[str, Decimal]:
-    """Currency and amount that cover the order; a market buy pays at worst the last ask that it reaches."""
+    """Return currency and amount that cover the order; a market buy pays at worst the last ask that it reaches."""
     if ticks == ANY_PRICE:
         ticks = _worst_ask(book, lots)
     return listing.hold(side, ticks, lots)
@@ -76,8 +76,8 @@ def _worst_ask(book: MatchingBook, lots: int) -> int:
 
 
 def lots_within(listing: Listing, book: MatchingBook, funds: Decimal, side: Side = "buy") -> int:
-    """Lots that `funds` (quote currency) buy at once from the asks as they stand, the taker's fee included; or that
-    must be sold into the bids to bring so much before fees, and no more."""
+    """Return the lots that `funds` (quote currency) buy at once from the asks as they stand, the taker's fee included;
+    or those to sell into the bids to bring that much before fees, and no more."""
     rate = quote_rate(listing.market, side, listing.taker_rate) if side == "buy" else ZERO
     bought = 0
     for ticks, lots in book.levels(opposite(side), _DEEPEST):

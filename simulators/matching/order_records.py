@@ -125,28 +125,29 @@ class SimulatedOrder:
 
     @property
     def remaining(self) -> Decimal:
-        """What may still fill; of an order that has ended, what did not."""
+        """Return what may still fill; of an order that has ended, what did not."""
         return self.amount - self.filled - (self.prevented if self.state == "open" else ZERO)
 
     @property
     def is_prevented(self) -> bool:
-        """Whether it ended because the rest of it would have traded with the account itself."""
+        """Return whether it ended because the rest of it would have traded with the account itself."""
         return self.state == "cancelled" and 0 < self.prevented == self.amount - self.filled
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is a stop order that was not triggered yet, and so stands in no book."""
+        """Return whether it is a stop order that was not triggered yet, and so is in no book."""
         return self.state == "open" and self.trigger is not None and self.triggered_at is None
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the exchange cancelled what did not fill at once; what still waits is cancelled by its owner."""
+        """Return whether the exchange cancelled what did not fill at once; what still waits is cancelled by its
+        owner."""
         is_sent = self.trigger is None or self.triggered_at is not None
         return self.state == "cancelled" and self.immediate and is_sent
 
     @property
     def is_expired(self) -> bool:
-        """Whether it ended because its time was over."""
+        """Return whether it ended because its time was over."""
         is_over = self.expires_at is not None and self.ended_at is not None and self.ended_at >= self.expires_at
         return self.state == "cancelled" and is_over
 
@@ -198,7 +199,7 @@ class PublicTrade:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAccountEvent:
-    """One step of one order of the test account; `order` in its new state, `fill` where the step is one."""
+    """One step of one order of the test account; `order` in its new state, `fill` if the step is one."""
 
     kind: Literal["opened", "triggered", "amended", "filled", "prevented", "ended"]
     order: SimulatedOrder

@@ -1,4 +1,4 @@
-"""Markets that nobody has looked at: what happens in them is put off until somebody does."""
+"""Puts off what happens in markets that nobody has looked at until somebody does."""
 
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from session.clock import Clock
 
 Value = TypeVar("Value")
 _MOST = 4
-"""Steps of one market that are put off: each keeps its levels once somebody has needed a number."""
+"""Most steps of one market that are put off: each keeps its levels once somebody has needed a number."""
 
 
 class PutOffStep(Protocol):
     """Quotes and trades of one step of a market."""
 
     def draw(self) -> int:
-        """How many trades it has; called once, in the order of the steps of all markets."""
+        """Return how many trades it has; called once, in the order of the steps of all markets."""
         ...
 
     def make_up(self) -> None:
@@ -46,7 +46,7 @@ class VenueClock:
 
 
 class PutOffSteps:
-    """Of one exchange, and its numbers, of which trades that are put off have theirs too.
+    """The steps that one exchange has put off, and its numbers, which the trades in those steps also use.
 
     Once made up for, books, trades, numbers and times are those that the market would have had.
     """
@@ -59,7 +59,7 @@ class PutOffSteps:
         self._seen: set[str] = set()
 
     def may_put_off(self, symbol: str) -> bool:
-        """Whether nobody has looked at the market, and not too much of it was put off."""
+        """Return whether nobody has looked at the market, and not too much of it was put off."""
         return symbol not in self._seen and len(self._rows.get(symbol, ())) < _MOST
 
     def put_off(self, symbol: str, step: PutOffStep) -> None:
@@ -73,7 +73,7 @@ class PutOffSteps:
             self.see(symbol)
 
     def see(self, symbol: str) -> None:
-        """Nothing of that market is put off from now on."""
+        """Put off nothing of that market from now on."""
         self._seen.add(symbol)
         rows = self._rows.pop(symbol, ())
         if not rows:
@@ -87,17 +87,17 @@ class PutOffSteps:
         self._last, self._clock.behind = last, 0
 
     def next_number(self) -> int:
-        """Orders and trades share one numbering."""
+        """Return the next number; orders and trades share one numbering."""
         self._draw()
         self._last += 1
         return self._last
 
     def skip_to(self, number: int) -> None:
-        """Numbers up to this one were used before a restart."""
+        """Skip numbers up to this one, which were used before a restart."""
         self._last = max(self._last, number)
 
     def _draw(self) -> None:
-        """Trades that were put off come before whatever needs a number now."""
+        """Draw the trades that were put off, which come before whatever needs a number now."""
         for row in self._undrawn:
             row.numbered_from = self._last
             self._last += row.step.draw()
@@ -105,7 +105,7 @@ class PutOffSteps:
 
 
 class MarketValues(MutableMapping[str, Value]):
-    """By symbol; `look` is called before a market's value is read."""
+    """Values by symbol; `look` is called before a market's value is read."""
 
     def __init__(self, values: dict[str, Value], look: Callable[[str], None]) -> None:
         self._values = values

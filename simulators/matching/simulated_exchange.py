@@ -31,19 +31,19 @@ class OrderFaultPort(Protocol):
     """Injected faults of the customer's orders."""
 
     def admit(self, request: OrderRequest) -> None:
-        """Raise where the order must not be accepted."""
+        """Raise if the order must not be accepted."""
         ...
 
     def lots_at_once(self, order: SimulatedOrder, lots: int) -> int:
-        """How many lots may fill now; where fewer than `lots`, the rest is stuck until `resume`."""
+        """Return how many lots may fill now; if fewer than `lots`, the rest is stuck until `resume`."""
         ...
 
     def take(self, order: SimulatedOrder) -> None:
-        """The order was accepted and journalled."""
+        """Note that the order was accepted and journalled."""
         ...
 
     def report_count(self, event: SimulatedAccountEvent) -> int:
-        """How often listeners get the event."""
+        """Return how often listeners get the event."""
         ...
 
 
@@ -61,9 +61,9 @@ class SimulatedExchange:
         self.customer = FundedAccount(self.listings)
         self.order_faults: OrderFaultPort | None = None
         self.may_withdraw = False
-        """What is said of the API key's rights; nothing can be withdrawn here."""
+        """What the exchange says of the API key's rights; nothing can be withdrawn here."""
         self.pays_in_points = False
-        """Whether fees are said to be taken in the exchange's own coin, where it has one."""
+        """Whether fees are said to be taken in the exchange's own coin, if it has one."""
         self.volume_30d = assumed_volume(self.name)
         self.tier = tier_at(self.name, self.volume_30d)
         self._owner = owner
@@ -75,7 +75,7 @@ class SimulatedExchange:
 
     @property
     def balances(self) -> Mapping[str, Decimal]:
-        """Total per currency."""
+        """Return the total per currency."""
         return self.customer.balances
 
     def listen(self, listener: Callable[[SimulatedAccountEvent], None]) -> None:
@@ -140,7 +140,7 @@ class SimulatedExchange:
         return self.customer.order(order_id)
 
     def is_reached(self, symbol: str, trigger: Trigger) -> bool:
-        """Whether the last trade would trigger a stop order at once."""
+        """Return whether the last trade would trigger a stop order at once."""
         newest = self.tape.newest(symbol, 1)
         return bool(newest) and trigger.is_reached(newest[0].price)
 
@@ -152,14 +152,15 @@ class SimulatedExchange:
                 self.cancel(order.order_id)
 
     def would_take(self, request: OrderRequest) -> bool:
-        """Whether some of a limit order would fill at once; False for one at the market, and for one that waits."""
+        """Return whether some of a limit order would fill at once; False for one at the market, and for one
+        that waits."""
         if request.price is None or request.trigger is not None:
             return False
         ticks = self.listings[request.symbol].ticks(request.price)
         return self.books[request.symbol].would_match(request.side, ticks)
 
     def resume(self, order_id: str) -> None:
-        """Continue a stuck order: its remainder rests, or is cancelled where it may not rest."""
+        """Continue a stuck order: its remainder rests, or is cancelled if it may not rest."""
         order = self.customer.order(order_id)
         if order.state == "open" and order.immediate:
             self._end(order)
@@ -167,13 +168,13 @@ class SimulatedExchange:
             self._match(order, self._resting(order), is_stuck=False)
 
     def cancel(self, order_id: str) -> SimulatedOrder:
-        """Raise RequestRejectedError if there is no such open order."""
+        """Cancel the order. Raises RequestRejectedError if there is no such open order."""
         order = self._open_order(order_id)
         self.books[order.symbol].cancel(order_id)
         return self._end(order)
 
     def book(self, fill: SimulatedFill) -> None:
-        """A match of one of the account's orders."""
+        """Book a match of one of the account's orders."""
         self.customer.add_fill(fill)
         order = self.customer.update_order(fill)
         self._events.append(SimulatedAccountEvent("filled", order, fill))
@@ -192,7 +193,7 @@ class SimulatedExchange:
         return next((row for row in waiting if row.trigger is not None and self.is_reached(symbol, row.trigger)), None)
 
     def trigger(self, order: SimulatedOrder) -> None:
-        """Send on a stop order that is due; it ends where the account has too little for it by now."""
+        """Send on a stop order that is due; it ends if the account has too little for it by now."""
         order = replace(order, triggered_at=self.clock.now())
         self.customer.store(order)
         self._events.append(SimulatedAccountEvent("triggered", order))
@@ -246,7 +247,7 @@ class SimulatedExchange:
         return BookOrder(order.order_id, self._owner, order.side, ticks, lots, order.self_trade)
 
     def _open_order(self, order_id: str) -> SimulatedOrder:
-        """Raise RequestRejectedError if there is no such open order."""
+        """Return the order. Raises RequestRejectedError if there is no such open order."""
         order = self.customer.order(order_id)
         if order.state != "open":
             raise RequestRejectedError("order_ended", order_id)
@@ -269,7 +270,7 @@ class SimulatedExchange:
         return order
 
     def _prevent(self, taker: SimulatedOrder, met: Prevented) -> PreventedTrade:
-        """Two of the account's orders do not trade with each other."""
+        """End what two of the account's orders would have traded with each other."""
         listing, now = self.listings[taker.symbol], self.clock.now()
         trade = PreventedTrade(
             number=self.venue.next_number(),
@@ -307,17 +308,15 @@ class SimulatedExchange:
         return order
 
     def _admitted(self, request: OrderRequest) -> tuple[int, int]:
-        """Its price and amount in ticks and lots. Raises RequestRejectedError."""
+        """Return its price and amount in ticks and lots. Raises RequestRejectedError."""
         ticks, lots = self._check(request)
         if self.order_faults is not None:
             self.order_faults.admit(request)
         return ticks, lots
 
     def _check(self, request: OrderRequest, released: SimulatedOrder | None = None) -> tuple[int, int]:
-        """Its price and amount in ticks and lots; `released`: an order whose funds are free for it.
-
-        Raises RequestRejectedError.
-        """
+        """Return its price and amount in ticks and lots; `released`: an order whose funds are free for it. Raises
+        RequestRejectedError."""
         listing = self.listings.get(request.symbol)
         if listing is None:
             raise RequestRejectedError("unknown_market", request.symbol)

@@ -17,8 +17,8 @@ _FIELDS = 4
 
 
 class _NewestTrades:
-    """Of one market, as whole numbers: five exchanges list 253 of them, and a trade as an object takes ten times as
-    much."""
+    """The newest trades of one market, as whole numbers: five exchanges list 253 markets, and a trade as an object
+    takes ten times as much memory."""
 
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
@@ -34,7 +34,7 @@ class _NewestTrades:
         return reversed(list(reversed(self)))
 
     def __reversed__(self) -> Iterator[PublicTrade]:
-        """Newest first, at most KEPT."""
+        """Return the trades newest first, at most KEPT."""
         oldest = max(0, len(self._rows) - KEPT * _FIELDS)
         for place in range(len(self._rows) - _FIELDS, oldest - 1, -_FIELDS):
             number, ticks, lots, traded_at = self._rows[place : place + _FIELDS]
@@ -62,12 +62,12 @@ class TradeTape:
         self._candles[trade.symbol].add(trade)
 
     def newest(self, symbol: str, limit: int) -> list[PublicTrade]:
-        """Newest first, at most KEPT."""
+        """Return the newest first, at most KEPT."""
         self._look(symbol)
         return list(islice(reversed(self._kept[symbol]), limit))
 
     def drain(self, symbol: str) -> list[PublicTrade]:
-        """Trades since the last call, oldest first."""
+        """Return trades since the last call, oldest first."""
         self._look(symbol)
         trades = self._unpublished[symbol]
         self._unpublished[symbol] = []

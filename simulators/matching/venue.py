@@ -47,7 +47,7 @@ class VenueAccount(Protocol):
     def balances(self) -> Mapping[str, Decimal]: ...
 
     def book(self, fill: SimulatedFill) -> None:
-        """Money and amounts change hands."""
+        """Book a fill: money and amounts change hands."""
         ...
 
     def commit_fills(self, fills: Sequence[SimulatedFill]) -> None:
@@ -83,17 +83,17 @@ class Venue:
         self._house_orders = 0
 
     def join(self, owner: str, account: VenueAccount) -> None:
-        """Raise ValueError if the owner has an account already."""
+        """Add an account. Raises ValueError if the owner has one already."""
         if owner in self._accounts or owner in HOUSE:
             raise ValueError(f"{self.name} has an account of {owner} already")
         self._accounts[owner] = account
 
     def next_number(self) -> int:
-        """Orders and trades share one numbering."""
+        """Return the next number; orders and trades share one numbering."""
         return self.steps.next_number()
 
     def skip_to(self, number: int) -> None:
-        """Numbers up to this one were used before a restart."""
+        """Skip numbers up to this one, which were used before a restart."""
         self.steps.skip_to(number)
 
     def quote(self, symbol: str, bids: Iterable[tuple[int, int]], asks: Iterable[tuple[int, int]]) -> None:
@@ -109,7 +109,7 @@ class Venue:
         self.fire_stops(symbol)
 
     def take(self, symbol: str, side: Side, lots: int) -> None:
-        """A market order of another participant."""
+        """Match a market order of another participant."""
         self._submit_house(symbol, BookOrder("", CROWD, side, _at_market(side), lots), rests=False)
         self.fire_stops(symbol)
 
@@ -130,7 +130,7 @@ class Venue:
         return house + sum((account.balances.get(currency, ZERO) for account in self._accounts.values()), ZERO)
 
     def settle(self, symbol: str, taker: BookOrder, matches: list[Match]) -> Fills:
-        """Move money and amounts between both sides of each match; the accounts' fills, to be committed."""
+        """Move money and amounts between both sides of each match. Returns the accounts' fills, to be committed."""
         fills: Fills = {}
         listing = self.listings[symbol]
         for match in matches:
@@ -148,7 +148,8 @@ class Venue:
         return fills
 
     def commit(self, fills: Fills) -> None:
-        """Each account journals its own: a kill between two journals leaves a trade of two accounts in one of them."""
+        """Commit fills: each account journals its own, so a kill between two journals leaves a trade of two accounts in
+        one of them."""
         for owner, own in fills.items():
             self._accounts[owner].commit_fills(own)
 
@@ -165,7 +166,7 @@ class Venue:
         return trade
 
     def _fill(self, listing: Listing, order: BookOrder, match: Match, trade: PublicTrade) -> SimulatedFill:
-        """One side of a match; of an account's the fee is taken. It has the number of the public trade."""
+        """Return one side of a match, with the fee if it is an account's. It has the number of the public trade."""
         cost = listing.cost(match.ticks, match.lots)
         liquidity: Liquidity = "maker" if order is match.maker else "taker"
         has_account = order.owner in self._accounts
@@ -190,7 +191,7 @@ class Venue:
 
 
 def trades_of(side: Side, lots: int, levels: Iterable[tuple[int, int]]) -> int:
-    """How many trades a market order makes where the market maker alone quotes; `levels` of the other side."""
+    """Return how many trades a market order makes if only the market maker quotes; `levels` of the other side."""
     offers = ((ticks, ticks, offered) for ticks, offered in levels)
     return sum(1 for _ in filled_offers(side, _at_market(side), lots, offers))
 

@@ -74,7 +74,7 @@ _ASSUMED_VOLUMES = {
 
 
 def tiers_of(exchange: str) -> tuple[Tier, ...]:
-    """Lowest volume first. Raises KeyError if no such exchange is simulated."""
+    """Return the tiers, lowest volume first. Raises KeyError if no such exchange is simulated."""
     rows = _SCHEDULES[exchange]
     return tuple(
         Tier(decimal_of(volume), decimal_of(maker) * _BPS, decimal_of(taker) * _BPS) for volume, maker, taker in rows
@@ -87,5 +87,5 @@ def tier_at(exchange: str, volume: Decimal) -> Tier:
 
 
 def assumed_volume(exchange: str) -> Decimal:
-    """30-day volume of the test account. Raises KeyError if no such exchange is simulated."""
+    """Return the 30-day volume of the test account. Raises KeyError if no such exchange is simulated."""
     return decimal_of(_ASSUMED_VOLUMES[exchange])

@@ -15,7 +15,7 @@ _ACCOUNT = ".account-"
 
 
 def account_names(exchange: str, count: int) -> tuple[str, ...]:
-    """Names of an exchange's accounts, as its keys and journals have them: the first has the exchange's own."""
+    """Return names of an exchange's accounts, as its keys and journals have them: the first has the exchange's own."""
     return exchange, *(f"{exchange}{_ACCOUNT}{number}" for number in range(2, count + 1))
 
 
@@ -34,7 +34,7 @@ def ensure_credentials(home: Path, accounts: Mapping[str, str]) -> dict[str, Cre
 
 
 def write_private(path: Path, text: str) -> None:
-    """Only the owner may read it; it is written whole or not at all."""
+    """Write a file that only its owner may read, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:

@@ -30,7 +30,7 @@ class _Account:
 
 
 def joined(gateways: Sequence[Gateway], applications: Sequence[web.Application]) -> web.Application:
-    """One application of an account's application each, in the same order."""
+    """Return one application of an account's application each, in the same order."""
     first = applications[0]
     if len(applications) > 1:
         routes = list(first.router.routes())
@@ -68,7 +68,7 @@ def _by_account(accounts: Sequence[_Account]) -> Middleware:
 
 
 def _hand_over(accounts: Sequence[_Account], route: web.AbstractRoute) -> Callable[[str], Handler | None]:
-    """Return a connection belongs to the first account that it names."""
+    """Hand a connection over to the first account that it names."""
     named: list[_Account] = []
 
     def hand_over(text: str) -> Handler | None:

@@ -24,7 +24,7 @@ from simulators.web.account_keys import write_private
 @dataclass(frozen=True, slots=True)
 class Certificates:
     """Paths of PEM files. Only the owner may read the server's key; nobody has the CA's, which is thrown away, so that
-    what trusts it trusts this certificate and no other."""
+    a client that trusts the CA trusts this certificate and no other."""
 
     ca: Path
     server: Path
@@ -37,8 +37,8 @@ class Certificates:
 
 
 def ensure_certificates(folder: Path, names: Iterable[str], now: int) -> Certificates:
-    """Those in `folder` for localhost and other `names` of this machine, made where they are missing, about to expire
-    or unreadable. `now` in microseconds."""
+    """Return those in `folder` for localhost and other `names` of this machine, made if they are missing, about to
+    expire or unreadable. `now` in microseconds."""
     found = Certificates(folder / "ca.pem", folder / "server.pem", folder / "server_key.pem")
     hosts = [*LOOPBACK_NAMES, *names]
     if not _is_good(found, hosts, moment_of(now)):

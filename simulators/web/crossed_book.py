@@ -40,7 +40,7 @@ class Publisher:
     """Symbol → ticks of the published bid that does not exist."""
 
     def publish(self, symbol: str, changes: list[Change], trades: list[PublicTrade]) -> None:
-        """Do nothing without changes."""
+        """Publish a step; without changes do nothing."""
         exchange = self.gateways[0].exchange
         book = exchange.books[symbol]
         wrong = self._crossed.pop(symbol, None)
@@ -52,7 +52,7 @@ class Publisher:
                 self._publish(MarketStep(symbol, changes, trades))
             return
         self._crossed[symbol] = crossing.ticks
-        # gateways only read from books, and what is a book here is for none of them to match in
+        # gateways only read books, so none of them matches in this one
         exchange.books[symbol] = cast(MatchingBook, crossing)
         try:
             changes = [*changes, ("buy", crossing.ticks, crossing.lots)]

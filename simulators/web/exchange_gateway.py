@@ -21,9 +21,9 @@ from simulators.web.signatures import SignedRequest
 from simulators.web.subscribers import Subscribers
 
 Change = tuple[Side, int, int]
-"""(side, ticks, lots): a level after a step; lots 0 where it is gone."""
+"""(side, ticks, lots): a level after a step; lots 0 if it is gone."""
 BOOK_SIDES: tuple[tuple[str, Side], ...] = (("bids", "buy"), ("asks", "sell"))
-"""What the wire calls the side whose orders buy, and the one whose orders sell."""
+"""Words of the wire for the side whose orders buy, and the one whose orders sell."""
 _NUMBER = re.compile(r"[-+]?[0-9]{0,20}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?")
 # Decimal takes more: digits of any alphabet, underscores, exponents that fill the memory once they are written out
 _MOST = 10**15
@@ -55,7 +55,7 @@ class Gateway(Protocol):
     def application(self) -> web.Application: ...
 
     def is_mine(self, word: str) -> bool:
-        """Whether a key, or a token that opens streams, is the account's."""
+        """Return whether a key, or a token that opens streams, is the account's."""
         ...
 
     def publish(self, step: MarketStep) -> None:
@@ -63,18 +63,18 @@ class Gateway(Protocol):
         ...
 
     def put_off(self, symbol: str) -> None:
-        """A step of a market that nobody looks at comes late; what all markets share goes on now."""
+        """Note that a step of a market that nobody looks at comes late; what all markets share goes on now."""
         ...
 
     def beat(self) -> None:
-        """Called about once a second: heartbeats, and what is repeated from time to time."""
+        """Send heartbeats and what is repeated from time to time; called about once a second."""
         ...
 
 
 def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejection: Rejection) -> web.Application:
     """Return an application that runs `check` on private paths and answers rejections with `rejection`.
 
-    What does not exist is said to be so whoever asks, with whatever key.
+    A missing path is reported as such to everybody, whatever the key.
     """
 
     @web.middleware
@@ -99,7 +99,7 @@ def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejectio
 
 
 async def _body_of(request: web.Request) -> str:
-    """Raise RequestRejectedError if it is no text."""
+    """Return the body. Raises RequestRejectedError if it is no text."""
     try:
         return await request.text() if request.body_exists else ""
     except (UnicodeDecodeError, LookupError) as error:
@@ -107,7 +107,7 @@ async def _body_of(request: web.Request) -> str:
 
 
 def _url_of(request: web.Request) -> str:
-    """Raise RequestRejectedError if the Host header names none."""
+    """Return the URL. Raises RequestRejectedError if the Host header names none."""
     try:
         return str(request.url)
     except ValueError as error:
@@ -115,14 +115,14 @@ def _url_of(request: web.Request) -> str:
 
 
 def listing_named(listings: Mapping[str, Listing], market_id: str) -> Listing:
-    """By the exchange's own name of it. Raises RequestRejectedError."""
+    """Return the listing by the exchange's own name of it. Raises RequestRejectedError."""
     if market_id not in listings:
         raise RequestRejectedError("unknown_market", market_id)
     return listings[market_id]
 
 
 def levels_of(listing: Listing, book: MatchingBook, depth: int) -> dict[str, list[list[object]]]:
-    """`bids` and `asks` as [price, amount] texts, best first."""
+    """Return `bids` and `asks` as [price, amount] texts, best first."""
     return {
         name: [[listing.price_text(ticks), listing.amount_text(lots)] for ticks, lots in book.levels(side, depth)]
         for name, side in BOOK_SIDES
@@ -130,13 +130,13 @@ def levels_of(listing: Listing, book: MatchingBook, depth: int) -> dict[str, lis
 
 
 def best_level(book: MatchingBook, side: Side) -> tuple[int, int]:
-    """Ticks and lots of the best bid ("buy") or ask ("sell"), zeros if there is none."""
+    """Return ticks and lots of the best bid ("buy") or ask ("sell"), zeros if there is none."""
     levels = book.levels(side, 1)
     return levels[0] if levels else (0, 0)
 
 
 def best_texts(listing: Listing, book: MatchingBook) -> tuple[str, str]:
-    """Best bid and ask, 0 if there is none."""
+    """Return best bid and ask, 0 if there is none."""
     return listing.price_text(best_level(book, "buy")[0]), listing.price_text(best_level(book, "sell")[0])
 
 
@@ -156,7 +156,7 @@ def json_fields(text: str) -> dict[str, Any]:
 
 
 def text_field(fields: Fields, name: str) -> str:
-    """Raise RequestRejectedError if it is missing."""
+    """Return the text. Raises RequestRejectedError if it is missing."""
     value = fields.get(name)
     if value is None or value == "":
         raise RequestRejectedError("invalid_request", name)
@@ -164,7 +164,7 @@ def text_field(fields: Fields, name: str) -> str:
 
 
 def decimal_field(fields: Fields, name: str, reason: Reason) -> Decimal:
-    """Raise RequestRejectedError for `reason`."""
+    """Return the number. Raises RequestRejectedError for `reason`."""
     text = text_field(fields, name)
     if not _NUMBER.fullmatch(text):
         raise RequestRejectedError(reason, name)
@@ -198,7 +198,8 @@ def iso_text(micros: int, separator: str = "T", zone: str = "Z") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An unknown field is rejected, so that clients cannot rely on something that the exchange does not have."""
+    """An API call. An unknown field is rejected, so that clients cannot rely on something that the exchange does not
+    have."""
 
     answer: Callable[[Fields], object]
     known: frozenset[str] = frozenset()

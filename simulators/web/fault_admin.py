@@ -28,7 +28,7 @@ def ensure_token(home: Path) -> str:
 
 
 def admin_application(faults: Faults, clock: Clock, token: str) -> web.Application:
-    """GET, POST and DELETE of `/faults`; errors are `{"error": "<one sentence>"}`."""
+    """Return GET, POST and DELETE of `/faults`; errors are `{"error": "<one sentence>"}`."""
     routes = _FaultRoutes(faults, clock)
     application = web.Application(middlewares=[_guard(token)])
     application.add_routes(
@@ -67,7 +67,7 @@ class _FaultRoutes:
         self._clock = clock
 
     async def listed(self, _request: web.Request) -> web.Response:
-        """Active faults, how often each kind was injected since the start, and descriptions of all kinds."""
+        """Return active faults, how often each kind was injected since the start, and descriptions of all kinds."""
         kinds = {kind: {name: fault_description(kind, name) for name in self._faults.exchanges} for kind in FAULT_KINDS}
         return json_reply({"faults": self._rows(), "strikes": self._faults.injected_counts(), "kinds": kinds})
 
@@ -80,7 +80,7 @@ class _FaultRoutes:
         return json_reply(fault_row(active, self._clock.now()), 201)
 
     async def cleared(self, request: web.Request) -> web.Response:
-        """All, or those of `?exchange=` and `?kind=`; what is left."""
+        """Clear all faults, or those of `?exchange=` and `?kind=`. Returns what is left."""
         self._faults.clear(request.query.get("exchange"), _kind(request.query.get("kind")))
         return json_reply({"faults": self._rows()})
 

@@ -84,7 +84,7 @@ class FaultGuard:
         return response
 
     async def _receive(self, request: web.Request, seconds: float) -> None:
-        """What was sent is on its way, even if the sender does not wait for the answer."""
+        """Read the whole request: it is on its way, even if the sender does not wait for the answer."""
         if request.can_read_body:
             await request.read()
         await self.clock.sleep(seconds)
@@ -106,7 +106,7 @@ class FaultGuard:
         return self._lied(request.method, path, self._repeated(path, response))
 
     def _latency(self, path: str) -> float:
-        """Seconds."""
+        """Return seconds."""
         active = self.faults.inject("latency", channel=path)
         if active is None:
             return 0
@@ -129,7 +129,7 @@ class FaultGuard:
         return response
 
     async def _is_lost(self, symbol: str) -> bool:
-        """Whether the order's acknowledgement is lost; returns after the client's wait."""
+        """Return whether the order's acknowledgement is lost; returns after the client's wait."""
         active = self.faults.inject("lost_acknowledgement", symbol)
         if active is None:
             return False
@@ -139,14 +139,13 @@ class FaultGuard:
         return True
 
     def _disconnected(self, request: web.Request) -> web.Response:
-        """Return the request's connection breaks, and all streams with it."""
+        """Break the request's connection, and all streams with it."""
         self.gateway.subscribers.cut()
         _cut(request)
         return web.Response()
 
     def _lied(self, method: str, path: str, response: web.StreamResponse) -> web.StreamResponse:
-        """Return an answer about an order that is not true, if one is wanted; an answer that has no such field uses
-        none up."""
+        """Return an answer with a lie about an order, if one is wanted; an answer without such a field uses none up."""
         active = self.faults.newest("lie")
         if active is None or not isinstance(response, web.Response) or response.status != 200:
             return response
@@ -157,7 +156,7 @@ class FaultGuard:
         return response
 
     def _repeated(self, path: str, response: web.StreamResponse) -> web.StreamResponse:
-        """Return a list of fills that shows its newest twice, where that is wanted."""
+        """Return a list of fills that shows its newest twice, if that is wanted."""
         for prefix, name in FILL_LISTS.get(self.faults.exchange, ()):
             if not path.startswith(prefix) or not isinstance(response, web.Response) or response.status != 200:
                 continue
@@ -170,7 +169,7 @@ class FaultGuard:
 
 
 def _status(kind: FaultKind, asked: int | None, own: int) -> int:
-    """Return what was asked for, else what the kind is named after, else the exchange's own."""
+    """Return the requested status, else the one that the kind is named after, else the exchange's own."""
     if asked is not None:
         return asked
     if kind == "http_418":

@@ -13,7 +13,7 @@ def exact(text: str) -> orjson.Fragment:
 
 
 def plain(number: Decimal) -> orjson.Fragment:
-    """Without trailing zeros: 0.5, 12, 0."""
+    """Return the number without trailing zeros: 0.5, 12, 0."""
     return exact(text_of(number))
 
 

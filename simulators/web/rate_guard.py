@@ -92,7 +92,7 @@ class RateGuard:
         return self._used[name]
 
     async def _hardened(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Return a client that continues after 429 is banned and answered by 418."""
+        """Answer; a client that continues after 429 is banned and answered by 418."""
         now = self._clock.now()
         if now < self._banned_until:
             return self._ban(request, now)

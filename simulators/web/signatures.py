@@ -20,7 +20,7 @@ from simulators.matching.order_records import RequestRejectedError
 _COINBASEEXCHANGE_SKEW = 30
 _BITSTAMP_SKEW = 150
 _FEWEST_NONCES = 1_000
-"""That are kept before old ones are looked for."""
+"""Nonces that are kept before old ones are looked for."""
 BITFLYER_SKEW = 60
 _SECONDS = re.compile(r"[0-9]{1,30}(\.[0-9]{1,9})?")
 
@@ -65,7 +65,7 @@ class CoinbaseExchangeSignature:
 
 
 class BitstampNonces:
-    """A nonce is good once within the time that its timestamp is."""
+    """Bitstamp's nonces: each is good once, while its timestamp is valid."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
@@ -94,7 +94,7 @@ class BitstampNonces:
         if len(self._used) > self._most:
             oldest = now - 2 * _BITSTAMP_SKEW * MICROSECONDS
             self._used = {used: when for used, when in self._used.items() if when >= oldest}
-            # so that each one is looked at a few times only
+            # so that each one is looked at only a few times
             self._most = max(_FEWEST_NONCES, 2 * len(self._used))
 
 
@@ -111,7 +111,7 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
 
 
 def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: int) -> int:
-    """Return the nonce, which must be above the last one."""
+    """Check a signature. Returns the nonce, which must be above the last one."""
     if request.headers.get("API-Key", "") != credentials.api_key:
         raise RequestRejectedError("unknown_key")
     nonce = str(kraken_fields(request.body).get("nonce", ""))
@@ -125,7 +125,7 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
 
 
 def kraken_fields(body: str) -> dict[str, Any]:
-    """Of a form, or of a JSON object. Raises RequestRejectedError."""
+    """Return the fields of a form, or of a JSON object. Raises RequestRejectedError."""
     if not body.startswith("{"):
         return dict(parse_qsl(body))
     try:
@@ -141,7 +141,7 @@ def hex_signature(credentials: Credentials, signed: str) -> bytes:
 
 
 def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int, *, decimals: bool = False) -> None:
-    """`decimals`: whether the exchange takes fractions of its unit."""
+    """Check the request's time; `decimals`: whether the exchange takes fractions of its unit."""
     is_known = _SECONDS.fullmatch(timestamp) if decimals else is_count(timestamp)
     if not is_known or abs(int(decimal_of(timestamp) * micros_per_unit) - now) > longest_skew * MICROSECONDS:
         raise RequestRejectedError("clock")
@@ -158,5 +158,5 @@ def sent_bytes(text: str) -> bytes:
 
 
 def is_count(text: str) -> bool:
-    """Digits that `int` reads: not every digit is one, and it takes no number of any length."""
+    """Return whether it is digits that `int` reads: not every digit is one, and it takes no number of any length."""
     return text.isdecimal() and len(text) <= 30

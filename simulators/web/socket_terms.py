@@ -1,5 +1,5 @@
-"""How long the sockets of each exchange live, and what for: pings, first subscriptions, the end by age, and how many
-messages a client may send. No I/O."""
+"""The life of each exchange's sockets: pings, the time for first subscriptions, the end by age, and how many messages a
+client may send. No I/O."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -11,23 +11,23 @@ from market.time_units import MICROSECONDS
 SocketStep = Literal["ping", "notice", "no pong", "no subscription", "too old"]
 """What is due: a ping, the notice before the end, or the end for a reason."""
 _NOTICE_SHARE = 0.1
-"""Of a shorter life than the documented one, at most: when the notice comes before the end."""
+"""Longest time from the notice to the end, as a share of a life that is shorter than the documented one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocketTerms:
-    """Seconds. None is not known of the exchange, and then does not happen here."""
+    """The terms, in seconds. None: not known of the exchange, so it does not happen here."""
 
     ping_every: float | None = None
     pong_within: float | None = None
-    """After the ping."""
+    """Time for the pong, after the ping."""
     subscribe_within: float | None = None
-    """After the opening."""
+    """Time for the first subscription, after the opening."""
     lifetime: float | None = None
     notice_before: float = 0.0
-    """The end."""
+    """Time from the notice to the end."""
     messages_a_second: int | None = None
-    """Pings and pongs among them."""
+    """Most messages a second, pings and pongs among them."""
 
 
 TERMS: Mapping[str, SocketTerms] = {
@@ -45,7 +45,8 @@ TERMS: Mapping[str, SocketTerms] = {
 
 
 def terms_of(exchange: str, lifetime: float | None = None, *, is_limited: bool = True) -> SocketTerms:
-    """`lifetime` in seconds instead of the exchange's own, if given; without `is_limited` any number of messages."""
+    """Return the terms; `lifetime` in seconds instead of the exchange's own, if given; without `is_limited` any number
+    of messages."""
     terms = TERMS[exchange]
     if lifetime is not None:
         notice = min(terms.notice_before, lifetime * _NOTICE_SHARE)
@@ -89,13 +90,13 @@ class SocketLife:
         return payload
 
     def take_pong(self, payload: bytes) -> None:
-        """A pong answers its ping and those before it. One that nobody asked for changes nothing."""
+        """Take a pong, which answers its ping and those before it. One that nobody asked for changes nothing."""
         if any(sent == payload for _, sent in self._pinged):
             while self._pinged.popleft()[1] != payload:
                 pass
 
     def may_send(self, now: int) -> bool:
-        """Count a message of the client; whether it is not one too many in any one second."""
+        """Count a message of the client. Returns whether it is not one too many in any one second."""
         most = self.terms.messages_a_second
         if most is None:
             return True
@@ -109,7 +110,7 @@ class SocketLife:
         return self._hastened_at is not None
 
     def hasten(self, now: int) -> None:
-        """End as by age: at once, or a moment after the notice where the exchange gives one."""
+        """End as by age: at once, or a moment after the notice if the exchange gives one."""
         self._hastened_at = now
 
     def _is_too_old(self, now: int) -> bool:

@@ -8,7 +8,7 @@ from session.clock import Clock
 
 class StreamTokens:
     def __init__(self, clock: Clock, seconds: int, size: int) -> None:
-        """`size`: random bytes of each token."""
+        """Take `size`: random bytes of each token."""
         self._clock = clock
         self.seconds = seconds
         self._size = size

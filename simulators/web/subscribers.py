@@ -50,7 +50,7 @@ class Outbox:
             self.put(None)
 
     def put(self, frame: Frame | None) -> None:
-        """None only wakes the writer."""
+        """Queue a frame; None only wakes the writer."""
         try:
             self._queue.put_nowait(frame)
         except asyncio.QueueFull:
@@ -83,7 +83,7 @@ Notice = Callable[[], object]
 
 
 def no_notice() -> object:
-    """Of exchanges without one."""
+    """Return no notice, for exchanges without one."""
     raise AssertionError("this exchange's terms have no notice")
 
 
@@ -103,7 +103,7 @@ class SubscriberConnection:
         return SubscriberConnection(self._outbox, self._faults, self.life, self._notice)
 
     def is_one_too_many(self, now: int) -> bool:
-        """Count a message of the client; whether it is one too many, which ends the connection."""
+        """Count a message of the client. Returns whether it is one too many, which ends the connection."""
         if self.life is None or self.life.may_send(now):
             return False
         self._outbox.end(_TOO_MANY)
@@ -150,7 +150,7 @@ class SubscriberConnection:
 
 OnMessage = Callable[[SubscriberConnection, str], None]
 HAND_OVER: web.RequestKey[Callable[[str], Handler | None]] = web.RequestKey("hand_over")
-"""Of a connection whose account is not known yet: message → the handler of another account that is named in it."""
+"""For a connection whose account is not known yet: message → the handler of another account that is named in it."""
 _HANDED_OVER: web.RequestKey[tuple[SubscriberConnection, str]] = web.RequestKey("handed_over")
 """A client that was another account's, and the message that named this one."""
 
@@ -164,15 +164,15 @@ class Subscribers:
         self._terms: tuple[SocketTerms, Clock] | None = None
 
     def apply_faults(self, faults: ExchangeFaults, symbol_of: SymbolOf) -> None:
-        """Connections from now on show the exchange's faults; `symbol_of` names the market of a channel."""
+        """Apply the exchange's faults to connections from now on; `symbol_of` names the market of a channel."""
         self._faults = (faults, symbol_of)
 
     def live_by(self, terms: SocketTerms, clock: Clock) -> None:
-        """Connections from now on live by these terms; the clock is not the exchange's, which a fault may skew."""
+        """Apply these terms to connections from now on; the clock is not the exchange's, which a fault may skew."""
         self._terms = (terms, clock)
 
     def keep(self) -> None:
-        """Called about once a second."""
+        """Keep all connections; called about once a second."""
         if self._terms is not None:
             for connection in list(self._connections):
                 connection.keep(self._terms[1].now())
@@ -190,7 +190,7 @@ class Subscribers:
         return {symbol for symbol in map(symbol_of, channels) if symbol is not None}
 
     def broadcast(self, channel: str, message: object) -> None:
-        """Encoded once for all who listen to `channel`."""
+        """Send a message, encoded once, to all who listen to `channel`."""
         listeners = [connection for connection in self._connections if channel in connection.channels]
         if listeners:
             text = orjson.dumps(message).decode()
@@ -206,9 +206,9 @@ class Subscribers:
         notice: Notice = no_notice,
         is_counted: bool = True,
     ) -> web.WebSocketResponse:
-        """One connection's life: `greet` it, then `on_message` each of its messages, until one names another account:
-        the handler of that one reads on, and channels that were subscribed to here stay. `is_counted`: whether the
-        limit of messages a second applies."""
+        """Serve one connection: `greet` it, then `on_message` each of its messages, until one names another account:
+        that one's handler reads on, and channels that were subscribed to here stay. `is_counted`: whether the limit of
+        messages a second applies."""
         if _HANDED_OVER in request:
             connection, text = request[_HANDED_OVER]
             with self._listening(connection):
@@ -227,7 +227,7 @@ class Subscribers:
     async def _read(
         self, request: web.Request, connection: SubscriberConnection, on_message: OnMessage
     ) -> Handler | None:
-        """Until the client is gone; or the handler of another account, which goes on with the connection."""
+        """Read until the client is gone. Returns the handler of another account if that goes on with the connection."""
         async for message in connection.socket:
             if self._terms is not None and connection.is_one_too_many(self._terms[1].now()):
                 continue
@@ -258,12 +258,12 @@ class Subscribers:
             self._connections.discard(connection)
 
     def cut(self) -> None:
-        """Every connection breaks at once."""
+        """Break every connection at once."""
         for connection in list(self._connections):
             connection.cut()
 
     async def close(self) -> None:
-        """Say goodbye as an exchange does that restarts."""
+        """Say goodbye as an exchange that restarts does."""
         code, reason = _RESTART
         goodbyes = [connection.socket.close(code=code, message=reason) for connection in self._connections]
         await asyncio.gather(*goodbyes, return_exceptions=True)

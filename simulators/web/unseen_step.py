@@ -11,9 +11,10 @@ from simulators.web.exchange_gateway import Gateway, MarketStep
 
 @dataclass(slots=True)
 class UnseenStep:
-    """The market maker requotes around `mid`, and the crowd takes what it takes within `seconds`.
+    """A step in which the market maker requotes around `mid`, and the crowd takes what it takes within
+    `seconds`.
 
-    What happened is published late: gateways count it, and send nothing.
+    It is published late: gateways count it, and send nothing.
     """
 
     venue: Venue
@@ -28,7 +29,7 @@ class UnseenStep:
     _taker: tuple[Side, int] | None = None
 
     def draw(self) -> int:
-        """How many trades it has."""
+        """Return how many trades it has."""
         ladder = self.ladder()
         self._levels["sell"], self._levels["buy"] = ladder.levels(self.mid)
         self._taker = ladder.taker(self.seconds)
