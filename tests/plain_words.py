@@ -43,7 +43,9 @@ OLD_TO_NEW = {
     r"told": "reported, recorded, informed",
     r"other people's files": "third-party data",
 }
-OLD = {re.compile(rf"\b(?:{old})\b", re.IGNORECASE): new for old, new in OLD_TO_NEW.items()}
+OLD = {re.compile(rf"(?<![a-z])(?:{old})(?![a-z])", re.IGNORECASE): new for old, new in OLD_TO_NEW.items()}
+"""Also in names, between underscores."""
+IN_A_NAME = re.compile("(?<=[a-z])(?=[A-Z])")
 RECORDS = "docs/adr/"
 
 
@@ -60,6 +62,7 @@ def texts(root: Path = ROOT) -> Iterator[tuple[str, str]]:
 
 def old_words(text: str) -> Iterator[tuple[int, str]]:
     """Line, and what to say instead."""
+    text = IN_A_NAME.sub("_", text)
     for old, new in OLD.items():
         for found in old.finditer(text):
             yield text.count("\n", 0, found.start()) + 1, f"{found[0]!r}: the field says {new}"

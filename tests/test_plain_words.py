@@ -14,6 +14,8 @@ from tests.plain_words import OLD_TO_NEW, old_words, texts
         ("half reserved", 1),
         ("half_reserved", 1),
         ("re-enactment", 1),
+        ("self._told_streams", 1),
+        ("class ToldStreams", 1),
         ("always disbelieved", 1),
     ],
 )

@@ -60,7 +60,7 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
     try:
         for region in regions:
             started[region] = await start_in(region, [*COMMAND, *words, *_rows_words(region, rows)], home)
-        await run_all(*(_told(process, region, echo) for region, process in started.items()))
+        await run_all(*(_reported(process, region, echo) for region, process in started.items()))
     finally:
         # each is in a session of its own: nobody else ends it
         stop()
@@ -97,6 +97,6 @@ async def start_in(region: str, command: Sequence[str], home: Path) -> Process:
     )
 
 
-async def _told(process: Process, region: str, echo: Echo) -> None:
+async def _reported(process: Process, region: str, echo: Echo) -> None:
     while process.stdout is not None and (line := await process.stdout.readline()):
         echo(f"{region}: {line.decode(errors='replace').rstrip()}")

@@ -43,7 +43,7 @@ class TradingSource:
         mark_seconds: float = MARK_SECONDS,
     ) -> None:
         """Take `place`, where it goes on. Raises StoreError if the database's address is invalid."""
-        self._mark_seconds, self._told_at = mark_seconds, steady_now()
+        self._mark_seconds, self._marked_at = mark_seconds, steady_now()
         self._session, self._partition, self._market_time = session, partition, market_time
         self._streams = {stream.name: stream for stream in streams if stream.topic == STORE}
         wanted = [name for name in TRADING if name in self._streams]
@@ -80,17 +80,17 @@ class TradingSource:
         if not rows and self._until_mark <= 0:
             return self._mark()
         if rows:
-            self._told_at = steady_now()
+            self._marked_at = steady_now()
         return rows
 
     @property
     def _until_mark(self) -> float:
         """Return seconds until the next mark."""
-        return self._mark_seconds - (steady_now() - self._told_at) / MICROSECONDS
+        return self._mark_seconds - (steady_now() - self._marked_at) / MICROSECONDS
 
     def _mark(self) -> list[SourceRow]:
         """Return a row that only says how far the source has come."""
-        self._told_at, token = steady_now(), self._changes.token
+        self._marked_at, token = steady_now(), self._changes.token
         if token is None:
             return []
         number, self._next = self._next, self._next + 1

@@ -56,7 +56,7 @@ class DatabaseSnapshot:
     def copy(self, collection: str, target: Target) -> int:
         """Write its documents one after the other, as BSON; how many. Raises StoreError, OSError of `target`."""
         count = 0
-        with _told_if_lost(), translated_errors():
+        with _translated_if_lost(), translated_errors():
             found: Iterator[Any] = self.database[collection].find_raw_batches({}, session=self.session)
             for batch in found:
                 target.write(batch)
@@ -93,7 +93,7 @@ def granted_orders(
     fields = {f"legs.{name}": 1 for name in ("exchange", "client_order_id", "exchange_order_id", "times.granted")}
     wanted: Document = {"legs.times.granted": {"$gte": moment}}
     found: set[tuple[str, str]] = set()
-    with _told_if_lost(), translated_errors():
+    with _translated_if_lost(), translated_errors():
         for document in database[ARBITRAGES].find(wanted, fields, session=session):
             legs = document["legs"]
             for leg in legs if isinstance(legs, list) else ():
@@ -115,7 +115,7 @@ def documents_of(source: IO[bytes]) -> Iterator[RawBSONDocument]:
 
 
 @contextmanager
-def _told_if_lost() -> Iterator[None]:
+def _translated_if_lost() -> Iterator[None]:
     try:
         yield
     except StoreError as error:

@@ -154,7 +154,7 @@ class ChangeFollower:
     async def _open(self) -> bool:
         """Open the stream; True if it starts without history."""
         await self._close()
-        is_anew = not self._has_past
+        from_start = not self._has_past
         stream = await self._opened.enter_async_context(
             self._watched.watch(
                 self._pipeline,
@@ -166,7 +166,7 @@ class ChangeFollower:
         )
         self._token = stream.resume_token or self._token
         self._stream = stream
-        return is_anew
+        return from_start
 
     @property
     def _has_past(self) -> bool:

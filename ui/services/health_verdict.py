@@ -45,7 +45,7 @@ MAX_LAG = {"ticks": 20_000, "opportunities": 2_000, "spreads": 2_000, "health": 
 LOST_PRIMARY_MICROSECONDS = 2_000_000
 """After a start it takes a moment until a member is asked."""
 LONG_START_MICROSECONDS = 120_000_000
-BEGIN_ANEW = (
+RESYNC = (
     "It may be catching up. If it was away for longer than the oplog reaches back, it cannot: stop the session, "
     "delete the folder regions/{region}/mongodb, start it again, and it copies everything from the others."
 )
@@ -292,7 +292,7 @@ def _regions(regions: RegionsSeen) -> Iterator[FindingRow]:
                 yield _finding("warning", f"store of {region}", what, "It catches up by itself; see Regions below.")
             elif member.role == "other" and now - member.since > LONG_START_MICROSECONDS:
                 what = f"It answers, but has had nothing to read for {(now - member.since) / 1e6:.0f} s."
-                yield _finding("warning", f"store of {region}", what, BEGIN_ANEW.format(region=region))
+                yield _finding("warning", f"store of {region}", what, RESYNC.format(region=region))
 
 
 def _prices_of_others(row: StandingRow, session: Session) -> Iterator[FindingRow]:

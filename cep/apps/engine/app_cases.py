@@ -155,7 +155,7 @@ class _Watched:
 
     def _watch_query(self, query: str) -> None:
         into = self.chunks.setdefault(query, [])
-        self._engine.listen_to_query(query, lambda chunk: into.extend(_told(query, chunk)))
+        self._engine.listen_to_query(query, lambda chunk: into.extend(_reported(query, chunk)))
 
     def run(self) -> None:
         for event in self._case.events:
@@ -201,7 +201,7 @@ def _value(value: Any, kind: ValueType) -> Any:
     return decimal_of(value) if kind == "decimal" and value is not None else value
 
 
-def _told(query: str, chunk: Chunk) -> Iterable[Any]:
+def _reported(query: str, chunk: Chunk) -> Iterable[Any]:
     """Return the chunk as a case has it; none of one without rows."""
     came, left = (
         [[at, kind is EXPIRED, list(row)] for kind, at, row in chunk if kind is wanted] or None

@@ -26,7 +26,7 @@ class CountedWarnings:
     clock: Callable[[], int] = steady_now
     counts: dict[str, int] = field(default_factory=dict)
     """Kind → how often it came."""
-    _told_at: dict[str, int] = field(default_factory=dict)
+    _logged_at: dict[str, int] = field(default_factory=dict)
 
     def tell(self, message: str, reason: str, kind: str | None = None, **noted: object) -> None:
         """`kind`: what is counted together; if it is None, `message` with `reason`, whatever the numbers in it."""
@@ -34,8 +34,8 @@ class CountedWarnings:
         if found not in self.counts and len(self.counts) >= MOST_KINDS:
             found = message
         self.counts[found] = count = self.counts.get(found, 0) + 1
-        told_at, now = self._told_at.get(found), self.clock()
-        if told_at is None or now - told_at >= REPEAT_AFTER:
-            self._told_at[found] = now
+        logged_at, now = self._logged_at.get(found), self.clock()
+        if logged_at is None or now - logged_at >= REPEAT_AFTER:
+            self._logged_at[found] = now
             often: dict[str, object] = {"so far": count} if count > 1 else {}
             log.warning(message, extra=self.noted | {"reason": reason} | noted | often)

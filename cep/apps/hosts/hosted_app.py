@@ -337,7 +337,7 @@ class HostedApp:
         except (AppTextError, OSError) as error:
             # it could be run when it was started: a file of the operator's is gone, or is not there on this machine
             raise AppFailedError(f"{source.name} cannot be begun: {error}") from error
-        for stream in self._told_streams():
+        for stream in self._reported_streams():
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))
         for name in self._stored:
@@ -346,7 +346,7 @@ class HostedApp:
             engine.table(name).listen(self._table_listener(name, shared))
         return engine
 
-    def _told_streams(self) -> tuple[str, ...]:
+    def _reported_streams(self) -> tuple[str, ...]:
         given = output_streams(self._source.app)
         inserted = stream_names(self._source.app).inserted
         of_regions = () if self._source.shared is None else self._source.shared.streams
