@@ -14,10 +14,15 @@ WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && ech
 # of these markers; collecting all tests would take each process 13 s
 marked = $(sort $(shell grep -rlE 'mark\.($(1))\b' tests --include='test_*.py'))
 
+# without services and Spark; of all rooms, measuring would add a quarter to the CPU of the quick tests
+ROOMS := market cep/apps/language cep/apps/engine
+COMMA := ,
+SPACE := $(subst ,, )
+
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup regions paper test quick whole soak screenshots bench bench-backtest findings lint format clean
+.PHONY: help setup regions paper test quick whole coverage soak screenshots bench bench-backtest findings lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -47,6 +52,13 @@ whole: regions ## kills, chaos and the browser against the whole system; slow te
 	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10 $(call marked,slow)
 	$(PYTEST) -q -m "(whole or browser) and not soak" --durations 25 \
 	  $(filter-out tests/whole/test_paper.py,$(call marked,whole|browser))
+
+coverage: setup ## lines of pure rooms that their quick tests run; others: ROOMS="exchanges store"
+	rm -f .coverage*
+	$(BIN)/coverage run --source=$(subst $(SPACE),$(COMMA),$(strip $(ROOMS))) -m pytest -q -n 2 \
+	  -m "not (whole or slow or browser or soak)" $(addprefix tests/,$(ROOMS))
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage json -q -o - | $(BIN)/python -m tests.room_coverage
 
 soak: regions ## the long forms
 	$(PYTEST) -q -m soak --hypothesis-profile searching
