@@ -11,13 +11,13 @@ from exchanges.ports.account import TradingAccount
 from market.accounting.differences import implausible, stored_difference
 from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import LimitOrder, OrderReport
-from market.money import ZERO, Amount, text_of, total
+from market.money import ZERO, Amount, text_of
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import Actor
 from market.trade.order_results import result_of
-from market.trade.report_checks import IMPLAUSIBLE, ReportRules
+from market.trade.report_checks import IMPLAUSIBLE, ReportRules, listed_amount
 from market.trade.unwinding import UNCONFIRMED
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
@@ -151,7 +151,7 @@ class OrderLookup:
         await self._cancel(arbitrage_id, leg, report)
         is_hopeless = now - search.cancelled_at >= CANCELLED_SECONDS * MICROSECONDS
         if is_hopeless:
-            listed = total(fill.amount for fill in report.fills)
+            listed = listed_amount(report.fills)
             amounts = f"{text_of(report.filled)} is filled, fills of {text_of(listed)} are listed"
             reason = NOT_FINAL if listed == report.filled else IMPLAUSIBLE
             self.record_failure("order_not_final", leg.client_order_id)

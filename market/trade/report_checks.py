@@ -5,7 +5,7 @@ and reconciliation books the order once the balances agree with it.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
@@ -145,7 +145,7 @@ def _amount(one: _Checked) -> str | None:
 
 
 def _sum(one: _Checked) -> str | None:
-    listed = _listed(one)
+    listed = listed_amount(one.report.fills)
     if listed == one.report.filled:
         return None
     return f"{text_of(one.report.filled)} is filled, but its fills sum to {text_of(listed)}"
@@ -165,7 +165,7 @@ def _time(one: _Checked) -> str | None:
 
 
 def _overfilled(one: _Checked) -> str | None:
-    most = max(_listed(one), one.report.filled)
+    most = max(listed_amount(one.report.fills), one.report.filled)
     return f"{text_of(most)} of {text_of(one.leg.amount)} is filled" if most > one.leg.amount else None
 
 
@@ -342,9 +342,9 @@ def _contradiction(what: str, stated: str | None, ours: str) -> str | None:
     return None if stated is None or stated == ours else f"its {what} is {stated[:LONGEST_ID]}, not {ours}"
 
 
-def _listed(one: _Checked) -> Decimal:
-    """Keep one of each fill: an exchange may list it twice."""
-    return total({fill.fill_id: fill.amount for fill in one.report.fills}.values())
+def listed_amount(fills: Iterable[Fill]) -> Decimal:
+    """Return the sum in the order's coin, with one of each fill: an exchange may list it twice."""
+    return total({fill.fill_id: fill.amount for fill in fills}.values())
 
 
 def _first(one: _Checked, fault: Callable[[Fill], str | None]) -> str | None:

@@ -499,6 +499,11 @@ def missing_fills(order: LimitOrder) -> Answer:
     return replace(report(order, "0.05", is_final=False), fills=())
 
 
+def listed_twice(order: LimitOrder) -> Answer:
+    one = report(order, "0.05", is_final=False)
+    return replace(one, fills=one.fills * 2)
+
+
 @pytest.mark.parametrize(
     ("looks", "cancelled", "state", "reason"),
     [
@@ -507,6 +512,8 @@ def missing_fills(order: LimitOrder) -> Answer:
         ([*([open_still] * 5), found], 1, "done", None),
         # neither: nobody waits for ever, and nothing is sent in its place
         ([open_still], 3, "not_sent", NOT_FINAL),
+        # one fill, which is no lie
+        ([listed_twice], 3, "not_sent", NOT_FINAL),
         # fills that do not sum to what it says is filled
         ([missing_fills, found], 0, "done", None),
         ([missing_fills], 3, "not_sent", IMPLAUSIBLE),

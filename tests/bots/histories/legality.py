@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS
+from bots.execute.order_lookup import NOT_FINAL, UNKNOWN_AFTER_SECONDS
 from market.decide.kill_switch import TradingState
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState, Transition
@@ -93,7 +93,8 @@ def _decided(arbitrage: Arbitrage) -> list[Transition]:
 
 def _given_up(arbitrage: Arbitrage, world: World) -> Iterator[str]:
     """Yield legs that were counted as not sent although they may have been, before they were denied for long enough."""
-    if any(step.reason == "ambiguous_order" for step in arbitrage.history):
+    # found, and nobody can say what becomes of it: nothing goes in its place
+    if any(step.reason in ("ambiguous_order", NOT_FINAL) for step in arbitrage.history):
         return
     for leg in arbitrage.legs:
         exchange = world.exchanges[leg.exchange]
