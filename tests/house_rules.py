@@ -25,7 +25,8 @@ READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now
 CLOCK = "session/clock.py"
 OUTERMOST = {"launch/supervisor/process_main.py", "cep/apps/functions/python_functions.py"}
 """And where code of the operator is called, which may raise anything."""
-MAKES_DECIMALS = "market/money.py"
+MAKES_DECIMALS = {"market/money.py", "cep/apps/language/decimals.py"}
+"""Money's, and that of the app engine, a library, with the same bounds."""
 UNBOUNDS = re.compile(r"set_int_max_str_digits|PYTHONINTMAXSTRDIGITS|int_max_str_digits")
 """Python itself rejects whole numbers of more than 4,300 digits; who switched that off would bring hours back."""
 LONGEST_FUNCTION = 40
@@ -94,11 +95,12 @@ def clocks(module: Module) -> Iterator[Found]:
 
 def unbounded_decimals(module: Module) -> Iterator[Found]:
     """Something else than a number written there becomes a Decimal, by whatever name of it; or digits unlimited."""
-    if module.name != MAKES_DECIMALS:
+    named = " and ".join(sorted(MAKES_DECIMALS))
+    if module.name not in MAKES_DECIMALS:
         for node in module.nodes(ast.Call):
             assert isinstance(node, ast.Call)
             if makes_a_decimal(node.func) and (not all(map(is_written_there, node.args)) or node.keywords):
-                yield module.path, node.lineno, f"only {MAKES_DECIMALS} makes Decimals of what comes from outside"
+                yield module.path, node.lineno, f"only {named} make Decimals of what comes from outside"
     for found in UNBOUNDS.finditer(module.text):
         yield module.path, line_of(module, found), "Python's bound of digits stays"
 

@@ -53,6 +53,12 @@ def test_what_is_allowed_is_not(text: str) -> None:
     assert not wrong(text)
 
 
+def test_money_and_the_app_engine_alone_make_decimals_of_texts() -> None:
+    assert not wrong("Decimal(text)", "market/money.py")
+    assert not wrong("Decimal(text)", "cep/apps/language/decimals.py")
+    assert wrong("Decimal(text)", "cep/apps/parts/values.py")
+
+
 def test_the_clock_alone_reads_time() -> None:
     assert not wrong("time.time()", "session/clock.py")
 

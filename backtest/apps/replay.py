@@ -9,9 +9,10 @@ from pyspark.sql import SparkSession
 
 from backtest.apps.recorded_messages import RecordedPartition
 from backtest.verify.errors import CannotVerifyError
+from cep.apps.errors import AppFailedError
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.event_watch import EventWatch, watched
-from cep.apps.hosts.hosted_app import AppFailedError, AppSource, HostedApp
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.run_log import reported_to
 from streams.message_format import WireError
 from tick_sets.errors import ImportRejectedError

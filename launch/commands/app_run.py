@@ -11,6 +11,7 @@ from backtest.apps.replay import replayed_in_spark
 from backtest.detect.spark_failures import LOST, first_line
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.recorded_session import RecordedSession, open_session
+from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.product_streams import read_streams
@@ -33,7 +34,15 @@ from streams.errors import StreamError
 from streams.topics import TICKS
 from tick_sets.errors import ImportRejectedError
 
-_REFUSALS = (CepCannotStartError, StreamError, StoreError, ImportRejectedError, CannotVerifyError, LookupError)
+_REFUSALS = (
+    AppError,
+    CepCannotStartError,
+    StreamError,
+    StoreError,
+    ImportRejectedError,
+    CannotVerifyError,
+    LookupError,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import cast
 
 from cep.apps.compiler.own_calls import own_code
 from cep.apps.compiler.value_functions import FUNCTIONS, null_test
+from cep.apps.errors import AppError
 from cep.apps.language.errors import AppTextError, AppUnsupportedError
 from cep.apps.language.expression_tree import (
     Attribute,
@@ -30,7 +31,6 @@ from cep.apps.language.expression_tree import (
 from cep.apps.parts.chunks import Row
 from cep.apps.parts.scope import Code, Environment, Scope, TableCode, unknown
 from cep.apps.parts.values import NUMERIC, as_float, wider
-from cep.errors import CepCannotStartError
 
 _EARLIER = "a pattern has earlier rows, as in `from every a = S, b = S select a.price, b.price`"
 _ELSEWHERE = {
@@ -43,7 +43,7 @@ _ELSEWHERE = {
 """Functions of other languages, and what there is."""
 
 
-class NestedTooDeepError(CepCannotStartError):
+class NestedTooDeepError(AppError):
     """An expression is nested deeper than Python reads."""
 
     def __init__(self) -> None:

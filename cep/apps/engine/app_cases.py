@@ -21,13 +21,12 @@ from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.language.app_parser import parse_app, parse_on_demand
 from cep.apps.language.app_tree import App, TriggerDefinition
+from cep.apps.language.decimals import decimal_of, plain_text
 from cep.apps.language.errors import AppTextError, AppUnsupportedError
 from cep.apps.language.expression_tree import ValueType
 from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.parts.chunks import CURRENT, EXPIRED, Chunk
 from cep.apps.parts.scope import Columns
-from market.money import decimal_of, text_of
-from market.validation_messages import fault_text, place_of
 
 MOST_SHOWN = 3
 """Rows that came, and that were expected, in the sentence of a difference."""
@@ -66,6 +65,20 @@ class AppCase:
 
 
 _CASE = TypeAdapter(AppCase)
+_FORMS: Mapping[str, str] = {
+    "id": "a text",
+    "events": "a list of [time, stream, [values]]",
+    "expected": 'an object such as {"out": [[stream, time, false, [values]]]}',
+    "app": "the text of an app",
+    "outputs": "a list of streams",
+    "queries": "a list of names of queries",
+    "on_demand": "a list of on-demand queries",
+    "compare": '"ordered" or "set"',
+    "times": "true or false",
+    "variables": "an object of texts, by name",
+    "real": "true or false",
+}
+"""What a case has under each key."""
 DAY = 86_400_000
 _TYPES: Mapping[ValueType, tuple[type, ...]] = {
     "string": (str,),
@@ -103,8 +116,9 @@ def _case_problem(error: ValidationError) -> str:
             return f"event {number + 1}: write [time, stream, [values]], or [time] to move the clock alone"
         case ("expected", "out", int() as number, *_):
             return f"row {number + 1} of expected.out: write [stream, time, false, [values]]"
-        case _:
-            return f"{place_of(fault, 'the case')}: {fault_text(fault)}"
+        case place:
+            what = "is missing; write" if fault["type"] == "missing" else "write"
+            return f"{place[0]}: {what} {_FORMS[str(place[0])]}"
 
 
 def differences(
@@ -307,7 +321,7 @@ def same_values(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, tuple | list) and isinstance(theirs, tuple | list):
         return len(mine) == len(theirs) and all(same_values(one, two) for one, two in zip(mine, theirs, strict=True))
     if isinstance(mine, Decimal):
-        return isinstance(theirs, str) and text_of(mine) == theirs
+        return isinstance(theirs, str) and plain_text(mine) == theirs
     if _is_number(mine) and _is_number(theirs):
         if isinstance(mine, int) and isinstance(theirs, int):
             return mine == theirs

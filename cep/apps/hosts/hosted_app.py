@@ -19,6 +19,7 @@ from cep.apps.engine.host_choice import HostName, host_of
 from cep.apps.engine.junctions import FAULTS, RowListener
 from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
 from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_outside import AppOutside, app_outside
 from cep.apps.hosts.input_log import CALLS, TABLES
@@ -48,11 +49,6 @@ LONGEST_LABEL = 100
 def file_label(name: str, digest: str) -> str:
     """Return a label for files and topics of a name of any characters and length; other digests have other labels."""
     return f"{NOT_IN_NAMES.sub('-', name)[:LONGEST_LABEL]}-{digest[:DIGEST_CHARACTERS]}"
-
-
-class AppFailedError(Exception):
-    """The app cannot go on: a row cannot be computed, or it keeps too much. One sentence; running it again changes
-    nothing."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """What is wrong with the text of an app, and where."""
 
+from cep.apps.errors import AppError
 from cep.apps.language.expression_tree import Place
-from cep.errors import CepCannotStartError
 
 
-class AppTextError(CepCannotStartError):
+class AppTextError(AppError):
     """The app cannot run as it is written. The text names the place, what is wrong and what was expected."""
 
     def __init__(self, at: Place, problem: str) -> None:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from cep.errors import CepError
+from cep.apps.errors import AppError
 
 
-class AppLimitError(CepError):
+class AppLimitError(AppError):
     """The app would take more than it may: it is ended. One sentence that names the limit and what reached it."""
 
 

@@ -9,8 +9,8 @@ import struct
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from typing import Any
 
+from cep.apps.language.decimals import decimal_of
 from cep.apps.language.expression_tree import ValueType
-from market.money import decimal_of
 
 Value = Any
 """None, str, bool, int, float, Decimal, or any object: what a row has in a column."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from cep.apps.errors import AppFailedError
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.event_watch import EventWatch, watched
-from cep.apps.hosts.hosted_app import AppFailedError
 from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.parts.chunks import Row
 from cep.apps.resident.ended_apps import note_end, noted_end

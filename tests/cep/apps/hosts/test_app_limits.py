@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.event_watch import CaseWatch, EventWatch, bounded_memory, watched
-from cep.apps.hosts.hosted_app import ROWS_BETWEEN_LOOKS, AppFailedError, AppSource, HostedApp, app_source
+from cep.apps.hosts.hosted_app import ROWS_BETWEEN_LOOKS, AppSource, HostedApp, app_source
 from cep.apps.hosts.product_streams import parse_with_product_streams
 from cep.apps.language.errors import AppTextError
 from cep.apps.parts.app_limits import AppLimitError, AppLimits

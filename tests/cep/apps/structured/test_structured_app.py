@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from cep.apps.errors import AppFailedError
 from cep.apps.hosts.app_messages import app_message
-from cep.apps.hosts.hosted_app import AppFailedError, AppSource, HostedApp, app_source
+from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.resident.apps import resident_master
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.structured.app import StructuredApp, StructuredTask

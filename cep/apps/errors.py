@@ -1,0 +1,9 @@
+"""Errors of stream apps. The engine is a library, so it has its own root."""
+
+
+class AppError(Exception):
+    """An app cannot run or go on. One sentence; the same text over the same rows fails again."""
+
+
+class AppFailedError(AppError):
+    """The app cannot go on: a row cannot be computed, or it keeps too much."""
