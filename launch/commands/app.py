@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cep.apps.engine.app_cases import AppCaseError, differences, read_case
+from cep.apps.engine.explanation import described_parts
 from cep.apps.engine.host_choice import host_of
 from cep.apps.engine.partition_independence import dependent_queries
 from cep.apps.engine.stream_engine import StreamEngine
@@ -14,12 +15,13 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_outside import app_outside
 from cep.apps.hosts.call_addresses import address_of
 from cep.apps.hosts.event_watch import CaseWatch, bounded_memory, memory_problem, watched
-from cep.apps.hosts.hosted_app import AppSource, output_streams
+from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.input_log import CALLS, TABLES
 from cep.apps.hosts.kafka_addresses import SESSION, denial
 from cep.apps.hosts.kafka_ends import KAFKA, KafkaSource
 from cep.apps.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.apps.language.errors import AppTextError
+from cep.apps.language.stream_names import output_streams
 from cep.apps.parts.app_limits import AppLimitError, AppLimits
 from launch.apps.files import app_in, app_text, apps_in, in_file
 from launch.config.apps import operator_terms
@@ -63,10 +65,10 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     engine = _checked(arguments.file, text, terms, with_ends=arguments.work == "check")
     if arguments.work == "check":
         echo(f"{arguments.file}: no mistake found")
-        for line in engine.explained():
+        for line in described_parts(engine.plan):
             echo(f"  {line}")
         return 0
-    limits = engine.limits
+    limits = engine.plan.limits
     with bounded_memory(limits.worker_bytes):
         return _test(text, arguments.cases, CaseBounds(terms, limits), echo)
 
@@ -87,13 +89,13 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
     """Return what the app is made of. Raises CannotStartError if no host can run it."""
     source, engine = app_in(path, terms)
     yield f"{source.name}, version {source.version}"
-    yield from (f"  {line}" for line in engine.explained())
+    yield from (f"  {line}" for line in described_parts(engine.plan))
     streams = ", ".join(stream.name for stream in read_streams(source.app))
     given = ", ".join(output_streams(source.app))
     reads = f"{streams} {_origin(source)}" if streams else f"the clock {_origin(source)}"
     yield f"reads {reads}; gives {given} to the topic {APPS}"
     yield from _outside(source)
-    most = f"{engine.limits.state_bytes:,} bytes"
+    most = f"{engine.plan.limits.state_bytes:,} bytes"
     if source.host == "structured":
         yield f"runs in Spark's micro-batches on {source.topic}, whose state of each key has at most {most}"
     elif not source.is_keyed:

@@ -305,7 +305,7 @@ def test_an_event_that_takes_too_long_is_ended_with_one_sentence(tmp_path: Path)
     with pytest.raises(LaunchError) as found:
         run(tmp_path, "test", f"@App:limits(event.seconds = '0.5') {DOUBLING}", FLOOD)
     why = "it took more than 0.5 s of CPU with all that comes of it (event.seconds)"
-    assert str(found.value).endswith(f"a.jsonl, line 1: the event of 'S0' at 1 cannot be computed: {why}.")
+    assert str(found.value).endswith(f"a.jsonl, line 1: the app was ended at the event of 'S0' at 1: {why}.")
 
 
 def test_a_file_that_is_not_there_or_is_no_text(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from cep.apps.compiler.window_arguments import MakeWindow
 from cep.apps.compiler.window_plans import check_cron, window_plan
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.own_functions import OwnFunctions
-from cep.apps.language.app_ends import KINDS, error_action, has_sink
+from cep.apps.language.app_ends import KINDS, AppEnd, app_ends, error_action, has_sink
 from cep.apps.language.app_tree import (
     AggregationDefinition,
     App,
@@ -73,6 +73,7 @@ class AppPlan:
     elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
     limits: AppLimits = field(default_factory=AppLimits)
     own: OwnFunctions = field(default_factory=lambda: OwnFunctions(OperatorTerms()))
+    ends: tuple[AppEnd, ...] = ()
 
     @property
     def of_aggregations(self) -> dict[str, Columns]:
@@ -88,7 +89,7 @@ class AppPlan:
 
 def compile_app(app: App, context: PartContext, terms: OperatorTerms) -> AppPlan:
     """`context`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
-    plan = AppPlan(limits=app_limits(app, terms.limits), own=OwnFunctions(terms))
+    plan = AppPlan(limits=app_limits(app, terms.limits), own=OwnFunctions(terms), ends=tuple(app_ends(app)))
     define_functions(app, plan.own)
     app = bound(app, plan.own)
     environment = environment_of(plan, context)

@@ -16,17 +16,15 @@ from typing import Any, Literal
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from cep.apps.engine.junctions import FAULTS
+from cep.apps.engine.failures import FAILURES, failure
+from cep.apps.engine.input_rows import row_of
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.language.app_parser import parse_app, parse_on_demand
-from cep.apps.language.app_tree import App, TriggerDefinition
-from cep.apps.language.decimals import decimal_of, plain_text
+from cep.apps.language.app_tree import App
+from cep.apps.language.decimals import plain_text
 from cep.apps.language.errors import AppTextError, AppUnsupportedError
-from cep.apps.language.expression_tree import ValueType
-from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.parts.chunks import CURRENT, EXPIRED, Chunk
-from cep.apps.parts.scope import Columns
 
 MOST_SHOWN = 3
 """Rows that came, and that were expected, in the sentence of a difference."""
@@ -80,16 +78,6 @@ _FORMS: Mapping[str, str] = {
 }
 """What a case has under each key."""
 DAY = 86_400_000
-_TYPES: Mapping[ValueType, tuple[type, ...]] = {
-    "string": (str,),
-    "int": (int,),
-    "long": (int,),
-    "float": (int, float),
-    "double": (int, float),
-    "bool": (bool,),
-    "decimal": (str,),
-}
-"""What JSON has for each type of a column."""
 
 
 class AppCaseError(Exception):
@@ -151,8 +139,7 @@ class _Watched:
     """What came out of an engine. `begin`: called before each event."""
 
     def __init__(self, engine: StreamEngine, app: App, case: AppCase, begin: Callable[[], None]) -> None:
-        self._engine, self._case, self._begin = engine, case, begin
-        self._triggers = {one.name for one in app.definitions if isinstance(one, TriggerDefinition)}
+        self._engine, self._app, self._case, self._begin = engine, app, case, begin
         self.rows: dict[str, list[Any]] = {}
         self.chunks: dict[str, list[Any]] = {}
         for stream in case.outputs:
@@ -186,33 +173,27 @@ class _Watched:
         """Move the clock alone."""
         try:
             self._engine.advance(at)
-            self._engine.check_limits()
-        except (*FAULTS, AppLimitError, RecursionError) as error:
-            raise AppCaseError(f"what happens up to {at} cannot be computed: {error}") from error
+            self._engine.amounts.check()
+        except FAILURES as error:
+            raise AppCaseError(str(failure(error, f"what happens up to {at}", self._app))) from error
 
     def _send(self, stream: str, at: int, values: list[Any]) -> None:
         try:
             columns = self._engine.columns_of(stream)
         except KeyError:
             raise AppCaseError(f"the app has no stream {stream!r}") from None
-        if stream in self._triggers:
+        if stream in self._engine.plan.triggers:
             raise AppCaseError(f"{stream!r} is a trigger, whose rows come by the clock; write [time] to move the clock")
-        problem = row_problem(columns, values)
-        if problem is not None:
-            raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
-        row = tuple(_value(one, column.type) for one, column in zip(values, columns, strict=True))
+        what = f"the event of {stream!r} at {at}"
+        try:
+            row = row_of(columns, values)
+        except ValueError as error:
+            raise AppCaseError(f"{what} {error}") from None
         try:
             self._engine.send(stream, at, row)
-            self._engine.check_limits()
-        except (*FAULTS, AppLimitError) as error:
-            raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: {error}") from error
-        except RecursionError as error:
-            raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: it feeds itself") from error
-
-
-def _value(value: Any, kind: ValueType) -> Any:
-    """Return a decimal as a text, since JSON's numbers are doubles."""
-    return decimal_of(value) if kind == "decimal" and value is not None else value
+            self._engine.amounts.check()
+        except FAILURES as error:
+            raise AppCaseError(str(failure(error, what, self._app))) from error
 
 
 def _reported(query: str, chunk: Chunk) -> Iterable[Any]:
@@ -247,7 +228,7 @@ def _of_answers(case: AppCase, engine: StreamEngine) -> Iterable[str]:
     for text, wanted in zip(case.on_demand, case.expected.on_demand, strict=True):
         try:
             query = parse_on_demand(text)
-            rows: Any = [list(row) for row in engine.ask(query)]
+            rows: Any = [list(row) for row in engine.data.ask(query).rows]
         except AppUnsupportedError:
             raise
         except AppTextError:
@@ -298,21 +279,6 @@ def _shown(rows: Sequence[Any], start: int) -> str:
     few += map(str, rows[start : start + MOST_SHOWN])
     few += ["…"] if len(rows) > start + MOST_SHOWN else []
     return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}: {', '.join(few)}"
-
-
-def row_problem(columns: Columns, values: Sequence[Any]) -> str | None:
-    """Why the values are no row of the columns; None if they are."""
-    if len(values) != len(columns):
-        return f"has {len(values)} values for {len(columns)} columns"
-    for column, value in zip(columns, values, strict=True):
-        if value is not None and type(value) not in _TYPES.get(column.type, (type(value),)):
-            return f"has {value!r} in {column.name!r}, which is {column.type}"
-        if column.type == "decimal" and value is not None:
-            try:
-                decimal_of(value)
-            except ValueError as error:
-                return f"has no decimal in {column.name!r}: {error}"
-    return None
 
 
 def same_values(mine: Any, theirs: Any) -> bool:

@@ -1,11 +1,12 @@
 """What a running app keeps, query by query, beside what it may."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from cep.apps.engine.partition_instances import PartitionInstances
 from cep.apps.parts.aggregations import Aggregation
-from cep.apps.parts.app_context import Stateful
+from cep.apps.parts.app_context import AppContext, Stateful
 from cep.apps.parts.app_limits import AppLimitError, AppLimits
 from cep.apps.parts.frequent_windows import FrequentWindow, LossyFrequentWindow
 from cep.apps.parts.patterns import Pattern
@@ -24,19 +25,30 @@ WORDS: Mapping[Amount, tuple[str, str]] = {
 """In a sentence, and the limit's name in an app's text."""
 
 
-def check_amounts(kept: Iterable[tuple[str, Stateful]], keys: Iterable[tuple[str, int]], limits: AppLimits) -> None:
-    """`kept`: parts, with what each belongs to; `keys`: how many each partition has. Raises AppLimitError."""
-    counts: Counter[tuple[str, Amount]] = Counter()
-    for owner, part in kept:
-        for amount, count in _amounts(part):
-            counts[owner, amount] += count
-    for owner, count in keys:
-        counts[owner, "keys"] += count
-    for (owner, amount), count in counts.items():
-        most = getattr(limits, amount)
-        if count > most:
-            what, name = WORDS[amount]
-            raise AppLimitError(f"{owner} keeps {count:,} {what}, and {most:,} are allowed ({name})")
+class KeptAmounts:
+    """Of one app, with the limits that its text and the operator's terms have."""
+
+    def __init__(self, context: AppContext, partitions: Sequence[PartitionInstances], limits: AppLimits) -> None:
+        self._context, self._partitions, self.limits = context, partitions, limits
+
+    def counts(self) -> Counter[tuple[str, Amount]]:
+        """Count by what keeps it, such as a query, and what it is. Takes time in proportion to the number of parts: to
+        be called now and then."""
+        counts: Counter[tuple[str, Amount]] = Counter()
+        for owner, part in self._context.kept():
+            for amount, count in _amounts(part):
+                counts[owner, amount] += count
+        for partition in self._partitions:
+            counts[partition.name, "keys"] += len(partition.by_key)
+        return counts
+
+    def check(self) -> None:
+        """Raise AppLimitError if a query, a table or a partition keeps more than it may. As slow as `counts`."""
+        for (owner, amount), count in self.counts().items():
+            most = getattr(self.limits, amount)
+            if count > most:
+                what, name = WORDS[amount]
+                raise AppLimitError(f"{owner} keeps {count:,} {what}, and {most:,} are allowed ({name})")
 
 
 def _amounts(part: Stateful) -> Iterator[tuple[Amount, int]]:

@@ -11,6 +11,8 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cep.apps.errors import AppError
+
 FORMAT = b"arbitrage app snapshot 4\n"
 DIGEST_BYTES = 32
 _ALLOWED: Mapping[str, frozenset[str]] = {
@@ -28,7 +30,7 @@ _BEFORE_0_2 = "cep."
 """Where 0.1 had these modules; a snapshot of then is still read."""
 
 
-class SnapshotError(Exception):
+class SnapshotError(AppError):
     """A snapshot that cannot be used: the app's log is read from an earlier place."""
 
 

@@ -8,31 +8,29 @@ and continued.
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from cep.apps.compiler.own_calls import operator_files
-from cep.apps.engine.feeding_streams import too_deep
+from cep.apps.engine.failures import FAILURES, failure
 from cep.apps.engine.host_choice import HostName, host_of
-from cep.apps.engine.junctions import FAULTS, RowListener
+from cep.apps.engine.junctions import RowListener
 from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.hosts.app_outside import AppOutside, app_outside
+from cep.apps.hosts.app_outside import AppOutside, StoredTable, app_outside
 from cep.apps.hosts.input_log import CALLS, TABLES
 from cep.apps.hosts.log_rows import LogRows
 from cep.apps.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.apps.hosts.shared_parts import SharedParts, shared_parts
-from cep.apps.hosts.shared_rows import SharedRows
-from cep.apps.hosts.stored_tables import CHANGE, SHARED_CHANGE, change_of, fill
-from cep.apps.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
+from cep.apps.hosts.shared_rows import NoSharedRows, RegionRows, SharedRows
+from cep.apps.language.app_tree import App, TriggerDefinition
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place
-from cep.apps.language.stream_names import stream_names
-from cep.apps.parts.app_limits import AppLimitError, AppLimits
+from cep.apps.language.stream_names import output_streams, stream_names
+from cep.apps.parts.app_limits import AppLimits
 from cep.apps.parts.chunks import Row
 from cep.apps.parts.tables import TableListener
 from streams.mirrored_rows import UnrepeatedRows
@@ -188,11 +186,9 @@ class HostedApp:
         streams = read_streams(source.app)
         self._log = LogRows(source.topic, streams, is_merged=source.is_merged, unrepeated=unrepeated)
         self._stored = {one.table: one for one in source.outside.tables}
-        self._shared = (
-            None if source.region is None or source.shared is None else SharedRows(source.region, source.shared)
-        )
-        self._from_elsewhere: str | None = None
-        """The stream that gets a row of another region now, which is none of the app's own rows."""
+        self._regions: RegionRows = NoSharedRows()
+        if source.region is not None and source.shared is not None:
+            self._regions = SharedRows(source.region, source.shared)
         self.position: int | None = None
         """Offset of the next row; None before the first."""
         self._out: list[tuple[str, int, Row]] = []
@@ -205,12 +201,12 @@ class HostedApp:
     @property
     def limits(self) -> AppLimits:
         """The operator's before the first row."""
-        return self._source.terms.limits if self._engine is None else self._engine.limits
+        return self._source.terms.limits if self._engine is None else self._engine.amounts.limits
 
     def check_limits(self) -> None:
         """Raise AppLimitError."""
         if self._engine is not None:
-            self._engine.check_limits()
+            self._engine.amounts.check()
 
     def take(
         self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
@@ -224,8 +220,8 @@ class HostedApp:
         self.position = offset + 1
         try:
             topic, at, rows = self._log.read(row, written_at, read)
-            if topic == SHARED_IN and self._shared is not None:
-                rows = self._shared.fresh(rows)
+            if topic == SHARED_IN:
+                rows = self._regions.fresh(rows)
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
@@ -234,13 +230,8 @@ class HostedApp:
             self._compute(engine, topic, at, rows)
             if offset % ROWS_BETWEEN_LOOKS == 0:
                 self._look(engine)
-        except FAULTS as error:
-            raise AppFailedError(f"{self._at(offset)} cannot be computed: {error}") from error
-        except RecursionError as error:
-            problem = f"{self._at(offset)} cannot be computed: {too_deep(self._source.app)}"
-            raise AppFailedError(problem) from error
-        except AppLimitError as error:
-            raise AppFailedError(f"the app was ended at {self._at(offset)}: {error}") from error
+        except FAILURES as error:
+            raise failure(error, self._at(offset), self._source.app) from error
         finally:
             self.busy_with = None
         return self._given(offset)
@@ -252,35 +243,18 @@ class HostedApp:
             return
         engine.advance(at)
         if topic == SHARED_IN:
-            self._take_shared(engine, rows)
+            self._regions.take(engine, rows)
             return
         for name, values in rows:
             engine.send(name, engine.now, values)
 
     def _fill(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
         for name, values in rows:
-            if self._shared is not None and self._shared.is_table(name):
-                self._shared.put(engine.table(name), name, values)
-            else:
-                fill(engine.table(name), self._stored[name], values)
-
-    def _take_shared(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
-        for name, values in rows:
-            if self._shared is not None and self._shared.is_table(name):
-                # another version's change, of a table with other columns or another key, is none here
-                with suppress(ValueError):
-                    self._shared.put(engine.table(name), name, values)
-                continue
-            self._from_elsewhere = name
-            try:
-                engine.send(name, engine.now, values)
-            finally:
-                self._from_elsewhere = None
+            self._regions.fill(engine.data.table(name), self._stored[name], values)
 
     def _look(self, engine: StreamEngine) -> None:
-        engine.check_limits()
-        if self._shared is not None:
-            self._shared.forget(engine.now)
+        engine.amounts.check()
+        self._regions.forget(engine.now)
 
     def _at(self, offset: int) -> str:
         return f"row {offset} of partition {self._partition}"
@@ -288,9 +262,7 @@ class HostedApp:
     def snapshot(self) -> bytes:
         """All that it has kept, and where it is in the log. Raises AppFailedError if it has kept too much."""
         position = {str(self._partition): self.position or 0, **self._log.taken}
-        state = None if self._engine is None else self._state_of(self._engine)
-        if state is not None and self._shared is not None:
-            state = state, self._shared.state()
+        state = None if self._engine is None else self._regions.with_own(self._state_of(self._engine))
         data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self.limits.state_bytes:
             most = f"{self.limits.state_bytes:,} bytes"
@@ -306,22 +278,16 @@ class HostedApp:
         if position is None:
             raise SnapshotError("the snapshot is of another partition")
         if snapshot.state is not None:
-            self._restore(snapshot.state)
+            self._restore_engine(self._regions.restored(snapshot.state))
         self.position = position
         self._log.restore(taken)
 
-    def _restore(self, state: Any) -> None:
-        if self._shared is not None:
-            state, of_shared = state
-            self._shared.restore(of_shared)
-        self._restore_engine(state)
-
     def _state_of(self, engine: StreamEngine) -> object:
         """Return what of it is in the snapshot."""
-        return engine.state()
+        return engine.state.saved()
 
     def _restore_engine(self, state: Any) -> None:
-        self._begun(0).restore(state)
+        self._begun(0).state.restore(state)
 
     def _begun(self, now: int) -> StreamEngine:
         source = self._source
@@ -336,39 +302,27 @@ class HostedApp:
         for stream in self._reported_streams():
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))
-        for name in self._stored:
-            shared = self._shared if self._shared is not None and self._shared.is_table(name) else None
-            self._names[name] = CHANGE if shared is None else SHARED_CHANGE
-            engine.table(name).listen(self._table_listener(name, shared))
+        for name, stored in self._stored.items():
+            self._names[name] = self._regions.change_columns(stored)
+            engine.data.table(name).listen(self._table_listener(stored))
         return engine
 
     def _reported_streams(self) -> tuple[str, ...]:
         given = output_streams(self._source.app)
         inserted = stream_names(self._source.app).inserted
-        of_regions = () if self._source.shared is None else self._source.shared.streams
-        return (*given, *(one for one in of_regions if one in inserted and one not in given))
+        return (*given, *(one for one in self._regions.streams if one in inserted and one not in given))
 
     def _listener(self, stream: str) -> RowListener:
-        if self._shared is None:
-            return lambda at, row: self._out.append((stream, at, row))
+        return self._regions.own_alone(stream, lambda at, row: self._out.append((stream, at, row)))
 
-        def own(at: int, row: Row) -> None:
-            # rows of other regions are there already, and no row of the stream is made of one (`check_shared`)
-            if stream != self._from_elsewhere:
-                self._out.append((stream, at, row))
+    def _table_listener(self, stored: StoredTable) -> TableListener:
+        """What a stored table's rows become is among the app's rows."""
 
-        return own
-
-    def _table_listener(self, table: str, shared: SharedRows | None) -> TableListener:
-        """Return what a stored table's rows become is among the app's rows."""
-        if shared is None:
-            return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
-
-        def reported(key: Hashable, row: Row | None) -> None:
+        def changed(key: Hashable, row: Row | None) -> None:
             order = self.busy_with or 0, len(self._out)
-            self._out.append((table, self._now, shared.reported(table, key, row, self._now, order)))
+            self._out.append((stored.table, self._now, self._regions.change(stored, key, row, self._now, order)))
 
-        return reported
+        return changed
 
     @property
     def _now(self) -> int:
@@ -390,12 +344,3 @@ class HostedApp:
         ]
         self._out.clear()
         return rows
-
-
-def output_streams(app: App) -> tuple[str, ...]:
-    """Streams that the app writes to and does not read, and its sinks; if it has neither, all that it writes to."""
-    names = stream_names(app)
-    kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
-    targets = tuple(name for name in names.inserted if name not in kept)
-    sinks = app_outside(app).sink_streams
-    return tuple(name for name in targets if name not in names.read or name in sinks) or targets

@@ -11,16 +11,19 @@ column, or of a table a change.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from cep.apps.engine.junctions import RowListener
+from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.app_outside import StoredTable
 from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.input_log import SourceRow
 from cep.apps.hosts.shared_parts import SharedParts
-from cep.apps.hosts.stored_tables import SHARED_CHANGE, typed, typed_row
+from cep.apps.hosts.stored_tables import CHANGE, SHARED_CHANGE, change_of, fill, typed, typed_row
 from cep.apps.parts.chunks import Row
 from cep.apps.parts.tables import Table
 from streams.message_format import WireError, row_of
@@ -123,9 +126,8 @@ class SharedRows:
         self._tables = {one.table: SharedTable(one, region) for one in parts.tables}
         self._last: dict[str, tuple[int, int, int]] = {}
         """Origin → time, offset and number of the last row that was taken."""
-
-    def is_table(self, name: str) -> bool:
-        return name in self._tables
+        self._from_elsewhere: str | None = None
+        """The stream that gets a row of another region now, which is none of the app's own rows."""
 
     def fresh(self, rows: Iterable[tuple[str, Row]]) -> list[tuple[str, Row]]:
         """Return what is new in rows of `shared-in` in an input log: the stream's row, or the table's change. Raises
@@ -137,36 +139,110 @@ class SharedRows:
             if (offset, number) <= last[1:] and time <= last[0]:
                 raise ValueError(f"row {offset}:{number} of {origin} was there before")
             self._last[origin] = time, offset, number
-            columns = None if self.is_table(name) else self._parts.streams[name]
+            columns = None if name in self._tables else self._parts.streams[name]
             found.append((name, tuple(content) if columns is None else self._row(name, columns, content)))
         return found
 
-    def reported(self, table: str, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
-        """Return the values of a change of this region's own, by SHARED_CHANGE. `now`: milliseconds."""
-        return self._tables[table].reported(key, row, now, order)
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(self._parts.streams)
 
-    def put(self, table: Table, name: str, change: Row) -> None:
-        """Put a change of another region's, or one that was kept. Raises ValueError if the table is another one by
-        now."""
-        self._tables[name].put(table, change)
+    def take(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        """Let the app see `fresh` rows of other regions, and its tables their changes."""
+        for name, values in rows:
+            if name in self._tables:
+                # another version's change, of a table with other columns or another key, is none here
+                with suppress(ValueError):
+                    self._tables[name].put(engine.data.table(name), values)
+                continue
+            self._from_elsewhere = name
+            try:
+                engine.send(name, engine.now, values)
+            finally:
+                self._from_elsewhere = None
+
+    def own_alone(self, stream: str, listener: RowListener) -> RowListener:
+        """Return one that hears of the stream's rows which this region's apps made."""
+
+        def own(at: int, row: Row) -> None:
+            # rows of other regions are there already, and no row of the stream is made of one (`check_shared`)
+            if stream != self._from_elsewhere:
+                listener(at, row)
+
+        return own
+
+    def fill(self, table: Table, stored: StoredTable, change: Row) -> None:
+        """Take what a table had. Raises ValueError if it is another one by now."""
+        if stored.table in self._tables:
+            self._tables[stored.table].put(table, change)
+        else:
+            fill(table, stored, change)
+
+    def change_columns(self, stored: StoredTable) -> tuple[str, ...]:
+        return SHARED_CHANGE if stored.table in self._tables else CHANGE
+
+    def change(self, stored: StoredTable, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
+        """Return the values of a change of this region's own, by `change_columns`. `now`: milliseconds."""
+        if stored.table in self._tables:
+            return self._tables[stored.table].reported(key, row, now, order)
+        return change_of(stored, key, row)
 
     def forget(self, now: int) -> None:
         """Stamps of rows that are gone for long. To be called at the same rows wherever the log is read."""
         for table in self._tables.values():
             table.forget(now)
 
-    def state(self) -> object:
-        return self._last, {name: table.state() for name, table in self._tables.items()}
+    def with_own(self, state: object) -> object:
+        """Return the state of an app with what is kept here."""
+        return state, (self._last, {name: table.state() for name, table in self._tables.items()})
 
-    def restore(self, state: Any) -> None:
-        self._last, tables = state
+    def restored(self, state: Any) -> Any:
+        """Go on from what `with_own` returned, and return the app's state in it."""
+        of_app, (self._last, tables) = state
         for name, table in self._tables.items():
             table.restore(tables[name])
+        return of_app
 
     @staticmethod
     def _row(name: str, columns: Iterable[tuple[str, Any]], content: Sequence[Any]) -> Row:
         pairs = zip(columns, content, strict=True)
         return tuple(typed(name, column, kind, value) for (column, kind), value in pairs)
+
+
+class NoSharedRows:
+    """Of an app that shares nothing: what `SharedRows` does, where there are no rows of other regions."""
+
+    streams: tuple[str, ...] = ()
+
+    def fresh(self, rows: list[tuple[str, Row]]) -> list[tuple[str, Row]]:
+        return rows
+
+    def take(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        """There are none."""
+
+    def own_alone(self, _stream: str, listener: RowListener) -> RowListener:
+        return listener
+
+    def fill(self, table: Table, stored: StoredTable, change: Row) -> None:
+        fill(table, stored, change)
+
+    def change_columns(self, _stored: StoredTable) -> tuple[str, ...]:
+        return CHANGE
+
+    def change(self, stored: StoredTable, key: Hashable, row: Row | None, _now: int, _order: Order) -> Row:
+        return change_of(stored, key, row)
+
+    def forget(self, now: int) -> None:
+        """There is nothing to forget."""
+
+    def with_own(self, state: object) -> object:
+        return state
+
+    def restored(self, state: Any) -> Any:
+        return state
+
+
+RegionRows = SharedRows | NoSharedRows
 
 
 class SharedTable:

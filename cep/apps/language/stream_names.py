@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 
+from cep.apps.language.app_ends import has_sink
 from cep.apps.language.app_tree import (
     AggregationDefinition,
     App,
@@ -11,8 +12,11 @@ from cep.apps.language.app_tree import (
     RangeKey,
     Return,
     Source,
+    StreamDefinition,
+    TableDefinition,
     UpdateTable,
     ValueKey,
+    WindowDefinition,
 )
 from cep.apps.language.expression_tree import Place
 
@@ -45,6 +49,16 @@ def stream_names(app: App) -> StreamNames:
             case _:
                 pass
     return StreamNames(tuple(one.name for one in app.definitions), read, inserted)
+
+
+def output_streams(app: App) -> tuple[str, ...]:
+    """Return the streams that the app writes to and does not read, and its sinks; if it has neither, all that it
+    writes to."""
+    names = stream_names(app)
+    kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
+    sinks = {one.name for one in app.definitions if isinstance(one, StreamDefinition) and has_sink(one)}
+    targets = tuple(name for name in names.inserted if name not in kept)
+    return tuple(name for name in targets if name not in names.read or name in sinks) or targets
 
 
 def nodes_of(tree: object, *, with_writes: bool = False) -> Iterator[object]:

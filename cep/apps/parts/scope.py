@@ -110,5 +110,10 @@ class Environment:
 
 def unknown(at: Place, problem: str, name: str, known: Sequence[str] | frozenset[str]) -> AppTextError:
     """With the nearest of the known names, if one is near."""
+    return AppTextError(at, with_nearest(problem, name, known))
+
+
+def with_nearest(problem: str, name: str, known: Sequence[str] | frozenset[str]) -> str:
+    """Return `problem`, and which of the known names may be meant by `name`."""
     near = get_close_matches(name, sorted(known), n=1)
-    return AppTextError(at, f"{problem}; did you mean {near[0]!r}?" if near else problem)
+    return f"{problem}; did you mean {near[0]!r}?" if near else problem

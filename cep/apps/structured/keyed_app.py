@@ -56,7 +56,7 @@ class KeyedApp(HostedApp):
 
     def keep(self) -> None:
         """All that has changed goes to the states. Raises AppFailedError if a key has too much."""
-        for block, key, state in () if self._engine is None else self._engine.key_states():
+        for block, key, state in () if self._engine is None else self._engine.state.by_key():
             data = written(Snapshot(self._source.digest, {}, state))
             if len(data) > self.limits.state_bytes:
                 most = f"{self.limits.state_bytes:,} bytes"
@@ -69,7 +69,7 @@ class KeyedApp(HostedApp):
 
     def _begun(self, now: int) -> StreamEngine:
         engine = super()._begun(now)
-        engine.keep_keys(self._key)
+        engine.state.keep_keys(self._key)
         return engine
 
     def _key(self, block: int, key: str) -> object | None:

@@ -21,10 +21,10 @@ from typing import Any
 from cep.apps.engine.app_cases import same_values
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.hosts.hosted_app import output_streams
 from cep.apps.hosts.product_streams import parse_with_product_streams
 from cep.apps.language.app_parser import parse_on_demand
 from cep.apps.language.errors import AppTextError
+from cep.apps.language.stream_names import output_streams
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INPUT = re.compile(r"(\d+)(?:\s+(\w+)(?:\s+(.*))?)?")
@@ -102,7 +102,7 @@ def _inputs(rows: str) -> Iterator[str]:
 
 def _send(engine: StreamEngine, line: str, came: list[str]) -> None:
     if line.startswith("?"):
-        came += [f"= {_written(row)}" for row in engine.ask(parse_on_demand(line.removeprefix("?")))]
+        came += [f"= {_written(row)}" for row in engine.data.ask(parse_on_demand(line.removeprefix("?"))).rows]
         return
     found = INPUT.fullmatch(line)
     assert found is not None, line
@@ -111,7 +111,7 @@ def _send(engine: StreamEngine, line: str, came: list[str]) -> None:
         engine.advance(int(at))
     else:
         engine.send(stream, int(at), tuple(json.loads(f"[{values or ''}]")))
-    engine.check_limits()
+    engine.amounts.check()
 
 
 def _parsed(line: str) -> list[Any]:

@@ -79,7 +79,7 @@ def test_what_was_found_is_not_kept(pattern: str) -> None:
     engine = StreamEngine(parse_app(f"{limits}{streams}from {pattern} select 'found' as what insert into Out;"))
     for place in range(100):
         engine.send("B", 1000 * place, (place,))
-        engine.check_limits()
+        engine.amounts.check()
 
 
 def test_what_cannot_be_found_any_more_is_not_kept() -> None:
@@ -88,7 +88,7 @@ def test_what_cannot_be_found_any_more_is_not_kept() -> None:
     for place in range(0, 200, 2):
         engine.send("A", 1000 * place, (place,))
         engine.send("B", 1000 * place + 1, (place,))
-        engine.check_limits()
+        engine.amounts.check()
 
 
 @pytest.mark.parametrize("pattern", ["every (a=A or b=B)", "every (not A and b=B)"])
@@ -106,7 +106,7 @@ def test_an_app_that_goes_on_drops_what_it_would_have_dropped() -> None:
     for engine in (whole, first):
         engine.send("A", 4200, (1,))
         engine.send("A", 5100, (2,))
-    resumed.restore(first.state())
+    resumed.state.restore(first.state.saved())
     for engine in (whole, resumed):
         # a row whose time goes back
         engine.send("A", 4000, (3,))

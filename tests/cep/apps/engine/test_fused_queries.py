@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cep.apps.engine.explanation import generated_python
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.language.app_parser import parse_app
 from cep.apps.parts.chunks import Chunk
@@ -127,9 +128,9 @@ def _rows(app: str, log: list[Event], cuts: dict[int, bool], *, is_fused: bool) 
     engine = _watched(app, reported, is_fused=is_fused)
     for number, (at, stream, row) in enumerate(log):
         if number in cuts:
-            state = engine.state()
+            state = engine.state.saved()
             engine = _watched(app, reported, is_fused=cuts[number])
-            engine.restore(state)
+            engine.state.restore(state)
         engine.send(stream, at, row)
     return reported
 
@@ -148,7 +149,7 @@ def test_a_query_gives_the_same_rows_either_way_and_cut_anywhere(
 def _source(query: str) -> str | None:
     """Return the Python of the shorter way."""
     engine = StreamEngine(parse_app(f"define stream T (a string, b double, c long); {query}"))
-    return next((source for _, source in engine.generated()), None)
+    return next((source for _, source in generated_python(engine.plan)), None)
 
 
 def test_what_a_row_does_in_a_query_can_be_read() -> None:
@@ -207,9 +208,9 @@ def test_a_time_window_without_further_rows_is_empty_after_twice_its_length() ->
     )
     for at, key in enumerate("ABAB"):
         engine.send("T", at, (key, 1.0))
-    assert "1.0" in str(engine.state())
+    assert "1.0" in str(engine.state.saved())
     engine.advance(25)
-    assert "1.0" not in str(engine.state())
+    assert "1.0" not in str(engine.state.saved())
     assert engine.due() is None
 
 

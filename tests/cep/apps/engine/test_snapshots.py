@@ -82,9 +82,9 @@ def _watched(app: str, streams: Iterable[str], rows: Rows) -> StreamEngine:
 
 def _again(app: str, streams: Iterable[str], rows: Rows, engine: StreamEngine) -> StreamEngine:
     """Return a new engine with the state of the first, by way of bytes."""
-    data = written(Snapshot(app_digest(app), {"log|0": 1}, engine.state()))
+    data = written(Snapshot(app_digest(app), {"log|0": 1}, engine.state.saved()))
     after = _watched(app, streams, rows)
-    after.restore(read(data, app_digest(app)).state)
+    after.state.restore(read(data, app_digest(app)).state)
     return after
 
 
@@ -137,7 +137,7 @@ def test_conformance_cases_that_are_cut_give_the_same_rows(step: int, least: int
 def _snapshot() -> bytes:
     engine = _watched(TRADES + APPS["windows"], (), [])
     engine.send("Trades", 5, ("A", 1.5, 1))
-    return written(Snapshot(app_digest("app"), {"log|0": 17}, engine.state()))
+    return written(Snapshot(app_digest("app"), {"log|0": 17}, engine.state.saved()))
 
 
 def test_a_snapshot_has_its_position() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cep.apps.engine.explanation import described_parts
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.language.app_parser import parse_app, parse_on_demand
 from cep.apps.language.errors import AppTextError, AppUnsupportedError
@@ -178,8 +179,10 @@ def test_tables_are_written_and_asked(write: str, expected: list[tuple[str, floa
     engine = StreamEngine(parse_app(app))
     for at, (symbol, price) in enumerate((("BTC", 1.0), ("ETH", 2.0), ("BTC", 3.0))):
         engine.send("Trades", at, (symbol, price, 1))
-    assert engine.ask(parse_on_demand("from Last select *")) == expected
-    assert engine.ask(parse_on_demand("from Last select count() as n")) == ([(len(expected),)] if expected else [])
+    assert engine.data.ask(parse_on_demand("from Last select *")).rows == expected
+    assert engine.data.ask(parse_on_demand("from Last select count() as n")).rows == (
+        [(len(expected),)] if expected else []
+    )
 
 
 def test_a_second_row_of_one_primary_key_is_dropped() -> None:
@@ -188,11 +191,11 @@ def test_a_second_row_of_one_primary_key_is_dropped() -> None:
     engine = StreamEngine(parse_app(text))
     for at in (1, 2):
         engine.send("Trades", at, ("BTC", float(at), 1))
-    assert engine.ask(parse_on_demand("from First select price")) == [(1.0,)]
-    engine.ask(parse_on_demand("update First set First.price = 5.0 on First.symbol == 'BTC'"))
-    assert engine.ask(parse_on_demand("from First select price")) == [(5.0,)]
-    engine.ask(parse_on_demand("delete First on First.price > 4.0"))
-    assert engine.ask(parse_on_demand("from First select price")) == []
+    assert engine.data.ask(parse_on_demand("from First select price")).rows == [(1.0,)]
+    engine.data.ask(parse_on_demand("update First set First.price = 5.0 on First.symbol == 'BTC'"))
+    assert engine.data.ask(parse_on_demand("from First select price")).rows == [(5.0,)]
+    engine.data.ask(parse_on_demand("delete First on First.price > 4.0"))
+    assert engine.data.ask(parse_on_demand("from First select price")).rows == []
 
 
 @pytest.mark.parametrize(
@@ -209,18 +212,18 @@ def test_a_second_row_of_one_primary_key_is_dropped() -> None:
 def test_an_update_changes_all_of_its_rows_or_none(change: str, expected: list[tuple[str, int]]) -> None:
     engine = StreamEngine(parse_app("@PrimaryKey('symbol') define table Kept (symbol string, n int);"))
     heard = dict[Any, Any]()
-    engine.table("Kept").listen(heard.__setitem__)
+    engine.data.table("Kept").listen(heard.__setitem__)
     for symbol, n in (("A", 1), ("B", 2)):
-        engine.ask(parse_on_demand(f"select '{symbol}' as symbol, {n} as n insert into Kept"))
-    engine.ask(parse_on_demand(f"update Kept set {change}"))
-    assert sorted(engine.ask(parse_on_demand("from Kept select *"))) == expected
+        engine.data.ask(parse_on_demand(f"select '{symbol}' as symbol, {n} as n insert into Kept"))
+    engine.data.ask(parse_on_demand(f"update Kept set {change}"))
+    assert sorted(engine.data.ask(parse_on_demand("from Kept select *")).rows) == expected
     assert sorted(row for row in heard.values() if row is not None) == expected
 
 
 def test_an_on_demand_query_that_is_nested_too_deep_is_refused() -> None:
     engine = StreamEngine(parse_app(f"{TRADES}define table T (amount long);"))
     with pytest.raises(AppTextError, match="an expression is nested too deep"):
-        engine.ask(parse_on_demand(f"from T select {DEEP} as x"))
+        engine.data.ask(parse_on_demand(f"from T select {DEEP} as x"))
 
 
 def test_a_filter_looks_into_a_table() -> None:
@@ -265,11 +268,11 @@ def test_sinks_sources_and_stores_are_named_and_plain_streams_and_tables_to_the_
     @store(type = 'database') define table Kept (price double);
     from Given select price insert into Out; from Given select price insert into Kept;"""
     engine = StreamEngine(parse_app(text))
-    ends = [line for line in engine.explained() if line.split()[0] in ("sink", "source", "store")]
+    ends = [line for line in described_parts(engine.plan) if line.split()[0] in ("sink", "source", "store")]
     assert ends == ["sink http-call of Out", "source kafka of Given", "store database of Kept"]
     assert out_of(text, [("Given", 1, (2.5,))]) == [(1, (2.5,))]
     engine.send("Given", 1, (2.5,))
-    assert engine.ask(parse_on_demand("from Kept select price;")) == [(2.5,)]
+    assert engine.data.ask(parse_on_demand("from Kept select price;")).rows == [(2.5,)]
 
 
 def test_constants_may_be_asked_for_null_and_for_their_type() -> None:

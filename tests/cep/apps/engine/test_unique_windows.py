@@ -61,7 +61,7 @@ def test_a_batch_keeps_one_event_of_each_key_while_it_fills() -> None:
         engine = StreamEngine(parse_app(text))
         for number in range(rows):
             engine.send("Trades", 1_000, ("AB"[number % 2], 1.0, 1))
-        sizes.append(len(pickle.dumps(engine.state())))
+        sizes.append(len(pickle.dumps(engine.state.saved())))
     assert sizes[0] == sizes[1]
 
 

@@ -265,11 +265,11 @@ def test_an_aggregation_is_asked_on_demand_by_a_time_as_people_write_it() -> Non
     for stream, time, row in at(0, 600, 600):
         engine.send(stream, time, row)
     query = "from Bars within '1970-01-01 00:00:**' per 'seconds' select AGG_TIMESTAMP as t, symbol, total;"
-    assert sorted(engine.ask(parse_on_demand(query))) == [(0, "A", 0.0), (0, "B", 1.0), (1_000, "A", 2.0)]
+    assert sorted(engine.data.ask(parse_on_demand(query)).rows) == [(0, "A", 0.0), (0, "B", 1.0), (1_000, "A", 2.0)]
     with pytest.raises(AppTextError, match="is no time"):
-        engine.ask(parse_on_demand("from Bars within 'today' per 'seconds' select total;"))
+        engine.data.ask(parse_on_demand("from Bars within 'today' per 'seconds' select total;"))
     with pytest.raises(AppTextError, match="the aggregation has sec, min"):
-        engine.ask(parse_on_demand("from Bars within 0L per 'eons' select total;"))
+        engine.data.ask(parse_on_demand("from Bars within 0L per 'eons' select total;"))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_an_answer_may_be_in_the_order_of_what_is_not_selected(order: str, expec
     for stream, time, row in at(0, 600, 600):
         engine.send(stream, time, row)
     query = f"from Bars within '1970-01-01 00:00:**' per 'seconds' select total order by {order};"
-    assert engine.ask(parse_on_demand(query)) == expected
+    assert engine.data.ask(parse_on_demand(query)).rows == expected
 
 
 def test_rows_of_a_chunk_may_be_in_the_order_of_what_is_not_selected() -> None:

@@ -4,9 +4,9 @@ from decimal import Decimal
 from typing import Any
 
 from cep.apps.engine.app_cases import AppCase, ExpectedRows, differences
-from cep.apps.hosts.hosted_app import output_streams
 from cep.apps.hosts.log_rows import LogRows
 from cep.apps.hosts.product_streams import parse_with_product_streams, read_streams
+from cep.apps.language.stream_names import output_streams
 from market.money import text_of
 from streams.message_format import row_of
 from tests.cep.apps.equality.app_logs import PARTITIONS

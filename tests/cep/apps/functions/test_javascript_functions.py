@@ -61,7 +61,7 @@ def test_the_other_spelling_and_a_call_before_the_definition() -> None:
     for value in (1.0, 2.0):
         engine.send("S", 1, (value,))
     assert rows == [(8.0,)]
-    assert engine.ask(parse_on_demand("from T select twice(d) as x order by x;")) == [(4.0,), (8.0,)]
+    assert engine.data.ask(parse_on_demand("from T select twice(d) as x order by x;")).rows == [(4.0,), (8.0,)]
 
 
 @pytest.mark.parametrize(

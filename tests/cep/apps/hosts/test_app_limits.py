@@ -203,7 +203,7 @@ def test_a_window_is_counted_without_what_waits_to_leave_and_frequent_rows_once(
     )
     for name, at in times:
         engine.send("health", at, tuple(name if column == "query" else None for column in columns))
-        engine.check_limits()
+        engine.amounts.check()
     often = StreamEngine(
         parse_with_product_streams(
             "@App:limits(window.rows = '10') from health#window.frequent(8, query) select query insert into O;"
@@ -211,7 +211,7 @@ def test_a_window_is_counted_without_what_waits_to_leave_and_frequent_rows_once(
     )
     for number in range(8):
         often.send("health", number, tuple(str(number) if column == "query" else None for column in columns))
-        often.check_limits()
+        often.amounts.check()
 
 
 def test_a_file_that_is_gone_when_a_task_begins_is_one_sentence(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 import pytest
 
 from cep.apps.hosts.app_outside import AppOutside, CallSink, LogSink, NamedSink, app_outside
-from cep.apps.hosts.hosted_app import AppSource, app_source, output_streams
+from cep.apps.hosts.hosted_app import AppSource, app_source
 from cep.apps.language.app_parser import parse_app
 from cep.apps.language.errors import AppUnsupportedError
 from cep.apps.language.expression_tree import Place
+from cep.apps.language.stream_names import output_streams
 
 URL = "https://api.example.com/v1/price?of=btc"
 TABLE = "@store(type='mongodb', collection='one') define table One (p double);"

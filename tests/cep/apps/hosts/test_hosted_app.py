@@ -10,7 +10,8 @@ from cep.apps.engine.snapshots import SnapshotError
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import app_message
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp, app_source, output_streams
+from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp, app_source
+from cep.apps.language.stream_names import output_streams
 from cep.apps.parts.app_limits import AppLimits
 from streams.message_format import marker_row, row_of
 from tests.cep.apps.hosts.quote_app import QUOTE_APP, rows_of, source, told

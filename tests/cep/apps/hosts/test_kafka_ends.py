@@ -5,12 +5,13 @@ import pytest
 
 from cep.apps.functions.operator_terms import BrokerTerms
 from cep.apps.hosts.app_outside import app_outside
-from cep.apps.hosts.hosted_app import app_source, output_streams
+from cep.apps.hosts.hosted_app import app_source
 from cep.apps.hosts.kafka_addresses import SESSION, kafka_brokers
 from cep.apps.hosts.kafka_ends import KafkaSink, KafkaSource
 from cep.apps.language.app_parser import parse_app
 from cep.apps.language.errors import AppTextError, AppUnsupportedError
 from cep.apps.language.expression_tree import Place, ValueType
+from cep.apps.language.stream_names import output_streams
 
 SERVERS = "kafka.example.com:9092"
 SIDDHI = f"""@source(type='kafka', bootstrap.servers='{SERVERS}', topic.list='orders,more', group.id='g',

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cep.apps.engine.explanation import described_parts
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.product_streams import parse_with_product_streams
 from cep.apps.language.errors import AppTextError
@@ -86,4 +87,4 @@ def test_a_habit_is_answered_with_what_there_is(query: str, problem: str) -> Non
     ],
 )
 def test_what_is_right_is_left_alone(query: str) -> None:
-    assert StreamEngine(parse_with_product_streams(DEFINED + query)).explained()
+    assert list(described_parts(StreamEngine(parse_with_product_streams(DEFINED + query)).plan))

@@ -1,0 +1,45 @@
+"""What a running app has kept, for those who put it away and go on from it: all of it, or key by key."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from cep.apps.engine.partition_instances import PartitionInstances
+from cep.apps.parts.app_context import AppContext
+
+
+class EngineState:
+    """`partitions`: in the order of the text."""
+
+    def __init__(self, context: AppContext, partitions: Sequence[PartitionInstances]) -> None:
+        self._context, self._partitions = context, partitions
+
+    def saved(self) -> object:
+        """Return all of it; it is valid until the next row."""
+        instances = [
+            (instance.ranks.start, number, key, instance.used_at)
+            for number, partition in enumerate(self._partitions)
+            for key, instance in partition.by_key.items()
+        ]
+        return sorted(instances), self._context.state()
+
+    def restore(self, state: Any) -> None:
+        """Go on as the engine of the same app that the state is of. To be called once, before any row."""
+        instances, of_parts = state
+        for first, number, key, used_at in instances:
+            # parts have the numbers that they had
+            self._context.ranks = first - 1
+            self._partitions[number].instance(key).used_at = used_at
+        self._context.restore(of_parts)
+
+    def keep_keys(self, kept: Callable[[int, str], object | None]) -> None:
+        """Let each key of a partition begin with what `kept` gives of it, by the partition's place in the text and the
+        key: None if it is new. For an app whose state is all by key; to be called before any row."""
+        for number, partition in enumerate(self._partitions):
+            partition.kept = partial(kept, number)
+
+    def by_key(self) -> Iterator[tuple[int, str, object]]:
+        """Yield of all keys that are at hand the place of the partition, the key, and what it has kept."""
+        for number, partition in enumerate(self._partitions):
+            for key, instance in partition.by_key.items():
+                yield number, key, self._context.state_of(instance.ranks)
