@@ -67,7 +67,7 @@ class AppParts:
         return made
 
     def _build(self, query: QueryPlan, junctions: Junctions) -> None:
-        """The query's parts, which read and write in `junctions`."""
+        """Build the query's parts, which read and write in `junctions`."""
         self._context.owner = query.label
         if isinstance(query.input, JoinPlan):
             self._build_join(query, query.input, junctions)

@@ -211,7 +211,7 @@ class HostedApp:
     def take(
         self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
     ) -> list[AppRow]:
-        """Return a row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left
+        """Take a row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left
         out and moves no clock. `read`: what the row is in each stream of the product, as far as other apps have read
         it; each stream is read once for all of them.
 
