@@ -24,7 +24,7 @@ ROOMS = (
 READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
 CLOCK = "session/clock.py"
 OUTERMOST = {"launch/supervisor/process_main.py", "cep/apps/functions/python_functions.py"}
-"""And where code of the operator is called, which may raise anything."""
+"""And places that call code of the operator, which may raise anything."""
 MAKES_DECIMALS = {"market/money.py", "cep/apps/language/decimals.py"}
 """Money's, and that of the app engine, a library, with the same bounds."""
 UNBOUNDS = re.compile(r"set_int_max_str_digits|PYTHONINTMAXSTRDIGITS|int_max_str_digits")

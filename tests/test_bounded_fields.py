@@ -15,7 +15,7 @@ from market.money import BoundedDecimal
 from tests.house_rules import ROOMS
 
 LEFT_OUT = ("ui.script",)
-"""It runs a page where it is imported."""
+"""It runs a page when it is imported."""
 UNREAD = ("cls", "metadata", "function", "config", "serialization")
 HUGE = ("1e-999999999", "1e50000000", "9" * 100_000)
 

@@ -1,4 +1,4 @@
-"""The words that were given up are seen where they come back."""
+"""Words that were given up are found when they come back."""
 
 import pytest
 

@@ -11,7 +11,7 @@ Events = list[tuple[selectors.SelectorKey, int]]
 
 
 class _Skipping(selectors.SelectSelector):
-    """Does not wait where only time would end the waiting."""
+    """Does not wait if only time would end the waiting."""
 
     def __init__(self, skip: Callable[[float], None]) -> None:
         super().__init__()

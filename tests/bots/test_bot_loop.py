@@ -107,7 +107,7 @@ def _rejections(floor: Floor) -> Callable[[], Awaitable[set[tuple[str, str]]]]:
 
 @pytest.mark.parametrize("exchange", ["alpha", "beta"])
 async def test_where_no_bot_acts_nothing_is_reserved(floor: Floor, exchange: str) -> None:
-    """Whoever decides: where it was the one that is gone, another does once its leases have run out."""
+    """Whoever decides: if it was the one that is gone, another does once its leases have run out."""
     await floor.kill(exchange)
     await asyncio.sleep(LEASE_SECONDS + POLL_SECONDS)
     opportunity = floor.offer()

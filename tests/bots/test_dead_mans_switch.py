@@ -1,4 +1,4 @@
-"""The dead man's switch is pushed back while a bot lives, and taken back where it ends cleanly, and nowhere else."""
+"""The dead man's switch is pushed back while a bot lives, and taken back only if it ends cleanly."""
 
 import asyncio
 from dataclasses import dataclass, field

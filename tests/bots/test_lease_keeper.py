@@ -136,7 +136,7 @@ async def test_a_process_that_takes_over_begins_with_what_the_last_had_used(end:
         await first.release()
     second, budget = await taken(store, clock, "two")
     assert not budget.has_room()
-    # nor does it forget where it is killed before its first renewal
+    # nor does it forget if it is killed before its first renewal
     await clock.sleep(LEASE_SECONDS)
     third, budget = await taken(store, clock, "three")
     assert not budget.has_room()

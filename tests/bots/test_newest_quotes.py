@@ -190,7 +190,7 @@ async def test_few_rows_are_enough_where_quotes_come_often() -> None:
 
 
 async def test_a_quiet_market_is_sought_once() -> None:
-    """What was found far back still holds where the next look goes on from there."""
+    """What was found far back still holds if the next look goes on from there."""
     log = Log()
     quiet = log.quote(EUR_MARKET)
     for _ in range(1_000):

@@ -27,7 +27,7 @@ def at_most(_: Opportunity) -> TradeBounds:
 
 
 class UnreachableStore(MemoryTradeStore):
-    """Rejections and episodes fail while it is unreachable; where `is_half_written`, their answer alone is lost."""
+    """Rejections and episodes fail while it is unreachable; if `is_half_written`, only their answer is lost."""
 
     is_unreachable = True
     is_half_written = False

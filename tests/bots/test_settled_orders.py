@@ -1,5 +1,5 @@
 """An own order that nobody knew of is listed after a person settled what it had moved: booked once, in any order of
-events, and no word of a person is waited for where the balances tell."""
+events, and no person is asked if the balances tell."""
 
 import asyncio
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ IN_DOLLARS = {"USD": Decimal(1), "EUR": Decimal("1.09"), "JPY": 1 / Decimal(150)
 
 
 def market(exchange: str, base: str, quote_currency: str, is_fx: bool = False, code: str | None = None) -> Market:
-    """`code`: the exchange's of `base`, where it has another one."""
+    """`code`: the exchange's own code of `base`, if it differs."""
     small = Decimal("0.0001")
     symbol = f"{code or base}/{quote_currency}"
     return Market(exchange, "us", symbol, base, quote_currency, small, small, small, Decimal(1), "quote", is_fx)

@@ -164,7 +164,7 @@ def _message(line: str) -> bytes:
 
 
 def with_repeats(messages: list[bytes], seed: int, kills: int = 4) -> list[tuple[int, bytes]]:
-    """Return the log as it is where the mirror of MIRRORED was killed at some rows: the newest ones of these exchanges
+    """Return the log as it is after the mirror of MIRRORED was killed at some rows: the newest ones of these exchanges
     come again in their order, between rows of others. Each with its place in `messages`."""
     chosen, log, before, waiting = random.Random(seed), [], list[tuple[int, bytes]](), list[tuple[int, bytes]]()
     killed_at = {chosen.randrange(len(messages)) for _ in range(kills)}

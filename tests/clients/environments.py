@@ -31,7 +31,7 @@ def python_of(version: str) -> Path:
 
 
 def installed(cache: pytest.Cache, name: str, command: Sequence[str]) -> Path:
-    """Return a folder of its own in which that command was run once, with its path in place of `{folder}`. Skips where
+    """Return a folder of its own in which that command was run once, with its path in place of `{folder}`. Skips if
     the command is missing or has no registry."""
     folder = Path(cache.mkdir("clients")) / hashlib.sha256(name.encode()).hexdigest()[:16]
     if (folder / "complete").exists():
@@ -49,7 +49,7 @@ def installed(cache: pytest.Cache, name: str, command: Sequence[str]) -> Path:
 
 
 def environment(cache: pytest.Cache, requirements: Sequence[str], of: Path = Path(sys.executable)) -> Path:
-    """Return the Python of an environment with exactly these requirements, made from `of`. Skips where the package
+    """Return the Python of an environment with exactly these requirements, made from `of`. Skips if the package
     registry is out of reach."""
     name = hashlib.sha256(" ".join((str(of), sys.version, *requirements)).encode()).hexdigest()[:16]
     folder = Path(cache.mkdir("clients")) / name

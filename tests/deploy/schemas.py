@@ -1,4 +1,4 @@
-"""JSON schemas of the kinds that we use: whole ones, and what is left of them where only our own fields are kept.
+"""JSON schemas of the kinds that we use: whole ones, and their rest if only our own fields are kept.
 
 `schemas.json` beside it has the latter, for tests without a network; `python -m tests.deploy.schema_sources` makes it
 from the packages of Kubernetes, Strimzi and MongoDB's operator. All three are under Apache-2.0, whose text is

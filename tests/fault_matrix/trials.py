@@ -30,7 +30,7 @@ class FeedShows:
     counted: tuple[str, ...] = ()
     status: tuple[FeedStatus, ...] = ()
     unless: str = "if the next messages do not mend it before"
-    """When it is not withdrawn, where it may be "never"."""
+    """When it is not withdrawn, if it may be "never"."""
 
     @property
     def text(self) -> str:
@@ -103,7 +103,7 @@ class OrderTrial:
     shows: OrderShows
     differently: Mapping[str, OrderShows] = field(default_factory=dict)
     is_only_for_orders: bool = False
-    """Whether it strikes where orders go in, and no other request."""
+    """Whether it strikes requests that place orders, and no others."""
     lasts: bool = False
     waits: bool = False
     """Whether an order that is not found is looked up again until it would count as never sent."""

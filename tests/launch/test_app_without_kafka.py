@@ -1,4 +1,4 @@
-"""What runs beside an app ends at once where it is asked to, though Kafka is away: as Ctrl-C has it."""
+"""Tasks beside an app end at once when asked to, as by Ctrl-C, though Kafka is away."""
 
 import asyncio
 import logging

@@ -128,7 +128,7 @@ class Floor:
         return found
 
     async def denied(self, account: TradingAccount) -> Arbitrage:
-        """Return what becomes of the buy leg, posted and never acknowledged, where `account` is all that is asked for
+        """Return what becomes of the buy leg, posted and never acknowledged, if `account` is all that is asked for
         it."""
         leg = (await self.arbitrage()).leg("buy")
         assert leg is not None

@@ -147,7 +147,7 @@ made_up = st.lists(
 
 
 def by_gaps(sightings: list[EpisodeSample]) -> list[list[EpisodeSample]]:
-    """Another way to the same runs, where all live equally long: split each pair's times where the gap is too wide."""
+    """Another way to the same runs, if all live equally long: split each pair's times where the gap is too wide."""
     groups = []
     for _, rows in groupby(sorted(sightings, key=lambda one: one.pair), key=lambda one: one.pair):
         times = list(rows)

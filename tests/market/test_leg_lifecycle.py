@@ -266,7 +266,7 @@ def test_a_leg_that_is_not_due_stays_as_it_is(rows: ReservationState, role: LegR
 
 
 def on_bitflyer(amount: str) -> Advance:
-    """As `complete`, where two orders look alike."""
+    """As `complete`, if two orders look alike."""
     plain = Completion(Decimal(amount), ZERO)
 
     def advance(arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:

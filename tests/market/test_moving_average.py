@@ -51,7 +51,7 @@ def signals(closes: Sequence[Decimal], rule: AverageRule | None = None) -> Signa
 
 
 def oracle(closes: Sequence[Decimal]) -> Signals:
-    """mean_n over c[max(1, n-9) … n]; BUY where s[n-1] = -1 and s[n] = +1, SELL where s[n-1] = +1 and s[n] = -1."""
+    """mean_n over c[max(1, n-9) … n]; BUY if s[n-1] = -1 and s[n] = +1, SELL if s[n-1] = +1 and s[n] = -1."""
     exact = [Fraction(*close.as_integer_ratio()) for close in closes]
     signs = []
     for n in range(1, len(exact) + 1):

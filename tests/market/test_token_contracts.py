@@ -1,4 +1,4 @@
-"""Two coins with one ticker differ where their contracts on one network do."""
+"""Two coins with one ticker differ if their contracts on one network do."""
 
 import pytest
 

@@ -56,7 +56,7 @@ def test_what_speaks_against_a_book_by_rest(
 
 
 def test_a_price_in_between_is_no_doubt_at_the_second_look() -> None:
-    """As where changes come in batches: REST meets a price that is gone again when the batch is sent."""
+    """As if changes came in batches: REST meets a price that is gone again when the batch is sent."""
     before, after = book("100", "110"), book("102", "110")
     first = doubts(book("101", "110"), [before, after])
     second = doubts(book("103", "110"), [before, after, book("104", "110")])

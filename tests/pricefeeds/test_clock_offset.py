@@ -42,7 +42,7 @@ def test_a_message_from_the_future_shows_that_the_clock_was_set() -> None:
 def test_readings_bound_the_offset_by_their_delays(
     skew: int, delays: list[tuple[int, int]], step: int, seed: int
 ) -> None:
-    """However the delay lies on the way there and back, and where the exchange cuts its time to whole seconds."""
+    """However the delay is split between the two ways, and if the exchange cuts its time to whole seconds."""
     samples, chance, now, offset = ClockSamples(), random.Random(seed), 10 * HOUR, 0
     for there, back in delays:
         now += chance.randrange(10 * MICROSECONDS)

@@ -1,4 +1,4 @@
-"""The recorder of the log: whole files, nothing twice and nothing lost where it is killed, an end, and a limit."""
+"""The recorder of the log: whole files, nothing twice and nothing lost if it is killed, an end, and a limit."""
 
 import json
 from collections.abc import AsyncIterator

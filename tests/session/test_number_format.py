@@ -1,4 +1,4 @@
-"""How numbers stand where people read them."""
+"""How numbers are shown to people."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Faults by the clock: in time, the same again, and rejected at the start where they make no sense."""
+"""Faults by the clock: in time, the same again, and rejected at the start if they make no sense."""
 
 import json
 from itertools import islice

@@ -12,7 +12,7 @@ Message = dict[str, Any]
 
 
 def recorded(name: str) -> Iterator[Message]:
-    """JSON objects of a recording of one socket. Skips the test where it is absent."""
+    """JSON objects of a recording of one socket. Skips the test if it is absent."""
     path = _WIRE / "cryptofeed" / name
     if not path.exists():
         pytest.skip(f"{path} is not here")
@@ -24,7 +24,7 @@ def recorded(name: str) -> Iterator[Message]:
 
 
 def answer(name: str) -> Any:
-    """One recorded answer. Skips the test where it is absent."""
+    """One recorded answer. Skips the test if it is absent."""
     path = _WIRE / "xchange" / name
     if not path.exists():
         pytest.skip(f"{path} is not here")

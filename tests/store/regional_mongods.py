@@ -27,7 +27,7 @@ REGIONS = ("us", "eu", "jp")
 DATABASE = "regions"
 SESSION = "session-1"
 QUICK_MS = 2_000
-"""Election timeout where it is no matter who is primary, and when; a new set waits for its first one as long."""
+"""Election timeout if it does not matter who is primary, and when; a new set waits for its first one as long."""
 CALM_MS = 10_000
 """Where nobody but a killed member shall lose the role: a busy machine silences a member for seconds."""
 

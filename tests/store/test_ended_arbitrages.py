@@ -70,7 +70,7 @@ def profit(net: Decimal) -> ProfitAndLoss:
 
 
 async def shown(reader: TradeReader) -> tuple[ProfitAndLoss, dict[str, int], Lines, tuple[AverageSum, ...], Equity]:
-    """Return what pages show in sum. Points, marks and drawdowns of the curve are those of months where only sums are
+    """Return what pages show in sum. Points, marks and drawdowns of the curve are those of months if only sums are
     kept."""
     totals, equity = await reader.totals("USD"), await reader.history.equity("USD")
     grouped: tuple[GroupedBy, ...] = ("exchange", "asset", "pair", "strategy")

@@ -1,4 +1,4 @@
-"""At most one leg in flight per product and side, where an exchange knows no client ids; on both adapters."""
+"""At most one leg in flight per product and side, if an exchange knows no client ids; on both adapters."""
 
 import asyncio
 from dataclasses import replace
@@ -33,7 +33,7 @@ SETTINGS_HERE = SETTINGS.model_copy(
 
 
 def found(identity: str, sell: Market = SELL, buy: Market = YEN) -> Opportunity:
-    """Each on other quotes; another pair of exchanges where `sell` is another's."""
+    """Each on other quotes; another pair of exchanges if `sell` is another's."""
     made = opportunity_of((buy, levels(("100", "5"))), (sell, levels(("101", "5"))), identity)
     return replace(
         made,

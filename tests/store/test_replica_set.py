@@ -51,7 +51,7 @@ def test_what_is_the_same_is_not_changed(is_told: bool) -> None:
     wanted = regional_set(ADDRESSES)
     config = known(wanted)
     if not is_told:
-        # MongoDB leaves it out where it is true
+        # MongoDB leaves it out if it is true
         del config["writeConcernMajorityJournalDefault"]
     assert wanted.updated(config) is None
 

@@ -122,7 +122,7 @@ def running_paper(
     before: tuple[str, ...] = (),
 ) -> Iterator[Running]:
     """`arbitrage paper`, in a storm, which trades most; `market` None if none is simulated; `before`: words before
-    the command. Killed with all it started where the test leaves it running."""
+    the command. Killed with all it started if the test leaves it running."""
     variables = os.environ | {"ARBITRAGE_HOME": str(home)} | dict(environment or {})
     (port,) = free_ports(1)
     chosen = () if market is None else ("--market", market)

@@ -1,4 +1,4 @@
-// Taking an asset off the session and back while it runs: from this browser straight to the server, as the kill switch.
+// Takes an asset off the running session and back: from this browser straight to the server, as the kill switch.
 
 import { element, setClass, setText } from "./elements.js";
 import { liveFeed } from "./live_feed.js";
@@ -45,7 +45,7 @@ class AssetForm {
     this.hangUp = undefined;
   }
 
-  // Whoever else takes one off makes a new version of the settings. Settings that list none are of a server that
+  // When others take one off, there is a new version of the settings. Settings without such a list are of a server that
   // cannot do this.
   show(model) {
     const settings = model.settings;
@@ -53,7 +53,7 @@ class AssetForm {
     this.read(settings.version);
   }
 
-  // A read that failed is done again with the next settings.
+  // A failed read is repeated with the next settings.
   async read(version) {
     this.isReading = true;
     const answer = await ask("GET", ADDRESS);

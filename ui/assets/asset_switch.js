@@ -19,7 +19,7 @@ export class AssetSwitch {
     if (wanted) this.choose(wanted);
   }
 
-  // One button for each of a few; of many the matrix and the search have all.
+  // One button for each if they are few; if many, use the matrix or the search.
   rebuild(assets) {
     this.assets = assets;
     const hasButtons = assets.length > 1 && assets.length <= MOST_BUTTONS;
@@ -34,7 +34,7 @@ export class AssetSwitch {
     return tab;
   }
 
-  // By the user: it is looked at, and a filter by another asset would hide it.
+  // Chosen by the user, so it must be seen: a filter by another asset would hide it.
   pick(asset) {
     if (marketFilter.base) marketFilter.set({ base: asset });
     this.choose(asset);

@@ -28,7 +28,7 @@ export class Charts {
     this.resize.observe(container);
   }
 
-  // markets: [key, series] of the asset to be shown
+  // markets: [key, series] of the asset to show
   show(model, markets) {
     if (markets.map(([key]) => key).join() !== [...this.cards.keys()].join()) this.rebuild(markets);
     const quotes = new Map(model.quotes.map((quote) => [`${quote.exchange} ${quote.symbol}`, quote]));
@@ -93,7 +93,7 @@ class Card {
     const [times, mids, means] = series.points;
     if (times.length === 0) return;
     setText(this.mean, price(means.at(-1), this.currency, this.digits));
-    // what is not heard of any more ends where it was heard last, and the time goes on
+    // the line of a silent market ends at its last price, and the time goes on
     const newest = Math.max(times.at(-1), now);
     this.range = [Math.max(Math.min(times[0], newest - 10), newest - SPAN_SECONDS), newest];
     const drawn = withGaps([times, mids, means]);

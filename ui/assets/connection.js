@@ -1,9 +1,9 @@
 // The WebSocket to our own server: reconnects by itself and reports its state.
 
 const STALE_MILLISECONDS = 2000;
-// A half-open socket may come back; after so long a silence it is replaced.
+// A half-open socket may come back; after this long a silence it is replaced.
 const DEAD_MILLISECONDS = 8000;
-// Never so long that a page that could be live again is not within three seconds; the spread keeps tabs apart.
+// Short enough that a page is live again within three seconds of when it can be; the spread keeps tabs apart.
 const RETRY_MILLISECONDS = [250, 500, 1000, 1500];
 const SPREAD = 0.3;
 const TICKET_MILLISECONDS = 3000;
@@ -26,7 +26,7 @@ export class Connection {
     this.open();
   }
 
-  // Each connection takes a ticket of its own, good once and for half a minute: a browser cannot send a key there.
+  // Each connection needs a ticket of its own, valid once and for half a minute: a browser cannot send a key there.
   async open() {
     const protocols = await this.askTicket();
     if (this.isClosed) return;
@@ -35,7 +35,7 @@ export class Connection {
       return;
     }
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    // what was heard last: trades that this page missed meanwhile come with the snapshot
+    // the last message received: trades that this page missed since then come with the snapshot
     const since = this.heard === undefined ? "" : `&since=${this.heard}`;
     const asked = this.base;
     const address = `${scheme}//${location.host}/ws/live?base=${encodeURIComponent(asked)}${since}`;
@@ -60,7 +60,7 @@ export class Connection {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ base }));
   }
 
-  // The subprotocols that hold the ticket; null where there is none to be had now.
+  // The subprotocols that hold the ticket; null if there is none now.
   async askTicket() {
     try {
       const signal = AbortSignal.timeout(TICKET_MILLISECONDS);
@@ -94,7 +94,7 @@ export class Connection {
     if (this.state === "stale" && silence > DEAD_MILLISECONDS) this.drop();
   }
 
-  // Without waiting for the other side to close: it may never hear of it.
+  // Do not wait for the other side to close: it may never get our close.
   drop() {
     this.socket.onclose = this.socket.onmessage = this.socket.onopen = null;
     this.socket.close();

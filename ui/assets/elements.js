@@ -22,7 +22,7 @@ export function setClass(node, names) {
   if (node.className !== names) node.className = names;
 }
 
-// A table body whose rows are only rebuilt where their content changed: no flicker, no lost text selection.
+// A table body whose rows are only rebuilt if their content changed: no flicker, no lost text selection.
 export class KeyedRows {
   constructor(body, build) {
     this.body = body;
@@ -56,7 +56,7 @@ export class KeyedRows {
   }
 }
 
-// A list whose newest stands on top: rows stay where they are and take over what is to be read there, so that nothing
+// A list with the newest on top: rows keep their places and only their text changes, so that nothing
 // on the page moves, however fast news comes.
 export class SlotRows {
   constructor(body, build, { marksNew = true } = {}) {

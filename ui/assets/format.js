@@ -15,7 +15,7 @@ export function stateName(state) {
   return STATES[state] ?? plain(state);
 }
 
-// A short sentence without its stop.
+// A short sentence without its full stop.
 export function reasonName(reason) {
   return REASONS[reason] ?? capitalised(plain(reason));
 }
@@ -25,7 +25,7 @@ const formats = new Map();
 function formatOf(digits) {
   const known = formats.get(digits);
   if (known) return known;
-  // as Python rounds: of two equally near the even one, and of a text exactly
+  // round as Python does: half to even, and a decimal text exactly
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven" };
   const made = new Intl.NumberFormat("en-US", options);
   formats.set(digits, made);
@@ -74,7 +74,7 @@ function isNothing(text) {
   return !/[1-9]/.test(text);
 }
 
-// Of base: all digits of the asset's lot, cut and never rounded up.
+// An amount of base: all digits of the asset's lot, cut and never rounded up.
 export function amount(text, digits) {
   const [whole, fraction = ""] = String(text).split(".");
   const grouped = whole.replace("-", "").replace(/\B(?=(\d{3})+$)/g, ",");
@@ -82,7 +82,7 @@ export function amount(text, digits) {
   return whole.startsWith("-") && !isNothing(shown) ? MINUS + shown : shown;
 }
 
-// Of a currency or an asset.
+// An amount of a currency or an asset.
 export function sum(text, currency) {
   return amount(text, lotDigits(currency) ?? moneyDigits(currency));
 }
@@ -107,7 +107,7 @@ export function fullTime(microseconds) {
   return `${isoText(microseconds).replace("T", " ")} ${zoneWord()}`;
 }
 
-// As short as it can be read, as Python's `duration` says it.
+// As short as readable, like Python's `duration`.
 export function duration(microseconds) {
   const seconds = Math.max(0, microseconds) / 1_000_000;
   if (seconds < 0.9995) {
@@ -141,7 +141,7 @@ export function capitalised(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-// Of a sum of money as it is shown: what reads as 0.00 is neither.
+// The tone of a sum of money as it is shown: one that reads as 0.00 is neither good nor bad.
 export function tone(value) {
   const shown = Math.round(Number(value) * 100);
   return shown > 0 ? "good" : shown < 0 ? "bad" : "flat";

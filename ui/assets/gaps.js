@@ -1,9 +1,9 @@
-// A line is drawn through what was heard and nowhere else.
+// A line is drawn through received prices and nowhere else.
 
-// Quiet markets say each few seconds at least that their price holds; after so long nobody knows it.
+// Quiet markets confirm their price every few seconds at least; after this long it is unknown.
 const GAP_SECONDS = 10;
 
-// columns: times in seconds and as many columns of values; a null stands where nothing was heard for too long
+// columns: times in seconds and as many columns of values; a null marks too long a silence
 export function withGaps(columns, longest = GAP_SECONDS) {
   const [times] = columns;
   const gaps = [];

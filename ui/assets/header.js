@@ -40,7 +40,7 @@ class Head {
     this.root = find("header");
     this.parts = Object.fromEntries(["state", "trading", "clock", "paper-badge", "paper", "money", "notice"].map((name) => [name, find(name)]));
     this.zones = [...parent.querySelectorAll("[data-zone]")];
-    // what stays in view below the head has to know how high it is, also while a notice stands in it
+    // what stays in view below the head needs its height, also while it shows a notice
     this.size = new ResizeObserver(() => this.publishHeight());
     this.size.observe(this.root);
     for (const button of this.zones) button.onclick = () => this.choose(button.dataset.zone === "local");
@@ -49,7 +49,7 @@ class Head {
   take({ data, setStateValue }) {
     this.setStateValue = setStateValue;
     this.showMode(data.mode);
-    // what Python draws follows what the browser remembers
+    // Python draws by the browser's stored choice
     if (data.is_local !== isLocalTime()) this.sendZone();
     this.leave ??= liveFeed.join(this);
   }
@@ -96,7 +96,7 @@ class Head {
     setClass(this.parts.trading, `pill ${TRADING_CLASSES[state] ?? "unknown"}`);
   }
 
-  // Without a source nothing is heard of detection either.
+  // Without a source the state of detection is unknown, too.
   showNotice(sources, detection) {
     const names = Object.keys(SOURCES).filter((name) => !sources[name]).map((name) => SOURCES[name]).join(" and ");
     const words = names ? `${names} cannot be reached; everything that depends on it is not updated until it is back.` : (DETECTION_WORDS[detection] ?? "");

@@ -98,7 +98,7 @@ function tradedFirst(model, exposures) {
   return [...exposures].sort((one, other) => place(one) - place(other));
 }
 
-// What all changes together are worth; unknown where one of them is.
+// The value of all changes together; unknown if one of them is.
 function withWhole(exposures) {
   if (exposures.length < 2) return exposures;
   const values = exposures.map((row) => row.value);
@@ -154,7 +154,7 @@ function digits(text, currency) {
   return sum(text, currency);
 }
 
-// What is cut away by showing fewer digits has no sign either.
+// A value that shows as 0 for lack of digits has no sign either.
 function signedDigits(text, currency) {
   const shown = digits(text, currency);
   if (!/[1-9]/.test(shown)) return shown.replace(MINUS, "");

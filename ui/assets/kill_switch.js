@@ -28,7 +28,7 @@ class KillSwitch {
     this.root = element(
       "section", { class: "box", "data-part": "kill-switch", "aria-label": "Kill switch" },
       element("p", { class: "state" }, this.strong, this.rest),
-      // all of them always, so that none is where another was a moment ago
+      // always show all, so that none takes the place that another had a moment ago
       element("div", { class: "row" }, element("label", { class: "tick" }, this.sure, "I want to halt trading"), ...Object.values(this.buttons)),
       this.said,
     );

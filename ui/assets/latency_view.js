@@ -18,7 +18,7 @@ export class LatencyView {
     body.replaceChildren(...[...this.lines.values()].map(({ node }) => node));
   }
 
-  // Call it in the frame in which the trade was drawn. Exact only where server and browser share a clock.
+  // Call it in the frame in which the trade was drawn. Exact only if server and browser share a clock.
   recordShown(model) {
     for (const arbitrage of model.takeFilled()) {
       const took = Date.now() * 1000 - arbitrage.times.filled;
@@ -34,7 +34,7 @@ export class LatencyView {
     this.showLine(SHOWN, this.shownAfter);
   }
 
-  // What was not measured is not 0.
+  // A missing measurement is not 0.
   showLine(name, found) {
     const sorted = [...found].sort((a, b) => a - b);
     const { middle, high, number } = this.lines.get(name);

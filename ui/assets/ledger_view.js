@@ -1,4 +1,4 @@
-// What the store counts: P&L with its parts, balances, feeds, rejections, and the figures on top.
+// The store's figures: P&L with its parts, balances, feeds, rejections, and the figures on top.
 
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
 import { baseOf } from "./market_digits.js";
@@ -17,7 +17,7 @@ const OPEN_STATES = ["reserved", "single_leg"];
 const LATENCIES = 50;
 const MOST_COLUMNS = 10;
 const RECENT_MICROSECONDS = 2_000_000;
-// What a feed last reported of itself is that much older than its newest quote at the most.
+// A feed's last report of itself is at most this much older than its newest quote.
 const REPORTED_MICROSECONDS = 10_000_000;
 
 export class FiguresView {
@@ -103,7 +103,7 @@ export class BalancesView {
     const regions = new Map(quoted.map((one) => [one.exchange, one.region]));
     const tag = (exchange) => element("span", { class: "tag" }, regions.get(exchange) ?? "–");
     const head = (scope, ...children) => element("th", { scope, class: scope === "col" ? "number" : "" }, ...children);
-    // of many currencies each has a row: a page is longer than it is wide
+    // each of many currencies has a row: a page is longer than it is wide
     const isLong = currencies.length > MOST_COLUMNS;
     const [columns, lines] = isLong
       ? [exchanges.map((one) => head("col", exchangeName(one), " ", tag(one))), currencies]
@@ -144,7 +144,7 @@ export class FeedsView {
   }
 }
 
-// verified: by its newest quote, which is known of the shown asset alone; of the others by the feed's own last report
+// verified: by the newest quote, which is known only for the shown asset; for others by the feed's own last report
 function ageWords(feed, verified, model) {
   const heard = Math.max(feed.last_received, verified ?? 0);
   if (heard === 0) return "never";

@@ -6,7 +6,7 @@ import { marketFilter } from "./market_filter.js";
 import { recall, remember } from "./tab_memory.js";
 import { onZone } from "./zone.js";
 
-// Between two pages nobody listens for a moment: that is no reason to disconnect.
+// Between two pages there is no listener for a moment, which is no reason to disconnect.
 const LINGER_MILLISECONDS = 5000;
 const ASSET = "live.asset";
 
@@ -29,7 +29,7 @@ class LiveFeed {
     this.connection?.choose(base);
   }
 
-  // viewer.show(model, changed, state), in an animation frame; `changed` has the types of what came since the last one
+  // viewer.show(model, changed, state), in an animation frame; `changed` has the types of messages since the last one
   // ("state", "zone" and "filter" among them), or "all" for a viewer that has just joined. Returns how to leave.
   join(viewer) {
     this.viewers.add(viewer);

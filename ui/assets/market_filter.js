@@ -34,7 +34,7 @@ class MarketFilter {
     return NAMES.some((name) => this[name]);
   }
 
-  // Of a row with that asset, or with any where it is null, and with any of these exchanges.
+  // Whether a row has that asset (null: any) and any of these exchanges.
   fits(base, ...exchanges) {
     return (!this.base || base === null || base === this.base) && (!this.exchange || exchanges.includes(this.exchange));
   }

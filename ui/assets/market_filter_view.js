@@ -5,7 +5,7 @@ import { exchangeName } from "./format.js";
 import { marketFilter } from "./market_filter.js";
 
 export class MarketFilterView {
-  // onSearch(): what is typed narrows the matrix, long before it is the name of an asset
+  // onSearch(): typed text narrows the matrix, long before it is the name of an asset
   constructor({ search, names, exchange, clear, note }, onSearch) {
     Object.assign(this, { search, names, exchange, clear, note });
     search.value = marketFilter.base;
@@ -63,7 +63,7 @@ export class MarketFilterView {
     this.exchange.replaceChildren(element("option", { value: "" }, "All exchanges"), ...options);
   }
 
-  // An address may name what this session does not have.
+  // An address may name assets and exchanges that this session does not have.
   words() {
     const { base, exchange } = marketFilter;
     if (base && !this.assets.includes(base)) return `This session has no asset ${base}.`;

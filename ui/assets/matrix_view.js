@@ -1,4 +1,4 @@
-// Assets × exchanges: each market's best bid and ask, and the pair that would bring most. Rows keep their place and their
+// Assets × exchanges: each market's best bid and ask, and the most profitable pair. Rows keep their place and their
 // height; what changes is written into the cells that are there.
 
 import { element, setClass, setText } from "./elements.js";
@@ -8,7 +8,7 @@ import { marketFilter } from "./market_filter.js";
 const DIGITS = 6;
 
 export class MatrixView {
-  // matches(base): whether the search leaves it in; onChoice(base)
+  // matches(base): whether it passes the search; onChoice(base)
   constructor({ table, counter, matches, onChoice }) {
     Object.assign(this, { table, counter, matches, onChoice });
     this.rows = new Map();
@@ -90,7 +90,7 @@ class Cell {
   }
 }
 
-// Of several markets on one exchange the one of the best pair, else the first.
+// If an exchange has several markets: the one of the best pair, else the first.
 function priceOn(exchange, asset, best) {
   const there = asset?.prices.filter((price) => price.exchange === exchange) ?? [];
   return there.find((price) => [best?.buy_symbol, best?.sell_symbol].includes(price.symbol)) ?? there[0] ?? null;

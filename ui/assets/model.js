@@ -74,7 +74,7 @@ export class Model {
     for (const [key, point] of Object.entries(message.points)) this.addPoint(key, point);
   }
 
-  // Those that changed; the others keep their row, so that nothing of them is drawn again.
+  // The rows that changed; the others stay the same objects, so that they are not drawn again.
   takeAssets(assets) {
     for (const asset of assets) this.assets.set(asset.base, asset);
   }
@@ -102,7 +102,7 @@ export class Model {
     return this.marketNames().byBase.get(base) ?? [];
   }
 
-  // Markets change with a snapshot alone.
+  // Markets only change with a snapshot.
   marketNames() {
     if (this.named?.series !== this.series) this.named = namesOf(this.series);
     return this.named;

@@ -58,14 +58,14 @@ function episodeRow(episode) {
   );
 }
 
-// Who decided against it, and why, is on the page Opportunities.
+// The page Opportunities says who decided against it, and why.
 function result({ arbitrage, isTradable, isOver }) {
   if (arbitrage) return capitalised(stateName(arbitrage));
   if (!isTradable) return "Below the threshold";
   return isOver ? "Not taken" : "Open";
 }
 
-// Prices change with each sighting: in the title alone, where they take no room.
+// Prices change with each sighting: only in the title, where they take no room.
 function side(episode, which) {
   const symbol = episode[`${which}_symbol`];
   const text = marketPrice(episode[`${which}_price`], episode[`${which}_exchange`], symbol);

@@ -72,7 +72,7 @@ class Panel {
       new FeedsView(find("feeds")),
       new SimulatedMarketView(find("simulated-market")),
     ];
-    // hundreds of rows where there are fifty assets: nothing in them changes with a pulse
+    // hundreds of rows if there are fifty assets: nothing in them changes with a pulse
     this.slow = [
       new ProfitView(find("profit")),
       new ProfitLinesView(find("profit-ways"), find("profit-lines")),
@@ -91,7 +91,7 @@ class Panel {
     if (!this.isClosed) this.leave = liveFeed.join(this);
   }
 
-  // Trades first and alone where nothing else came: they are what somebody waits for.
+  // Trades first, and alone if nothing else came: users wait for them.
   show(model, changed, state) {
     this.root.dataset.state = state;
     if (!model.isKnown) return;
@@ -112,7 +112,7 @@ class Panel {
 
   showTrades(model, changed) {
     this.trades.show(model);
-    // what came with a snapshot, or while another page was shown, says nothing about this screen
+    // messages in a snapshot, or during another page, say nothing about the latency of this screen
     if (changed.has("all")) model.takeFilled();
     else this.latency.recordShown(model);
   }

@@ -1,7 +1,7 @@
 // Parts of a page that outlive Streamlit's redraws: each is created once for the document and inserted wherever
 // Streamlit makes room for it, so that a redraw loses no input.
 
-// `part` has `root` and, where it wants, enter(component) and leave().
+// `part` has `root` and optionally enter(component) and leave().
 export function persistentPart(make) {
   let part = null;
   let place = null;
@@ -15,7 +15,7 @@ export function persistentPart(make) {
       part.enter?.(component);
     },
     unmount(parent) {
-      // where it was mounted again before the old place was removed, it is still shown
+      // if it was mounted again before the old place was removed, it is still shown
       if (parent !== place) return;
       place = null;
       part?.leave?.();

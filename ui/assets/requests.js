@@ -1,8 +1,8 @@
-// Requests to our own server: its answer, its rejection with the reason, or that nothing came back.
+// Requests to our own server: its answer, its rejection with the reason, or no answer at all.
 
 const ANSWER_MILLISECONDS = 12_000;
 
-// {isDone, status, body}: `status` 0 where nothing came back, so that nobody knows whether it was done.
+// {isDone, status, body}: `status` 0 if no answer came: the request may or may not have been carried out.
 export async function ask(method, path, body, headers = {}) {
   try {
     const answer = await fetch(path, {

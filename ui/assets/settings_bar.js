@@ -4,7 +4,7 @@ import { element, setClass, setText } from "./elements.js";
 import { changeList } from "./settings_words.js";
 
 export class SettingsBar {
-  // `acts`: save, discard, and keep or drop what clashes.
+  // `acts`: save, discard, and keep or drop conflicting edits.
   constructor(acts) {
     this.count = element("strong");
     this.mine = element("div");
@@ -58,13 +58,13 @@ export class SettingsBar {
     );
   }
 
-  // What is wrong of no single field.
+  // Errors that belong to no single field.
   drawWhole(words) {
     this.whole.hidden = !words;
     setText(this.whole, words ?? "");
   }
 
-  // `list` stands below the words; `isRejection`: for lack of rights, so it is cleared when somebody signs in.
+  // `list` is shown below the words; `isRejection`: for lack of rights, so it is cleared when a user signs in.
   showMessage(tone, words, list = null, isRejection = false) {
     this.isRejection = isRejection;
     setClass(this.said, `said ${tone}`);

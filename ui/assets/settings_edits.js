@@ -1,5 +1,5 @@
-// What was typed into the settings and is not saved yet: each field with what stood there when it was first touched.
-// No DOM and no server here: settings come in, what is to be sent goes out.
+// Unsaved edits of the settings: each field with its value at the first edit.
+// No DOM and no server here: settings come in, the changes to send go out.
 
 const FEES = "taker_fees";
 const DECIMAL = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?$/;
@@ -14,7 +14,7 @@ export function flat(settings) {
   return values;
 }
 
-// One text for each number however it is written, digit by digit; null where it is none.
+// One text for each number, however it is written, digit by digit; null if it is not a number.
 export function decimal(text) {
   const parts = DECIMAL.exec(String(text).trim());
   if (!parts || !(parts[2] + parts[3])) return null;
@@ -41,15 +41,15 @@ export function differences(before, after) {
 }
 
 export class Edits {
-  // `kept`: what another document of this tab left, by field {value, base}.
+  // `kept`: edits that another document of this tab left, by field {value, base}.
   constructor(kept = {}) {
     this.settings = null;
     this.values = {};
     this.typed = new Map(Object.entries(kept));
   }
 
-  // Settings of the server; older ones than the known are passed over. What others made of the same as was typed here
-  // is no change any more; `held` is the field that somebody is typing in. False where nothing is new.
+  // Settings of the server; older ones than the known are ignored. An edit that others have made, too,
+  // is no change any more; `held` is the field that the user is typing in. False if nothing is new.
   take(settings, held = "") {
     if (this.settings && settings.version <= this.settings.version) return false;
     this.settings = settings;
@@ -61,7 +61,7 @@ export class Edits {
     return true;
   }
 
-  // The server's answer, also where its versions restart: another system may run at this address.
+  // The server's answer, also if its versions restart: another system may run at this address.
   replace(settings, held = "") {
     this.settings = null;
     this.take(settings, held);
@@ -77,7 +77,7 @@ export class Edits {
     this.typed.set(name, { value, base });
   }
 
-  // Somebody left the field: what reads as it was is no change.
+  // The user left the field: an unchanged value is no edit.
   leave(name) {
     const edit = this.typed.get(name);
     if (edit && same(edit.value, this.values[name])) this.typed.delete(name);
@@ -95,12 +95,12 @@ export class Edits {
     return this.typed.has(name) && !same(this.typed.get(name).value, this.values[name]);
   }
 
-  // Names of what differs from what is in force.
+  // Names of the fields that differ from the settings in force.
   get touched() {
     return [...this.typed.keys()].filter((name) => this.isTouched(name));
   }
 
-  // Of these, what somebody else changed since it was touched here.
+  // Of these, the fields that somebody else has changed since the edit began here.
   get clashes() {
     return this.touched.filter((name) => !same(this.typed.get(name).base, this.values[name]));
   }
@@ -121,12 +121,12 @@ export class Edits {
     return body;
   }
 
-  // By field what is sent now, to know later what was typed over while the answer was awaited.
+  // By field the values sent now, to know later which were edited again before the answer came.
   sent() {
     return new Map(this.touched.map((name) => [name, this.typed.get(name).value]));
   }
 
-  // `settings` are in force with what was sent: it is no change any more, unless something else was typed meanwhile.
+  // `settings` are in force with the values sent: these are no edits any more, unless they were edited again.
   settle(sent, settings) {
     for (const [name, value] of sent) {
       const edit = this.typed.get(name);

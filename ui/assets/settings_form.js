@@ -1,4 +1,4 @@
-// The settings, each with its range: what was typed lives in this document and its tab, and what is saved is sent to
+// The settings, each with its range: edits live in this document and its tab, and saved ones are sent to
 // the server by this page itself. Nothing that Streamlit draws, or fails to draw, changes a field here.
 
 import { ask, problemText } from "./requests.js";
@@ -53,7 +53,7 @@ class SettingsForm {
     this.draw();
   }
 
-  // What others changed meanwhile is said where something typed here waits on top of it.
+  // Report changes by others at the fields that have unsaved edits here.
   take(settings) {
     const before = this.edits.settings;
     if (!settings || !this.edits.take(settings, this.held)) return;
@@ -82,7 +82,7 @@ class SettingsForm {
     return [...this.controls].find(([, control]) => control.isHeld)?.[0] ?? "";
   }
 
-  // Again only where there are other exchanges: what somebody types in is not taken away.
+  // Rebuild only if the exchanges changed: a field must not vanish while the user types in it.
   build() {
     const { settings } = this.edits;
     if (!this.spec || !settings) return;
@@ -207,7 +207,7 @@ class SettingsForm {
     return Boolean(this.controls.get(name)?.spec?.step);
   }
 
-  // What the server says is in force, against what was before: not what the form believes to have sent.
+  // Compare the settings in force before and after, by the server's word: not by what the form believes to have sent.
   saved(before, sent, settings) {
     this.edits.settle(sent, settings);
     const changes = differences(before, settings);
@@ -226,13 +226,13 @@ class SettingsForm {
     return this.bar.showMessage("bad", `Not saved: ${problemText(answer)} ${kept}`, null, answer.status === 401 || answer.status === 403);
   }
 
-  // At the field where there is one for it, else above all.
+  // At the field if there is one for it, else above all fields.
   reject(field, why) {
     const place = [...this.controls.keys()].find((name) => field === name || field.startsWith(`${name}.`)) ?? "settings";
     this.rejected.set(place, [this.rejected.get(place), why].filter(Boolean).join(" "));
   }
 
-  // Somebody saved between what is shown here and our attempt.
+  // Somebody saved after these values were shown and before our attempt.
   async passed(before) {
     const newest = await ask("GET", "/api/settings");
     if (newest.isDone) this.edits.replace(newest.body, this.held);

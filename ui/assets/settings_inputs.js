@@ -5,7 +5,7 @@ import { decimal } from "./settings_edits.js";
 
 let count = 0;
 
-// What stands below a control: its range, and in its place what is wrong with what was typed.
+// The line below a control: its range, or what is wrong with the typed value.
 class Below {
   constructor(range) {
     this.range = range;
@@ -33,7 +33,7 @@ class Control {
     return this.control.matches(":focus");
   }
 
-  // Writing what stands there already would move the cursor.
+  // Writing the same text again would move the cursor.
   show(value) {
     if (this.control.value !== String(value)) this.control.value = value;
   }

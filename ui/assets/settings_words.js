@@ -16,7 +16,7 @@ export function valueText(value) {
   return Array.isArray(value) ? value.map(exchangeName).join(", ") || "none" : String(value);
 }
 
-// Of a field that stands in the form or not.
+// The label of a field, in the form or not.
 export function labelOf(name, labels) {
   if (name.startsWith(FEES)) return `Taker fee on ${exchangeName(name.slice(FEES.length))}`;
   return labels[name] ?? name;
@@ -38,7 +38,7 @@ export function withLabels(why, labels) {
   return why.replace(/\b[a-z_0-9]+\b/g, (word) => (word in labels ? `"${labels[word]}"` : word));
 }
 
-// Who saved what came after `version`; "Another user" where nobody can say.
+// Who saved the versions after `version`; "Another user" if that is not known.
 export async function whoSince(version) {
   const answer = await ask("GET", "/api/settings/versions?limit=20");
   const people = (answer.body?.items ?? []).filter((one) => one.version > version).map((one) => one.who);

@@ -1,4 +1,4 @@
-// The newest signals of the moving average strategy: asked for now and then, since they come every few seconds at most.
+// The newest signals of the moving average strategy: polled slowly, since they come every few seconds at most.
 
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { baseOf } from "./market_digits.js";
@@ -24,7 +24,7 @@ export class SignalsView {
       const answer = await fetch(ADDRESS);
       if (answer.ok) this.show((await answer.json()).items);
     } catch {
-      // the server is away: the pill at the top says so, and the next question comes by itself
+      // the server is away: the pill at the top says so, and the next poll comes by itself
     }
   }
 

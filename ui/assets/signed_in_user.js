@@ -11,7 +11,7 @@ class SignedInUser {
     this.tabs.onmessage = () => this.refresh();
   }
 
-  // Empty where nobody is signed in.
+  // Empty if nobody is signed in.
   get name() {
     return this.caller?.name ?? "";
   }
@@ -21,7 +21,7 @@ class SignedInUser {
     return () => this.listeners.delete(listener);
   }
 
-  // What the server says now; without an answer the known caller stays.
+  // Ask the server again; without an answer the known caller stays.
   async refresh() {
     const { status, body } = await ask("GET", "/api/caller");
     if (status !== 200 && status !== 401) return;

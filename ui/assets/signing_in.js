@@ -84,7 +84,7 @@ class SigningIn {
     if (this.isBringing || this.tries >= MOST_TRIES) return;
     this.isBringing = true;
     this.tries += 1;
-    // what is sent while the script's connection is only being made is lost
+    // a ticket that is sent before the script's connection is made is lost
     this.again ??= setTimeout(() => {
       this.again = undefined;
       this.show();

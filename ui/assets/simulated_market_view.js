@@ -1,4 +1,4 @@
-// One line: what the prices are, on what they were calibrated, how much they move now, and what trading costs.
+// One line: the source of the prices, what they were calibrated on, how much they move now, and the cost of trading.
 
 import { setText } from "./elements.js";
 

@@ -25,7 +25,7 @@ export class TradesView {
 
   show(model) {
     this.model = model;
-    // the last column, which is there with regions alone
+    // the last column, which exists only with regions
     this.card.classList.toggle("with-location", Object.keys(model.regions).length > 0);
     const all = model.newestArbitrages();
     const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -54,7 +54,7 @@ function fits(arbitrage, terms, regions) {
   return terms.every((term) => lower.includes(term));
 }
 
-// The region of the bot of each leg, buy → sell, one alone where both are the same.
+// The region of the bot of each leg, buy → sell; only one if both are the same.
 function locationOf(arbitrage, regions) {
   const places = [arbitrage.buy_exchange, arbitrage.sell_exchange].map((exchange) => regions[exchange] ?? "");
   return [...new Set(places)].join(" → ");
@@ -67,7 +67,7 @@ function tradeRow(arbitrage, regions) {
   const completed = (side) => arbitrage.legs.find((leg) => leg.role === "complete" && leg.side === side && filled(leg));
   const legOf = (side) => (first(side) && !filled(first(side)) && completed(side)) || first(side);
   const profit = arbitrage.profit;
-  // a trade on one exchange alone has one leg, and a position instead of a profit
+  // a trade on only one exchange has one leg, and a position instead of a profit
   const isSolo = arbitrage.buy_exchange === arbitrage.sell_exchange;
   const sideCell = (side, exchange, symbol) =>
     element("td", { class: side === "buy" ? "after-number" : "" }, isSolo && !first(side) ? "–" : legText(legOf(side), exchange, symbol));

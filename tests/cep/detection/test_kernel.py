@@ -94,7 +94,7 @@ def _id_of(row: "dict[str, object]") -> str:
 
 
 def under(own: Settings, messages: list[bytes]) -> list[bytes]:
-    """Return the log as it reads where `own` settings hold from its first row and its settings rows say nothing."""
+    """Return the log as it reads if `own` settings hold from its first row and its settings rows say nothing."""
     first, *rest = messages
     silent = b'{"kind":"said nothing","base":"BTC","received_time":%d}' % START
     return [

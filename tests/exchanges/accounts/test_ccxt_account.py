@@ -189,7 +189,7 @@ async def test_orders_placed_at_once_all_come_back(outside: Served, is_generic: 
 @pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
 @pytest.mark.parametrize("skew_seconds", [-7_200, 7_200])
 async def test_a_clock_that_is_off_does_not_stop_trading(outside: Served, market: Market, skew_seconds: float) -> None:
-    """Off from the start, orders go through; where it jumps later, one is rejected and the next goes through."""
+    """Off from the start, orders go through; if it jumps later, one is rejected and the next goes through."""
     trusted, account = (open_account(outside.config(market.exchange), [market]) for _ in range(2))
     price, amount = outside.best(market, "buy")
     order = order_on(market, "buy", max(amount, market.minimum_amount), price)

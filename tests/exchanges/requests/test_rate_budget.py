@@ -100,7 +100,7 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> None:
-    """They wait where they would take what is left to the orders that end a trade."""
+    """They wait if they would use up the part that is left for orders that end a trade."""
     budget, _ = at(exchange)
     looks = less(rules_of(exchange).leg, rules_of(exchange).count(POSTS[exchange]))
 

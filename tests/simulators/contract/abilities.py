@@ -57,10 +57,10 @@ IMMEDIATE: dict[str, dict[str, str]] = {
 
 
 TICKER: dict[str, dict[str, str]] = {"binance": {"name": "ticker"}}
-"""How ccxt is asked to watch a ticker that has best prices, where it would take one without."""
+"""How ccxt is asked to watch a ticker with best prices, if it would take one without."""
 
 TOO_SMALL: dict[str, type[ccxt.BaseError]] = {"bitflyer": ccxt.ExchangeError, "binance": ccxt.BadRequest}
-"""What ccxt makes of an order that is too small, where that is no InvalidOrder."""
+"""The error that ccxt raises for an order that is too small, if that is no InvalidOrder."""
 
 
 def on(*exchanges: str) -> pytest.MarkDecorator:

@@ -80,7 +80,7 @@ class Bench:
     async def post(
         self, side: Side, amount: Decimal, price: Decimal | None, parameters: dict[str, str] | None = None
     ) -> str:
-        """Place an order, at the market where `price` is None; the exchange's id of it."""
+        """Place an order, at the market if `price` is None; return the exchange's id of it."""
         kind = "market" if price is None else "limit"
         limit = None if price is None else float(price)
         row = await self.client.create_order(self.symbol, kind, side, float(amount), limit, parameters or {})

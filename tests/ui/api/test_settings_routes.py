@@ -1,4 +1,4 @@
-"""Changing settings: the key, the versions, the ranges – and that nothing changes where it says so."""
+"""Changing settings: the key, the versions, the ranges – and that nothing changes if it says so."""
 
 import asyncio
 import logging

@@ -18,9 +18,7 @@ def test_where_reading_needs_a_key_a_page_shows_nothing_without_one(dashboard: D
     session = replace(dashboard.session, access=AccessTerms(require_key=True))
     keyed = replace(dashboard, session=session, access=Access(session))
     announce(keyed)
-    app = AppTest.from_string(
-        f"from ui.pages.{name}_page import render_{name}; render_{name}()", default_timeout=30
-    ).run()
+    app = AppTest.from_string(f"from ui.pages.{name} import render_{name}; render_{name}()", default_timeout=30).run()
     assert not app.exception
     assert [info.value for info in app.info] == ["Reading needs an API key here."]
     assert len(app.get("bidi_component")) == 1, "where to sign in, and nothing else"

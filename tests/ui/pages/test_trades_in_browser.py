@@ -48,7 +48,7 @@ def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, serve
 
 
 def choose_first(page: Page, label: str) -> None:
-    """Open a list and click its first option, again where the page was just being drawn once more, which closes the
+    """Open a list and click its first option, again if the page was just being drawn once more, which closes the
     list or replaces its options."""
     option = page.get_by_role("option").first
     for _ in range(MOST_TRIES):

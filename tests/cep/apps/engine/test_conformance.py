@@ -20,22 +20,20 @@ LATER_EQUAL = "the oracle's min() and max() drop a later equal value for one tha
 INDEX_KEEPS = "the oracle finds a row through an index that it dropped for its primary key"
 LOSES_ROWS = "the oracle loses the row that comes after the table's last one was deleted"
 ONCE = "the oracle matches `every (not … for … -> …)` once alone"
-ORDER_OF_KEYS = "which key of a partition is called first, where one row moves the clock past both"
+ORDER_OF_KEYS = "which key of a partition is called first, if one row moves the clock past both"
 NULL_KEY = "the oracle loses a row whose session key is null"
 FORGETS_LARGER = "the oracle's min() and max() forget what a better value came after, though it is still there"
 KEEPS_BATCHES = "in a join of current rows alone the oracle's batch windows keep every batch for ever"
-LEFT_COMES_LAST = "the oracle loses a match of a pattern that is `a and b` alone where the row of `a` comes last"
+LEFT_COMES_LAST = "the oracle loses a match of a pattern that is `a and b` alone if the row of `a` comes last"
 BEGINS_ONCE_MORE = "the oracle's `every` begins once more for what a part of `or` completed, when its `within` is over"
-CUT_OFF = "the oracle gives only the first of several matches where a `not … and` reads the row that completed them"
+CUT_OFF = "the oracle gives only the first of several matches if a `not … and` reads the row that completed them"
 REAL_CLOCK = "the oracle's own clock moves this, and not the app's"
 FILTERED = "the oracle's aggregations over a filtered stream never have a row"
-IGNORES_SET = (
-    "the oracle's `update or insert` takes the whole row where its condition is the primary key's, `set` or not"
-)
+IGNORES_SET = "the oracle's `update or insert` takes the whole row if its condition is the primary key's, `set` or not"
 STAYS = "the oracle's unionSet() keeps for ever what left its set and came again"
 CUTS = "the oracle's partition takes a chunk apart, and who reads the stream after it sees the first row alone"
 WAITS_BEHIND = "the oracle's window calls its times in the order in which it asked for them, and an early one waits"
-NULL_IN_A_SNAPSHOT = "the oracle's snapshot fails where it compares a null"
+NULL_IN_A_SNAPSHOT = "the oracle's snapshot fails if it compares a null"
 SELECTED_ALONE = "without keys the oracle's lossyFrequent counts rows by their selected columns alone"
 
 

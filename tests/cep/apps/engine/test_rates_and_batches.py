@@ -1,4 +1,4 @@
-"""What an output rate and a batch give where several things come at once, as Siddhi does it."""
+"""What an output rate and a batch give if several things come at once, as in Siddhi."""
 
 from typing import Any
 

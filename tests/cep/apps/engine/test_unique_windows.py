@@ -27,7 +27,7 @@ LOG: Log = [
         ("UNIQUE:EVER(symbol)", "expired", [(20, 0), (150, 1), (160, 3)]),
         ("unique:first(symbol)", "current", [(0, 0), (10, 1), (30, 3), (300, 6)]),
         ("unique:first(symbol)", "expired", []),
-        # B is the oldest of A and B where C comes, as A came again
+        # B is the oldest of A and B when C comes, as A came again
         ("unique:length(symbol, 2)", "expired", [(20, 0), (30, 1), (150, 2), (160, 3), (300, 4)]),
         ("unique:time(symbol, 100)", "expired", [(20, 0), (150, 1), (150, 2), (150, 3), (300, 4), (300, 5)]),
         ("unique:lengthBatch(symbol, 2)", "current", [(10, 0), (10, 1), (30, 2), (30, 3), (160, 4), (160, 5)]),
@@ -54,7 +54,7 @@ def test_one_event_of_each_key(window: str, kind: str, expected: list[tuple[int,
 
 
 def test_a_batch_keeps_one_event_of_each_key_while_it_fills() -> None:
-    """Its snapshot is no larger where a key's events are many."""
+    """Its snapshot is no larger if a key's events are many."""
     text = TRADES + "from Trades#window.unique:externalTimeBatch(symbol, amount, 9) select amount insert into Out;"
     sizes = []
     for rows in (20, 200):

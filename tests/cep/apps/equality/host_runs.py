@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def patient_kafka(home: Path) -> Iterator[str]:
-    """Return a broker with the product's topics; its start takes minutes where a soak test has little of the
+    """Return a broker with the product's topics; its start takes minutes if a soak test has little of the
     machine."""
     with kafka_process(home) as process:
         asyncio.run(_ready(process.address))

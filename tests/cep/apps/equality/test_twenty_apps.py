@@ -1,5 +1,5 @@
 """Twenty-four apps over made-up logs and over a recording: resident, structured, batch and tester give the same rows,
-with the same ids where the host gives ids."""
+with the same ids if the host gives ids."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""One order for rows of several topics: by time where they are old, as they are seen where they are new."""
+"""One order for rows of several topics: by time if they are old, as they are seen if they are new."""
 
 import pytest
 from hypothesis import given

@@ -193,7 +193,7 @@ def test_who_begins_late_with_the_past_does_not_beat_what_is_from_later() -> Non
 @pytest.mark.parametrize(
     ("key", "content", "text"),
     [
-        # of a version with a key where this one has none, and with another key
+        # of a version with a key although this one has none, and with another key
         (["a", None], {"who": "a"}, TEXT.replace("@PrimaryKey('who') CREATE TABLE GLOBAL", "CREATE TABLE GLOBAL")),
         (["b"], {"who": "a"}, TEXT),
     ],

@@ -1,4 +1,4 @@
-"""Trees without their places, to compare what texts say; and the shared conformance cases, where they are there."""
+"""Trees without their places, to compare what texts say; and the shared conformance cases, if they are there."""
 
 import json
 from collections.abc import Iterator

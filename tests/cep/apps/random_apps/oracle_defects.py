@@ -3,13 +3,13 @@
 The templates leave out what they can of what Siddhi 5.1.30 gets wrong, and of what it does not promise:
 
 - `min()` and `max()` of values that come twice, or over windows that rows leave in another order than they came
-- nulls where Siddhi compares them by a method of theirs: sorted windows, `order by`, snapshots, `frequent`
+- nulls when Siddhi compares them by a method of theirs: sorted windows, `order by`, snapshots, `frequent`
 - `maximum()` of values below 0 alone, which is the least positive double there
-- `distinctCount()` of truths, which Siddhi refuses; and where a row leaves that never came, for which it fails: in
+- `distinctCount()` of truths, which Siddhi refuses; and if a row leaves that never came, for which it fails: in
   joins, and over named windows
 - a part of `and` or `or` that names the other part, and two absences in a row: Siddhi refuses them
 - `output first` after a batch, where the mark between two batches is taken for the first row
-- tables: rows found through an index after it changed, `set` that reads the row's own columns where it has a key (null
+- tables: rows found through an index after it changed, `set` that reads the row's own columns if it has a key (null
   there), and the row after the last one was deleted
 - windows by time, and rows that leave, in partitions: which key comes first is not promised
 - steps with a count at the end of a sequence, which never match there; but for `*` and `?`
@@ -76,7 +76,7 @@ def _no_deviation(case: RandomCase, found: Sequence[str]) -> bool:
 
 
 DEFECTS = (
-    OracleDefect("stdDev() is NaN where rounding leaves a variance below 0, after rows have left", _no_deviation),
+    OracleDefect("stdDev() is NaN if rounding leaves a variance below 0, after rows have left", _no_deviation),
     OracleDefect(
         "what one part of `or` completed begins once more when `within` is over, so each row is found ever more often",
         written(r"every e\d=[^\n]* (or|and) e\d=[^\n]* within "),
@@ -85,7 +85,7 @@ DEFECTS = (
         "the time that a listener to the query is given for a chunk of expired rows alone", _times_of_chunks_alone
     ),
     OracleDefect(
-        "`within` is counted from another row than the first where a group under `every` begins anew",
+        "`within` is counted from another row than the first if a group under `every` begins anew",
         written(r"every \([^\n]* within "),
     ),
     OracleDefect(
@@ -93,7 +93,7 @@ DEFECTS = (
         written(r"partition with[\s\S]*window\.expression"),
     ),
     OracleDefect(
-        "sum(), avg() and stdDev() of a join where more rows leave than came: without a row there is still a value",
+        "sum(), avg() and stdDev() of a join if more rows leave than came: without a row there is still a value",
         written(r" join [^\n]*\n[^\n]*(sum|avg|stdDev)\("),
     ),
     OracleDefect(
@@ -110,7 +110,7 @@ DEFECTS = (
         written(r"window\.frequent\([23], \w+\)[\s\S]*(all|expired) events"),
     ),
     OracleDefect(
-        "ifThenElse() of truths is false where the chosen one is null",
+        "ifThenElse() of truths is false if the chosen one is null",
         written(r"ifThenElse\([^\n]*, (live|not live|instanceOf)"),
     ),
     OracleDefect(
@@ -118,13 +118,13 @@ DEFECTS = (
         "or looks for a column behind the last, and the row is lost",
         written(rf"select [^\n]*{AGGREGATED}[^\n]*{AGGREGATED}[^\n]*{SNAPSHOT}"),
     ),
-    OracleDefect("a snapshot fails where it compares a null, and the row is lost to all", _null_in_a_snapshot),
+    OracleDefect("a snapshot fails if it compares a null, and the row is lost to all", _null_in_a_snapshot),
     OracleDefect(
-        "matches that are still to be given are cut off where a `not … and` looks at the row that completed them",
+        "matches that are still to be given are cut off if a `not … and` looks at the row that completed them",
         _cut_off,
     ),
     OracleDefect(
-        "a pattern that is `a and b` alone loses a match where the row of `a` comes last",
+        "a pattern that is `a and b` alone loses a match if the row of `a` comes last",
         written(r"from (every )?e1=\w+(\[[^\n]*?\])? and e2=\w+(\[[^\n]*\])?( within [^\n]*)?\nselect"),
     ),
     OracleDefect(
@@ -139,7 +139,7 @@ DEFECTS = (
         written(r"from Out\d+[^\n]*#window\.session"),
     ),
     OracleDefect(
-        "distinctCount() fails where a row leaves before it came, as in `expressionBatch`, and the row is lost to all",
+        "distinctCount() fails if a row leaves before it came, as in `expressionBatch`, and the row is lost to all",
         written(r"#window\.expressionBatch[^\n]*\nselect [^\n]*distinctCount\("),
     ),
     OracleDefect(
@@ -160,7 +160,7 @@ DEFECTS = (
         written(r"update Held set Held\.coin = "),
     ),
     OracleDefect(
-        "an absence behind a first step of one row and more is never found where a further row moved its time on",
+        "an absence behind a first step of one row and more is never found if a further row moved its time on",
         written(r"from e1=[^\n]*<\d?:\d?> -> not \w+(\[[^\n]*?\])? for \d"),
     ),
     OracleDefect(

@@ -1,6 +1,6 @@
 """Random stream apps: number and seed give the same app with the same rows each time.
 
-An app is one to three queries over two streams, where later ones may read what earlier ones give.
+An app is one to three queries over two streams; later ones may read the rows of earlier ones.
 """
 
 from collections.abc import Callable

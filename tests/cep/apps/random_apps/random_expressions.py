@@ -90,7 +90,7 @@ def _call(rng: Random, names: Names, type_: str, depth: int) -> str:
 
 
 def condition(rng: Random, names: Names, depth: int = 2) -> str:
-    """Return a random condition; of one comparison where `depth` is 0."""
+    """Return a random condition; of one comparison if `depth` is 0."""
     if depth > 0 and rng.random() < 0.5:
         left, right = condition(rng, names, depth - 1), condition(rng, names, depth - 1)
         return rng.choice([f"({left} and {right})", f"({left} or {right})", f"not ({left})"])

@@ -1,7 +1,7 @@
 """Kinds of queries that the random apps are made of. Each adds one, or a few that belong together, to a draft and gives
 the stream that can be read after it.
 
-What Siddhi is known to get wrong is not written here, where a template can leave it out; `oracle_defects.py` has the
+What Siddhi is known to get wrong is not written here if a template can leave it out; `oracle_defects.py` has the
 rest.
 """
 
