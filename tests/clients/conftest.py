@@ -18,3 +18,9 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange
     words = ("--tls", "--port-per-exchange", "--accounts", "2")
     with serving(tmp_path_factory.mktemp("secured"), *words) as exchanges:
         yield exchanges
+
+
+@pytest.fixture(scope="module")
+def on_own_ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchanges]:
+    with serving(tmp_path_factory.mktemp("on_own_ports"), "--port-per-exchange") as exchanges:
+        yield exchanges

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from session.clock import wall_now
 from tests.clients.environments import installed
 from tests.clients.forwarding import forwarded
 from tests.clients.running import RUN_SECONDS, assert_placed_and_cancelled, said
-from tests.clients.serving import ServedExchanges, serving
+from tests.clients.serving import ServedExchanges
 
 pytestmark = pytest.mark.soak
 
@@ -63,7 +62,9 @@ class Xchange:
 
 
 @pytest.fixture(scope="module")
-def xchange(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Xchange]:
+def xchange(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, on_own_ports: ServedExchanges
+) -> Xchange:
     cache = request.config.cache
     assert cache is not None
     pom = PROJECT / "pom.xml"
@@ -72,8 +73,7 @@ def xchange(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     classes = tmp_path_factory.mktemp("classes")
     source = PROJECT / "src" / "main" / "java" / "UseXchange.java"
     subprocess.run(["javac", "-cp", f"{libraries}/*", "-d", str(classes), str(source)], check=True)
-    with serving(tmp_path_factory.mktemp("served"), "--port-per-exchange") as exchanges:
-        yield Xchange(f"{libraries}/*:{classes}", exchanges)
+    return Xchange(f"{libraries}/*:{classes}", on_own_ports)
 
 
 def refusal(command: list[str]) -> str:
