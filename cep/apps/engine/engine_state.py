@@ -40,6 +40,11 @@ class EngineState:
 
     def by_key(self) -> Iterator[tuple[int, str, object]]:
         """Yield of all keys that are at hand the place of the partition, the key, and what it has kept."""
-        for number, partition in enumerate(self._partitions):
-            for key, instance in partition.by_key.items():
-                yield number, key, self._context.state_of(instance.ranks)
+        keys = [
+            (number, key, instance.ranks)
+            for number, partition in enumerate(self._partitions)
+            for key, instance in partition.by_key.items()
+        ]
+        states = self._context.states_of(ranks for _, _, ranks in keys)
+        for (number, key, _), state in zip(keys, states, strict=True):
+            yield number, key, state

@@ -50,9 +50,12 @@ class PartitionInstances(Stateful):
 
     def instance(self, key: str) -> PartitionInstance:
         if key not in self.by_key:
-            self.by_key[key] = made = self._made()
             state = None if self.kept is None else self.kept(key)
-            if state is not None:
+            if state is None:
+                self.by_key[key] = self._made()
+            else:
+                with self._context.to_be_restored():
+                    self.by_key[key] = made = self._made()
                 self._context.restore_of(made.ranks, state)
         return self.by_key[key]
 

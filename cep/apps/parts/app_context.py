@@ -2,7 +2,7 @@
 
 import heapq
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,6 +81,8 @@ class AppContext:
         self._wakes: dict[int, Wake] = {}
         self._ending: _Ending | None = None
         self._turn: _Turn | None = None
+        self._replaced_after: int | None = None
+        """Parts of later ranks are being made whose state comes next, and with it what they wait for."""
         self._calls: list[tuple[int, int, int, Any]] = []
         """What is due now: rank, due, number, what it gave."""
 
@@ -135,6 +137,8 @@ class AppContext:
 
     def wait(self, due: int, rank: int, what: Any) -> None:
         self._number += 1
+        if self._replaced_after is not None and rank > self._replaced_after:
+            return
         wait, ending = (due, self._number, rank, what), self._ending
         if ending is None or rank not in ending.ranks:
             heapq.heappush(self._waits, wait)
@@ -174,19 +178,30 @@ class AppContext:
         for rank, of_part in parts:
             self._parts[rank].restore(of_part)
 
-    def state_of(self, ranks: range) -> object:
-        """Return the state of these parts alone, and what they wait for."""
-        waits = [(due, rank - ranks.start, what) for due, _, rank, what in sorted(self._waits) if rank in ranks]
-        return waits, [(rank - ranks.start, self._parts[rank].state()) for rank in ranks if rank in self._parts]
+    def states_of(self, each: Iterable[range]) -> Iterator[object]:
+        """Return the state of each of these ranges of parts, and what they wait for: in one look at all waits."""
+        of_rank = defaultdict[int, list[Wait]](list)
+        for wait in sorted(self._waits):
+            of_rank[wait[2]].append(wait)
+        for ranks in each:
+            waits = [(due, rank - ranks.start, what) for rank in ranks for due, _, _, what in of_rank.get(rank, ())]
+            yield waits, [(rank - ranks.start, self._parts[rank].state()) for rank in ranks if rank in self._parts]
+
+    @contextmanager
+    def to_be_restored(self) -> Iterator[None]:
+        """Make parts for `restore_of`: what they wait for when they are made is left out."""
+        self._replaced_after = self.ranks
+        try:
+            yield
+        finally:
+            self._replaced_after = None
 
     def restore_of(self, ranks: range, state: Any) -> None:
-        """Into new parts of the same kind. What was due since is done now, before any row comes to them."""
+        """Into new parts of the same kind, made `to_be_restored`. What was due since is done now, before any row comes
+        to them."""
         waits, parts = state
         for place, of_part in parts:
             self._parts[ranks.start + place].restore(of_part)
-        # what they waited for when they were made
-        self._waits[:] = [wait for wait in self._waits if wait[2] not in ranks]
-        heapq.heapify(self._waits)
         for due, place, what in sorted(waits, key=lambda wait: (wait[1], wait[0])):
             rank = ranks.start + place
             if due <= self.now and rank in self._wakes:

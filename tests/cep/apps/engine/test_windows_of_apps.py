@@ -235,6 +235,33 @@ def test_a_leap_past_a_purge_takes_work_in_proportion_to_the_keys() -> None:
     assert counts == [1] * 2 * keys
 
 
+def test_keys_are_put_away_and_taken_again_by_work_in_proportion_to_them() -> None:
+    """Each had looked at everything that any key waits for."""
+    keys = 2_000
+    text = """define stream E (id string); partition with (id of E) begin
+    from E#window.time(10 min) select id, count() as n insert into Out; end;"""
+    engine = StreamEngine(parse_app(text))
+    for key in range(keys):
+        engine.send("E", _CountedTime(key), (str(key),))
+    before = _CountedTime.compared
+    kept = {key: state for _, key, state in engine.state.by_key()}
+    assert _CountedTime.compared - before < 100 * keys
+    again, counts = StreamEngine(parse_app(text)), list[int]()
+    again.state.keep_keys(lambda _, key: kept.get(key))
+    again.listen("Out", lambda _, row: counts.append(row[1]))
+    before = _CountedTime.compared
+    for key in range(keys):
+        again.send("E", _CountedTime(keys + key), (str(key),))
+    assert _CountedTime.compared - before < 100 * keys
+    assert counts == [2] * keys
+    # ten minutes after the first row of each, and no earlier
+    again.advance(600_000 + keys - 1)
+    counts.clear()
+    for key in range(keys):
+        again.send("E", 600_000 + keys - 1, (str(key),))
+    assert counts == [2] * keys
+
+
 BARS = f"""{TRADES}define stream Ask (since long, until long, step string);
 define aggregation Bars from Trades select symbol, sum(price) as total, price as last, count() as n group by symbol
 aggregate every sec ... year;
