@@ -144,7 +144,7 @@ class Bench:
 
 
 async def opened_bench() -> Bench:
-    """Return the books of both exchanges are open."""
+    """Open the books of both exchanges."""
     clock = SteppedClock()
     bench = Bench(clock, MemoryTradeStore(clock), Exchange())
     await open_books(bench.store)

@@ -45,7 +45,7 @@ def displaying(side: Side, amount: str) -> Reservation:
 
 
 def limited(**limits: Decimal) -> Reservation:
-    """Return a unit counts 100."""
+    """Return settings in which a unit counts 100."""
     return replace(request("2", settings=settings_of(**limits)), unit_notional=Decimal(100))
 
 

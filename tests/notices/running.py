@@ -12,7 +12,7 @@ from tests.store.reservation_requests import close, opportunity, reserved
 
 @asynccontextmanager
 async def running(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Return a failure of any is the test's."""
+    """Run them; a failure of any is the test's."""
     tasks = [asyncio.create_task(each) for each in work]
     ended: list[object] = []
     try:

@@ -251,7 +251,7 @@ def tuple_source(sources: Sequence[str]) -> str:
 
 @contextmanager
 def placed(at: Place) -> Iterator[None]:
-    """Return what is nested too deep within is a mistake at that place. Raises AppTextError."""
+    """Say of what is nested too deep that it is a mistake at that place. Raises AppTextError."""
     try:
         yield
     except NestedTooDeepError as error:

@@ -129,7 +129,7 @@ class Desk:
 
 
 async def granted_desk(place: Place) -> tuple[Desk, StateCache]:
-    """Return the clock of the exchange stands still, and is the store's."""
+    """Make a world in which the exchange's clock stands still and is the store's."""
     market, order = BY_EXCHANGE[place.exchange], place.order()
     settings = settings_of(enabled_exchanges=(place.exchange,), taker_fees={place.exchange: Decimal(0)})
     store = MemoryTradeStore(place.clock)

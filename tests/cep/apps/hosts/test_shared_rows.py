@@ -73,7 +73,7 @@ def test_all_regions_have_the_same_in_the_end(steps: list[tuple[Any, ...]], ahea
 
 
 def two() -> tuple[SharingRegion, SharingRegion, Mirrors]:
-    """Return the clock of us is a second ahead."""
+    """Make a world in which the clock of us is a second ahead."""
     us, eu = SharingRegion("us", 1_000), SharingRegion("eu")
     return us, eu, Mirrors((us, eu))
 
