@@ -20,7 +20,7 @@ from backtest.result.asset_marks import marks_of
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.data_quality import markets_without_depth, quality_of
 from backtest.result.performance import performance_of
-from backtest.result.quote_spacing import MarketSpacing, answers, spacing_of
+from backtest.result.quote_spacing import MarketSpacing, resolves, spacing_of
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
@@ -156,7 +156,7 @@ def latency_costs(
         return ()
     costs = [LatencyCost(0.0, trading.profit.net, trading.trades)]
     for number, added in enumerate(added_ms):
-        if answers(spacing, round(added * 1_000)):
+        if resolves(spacing, round(added * 1_000)):
             outcome = later(number)
             costs.append(LatencyCost(added, outcome.profit.net, outcome.trades))
         else:

@@ -78,7 +78,7 @@ def backtest_session(
 def scratch_folder(parent: Path) -> Iterator[Path]:
     """Return a folder of this process, gone at the end; those of killed ones go at the beginning of the next."""
     parent.mkdir(parents=True, exist_ok=True)
-    with _held(parent, fcntl.LOCK_EX):
+    with _folder_lock(parent, fcntl.LOCK_EX):
         for leftover in parent.glob("tmp*"):
             _remove_unused(leftover)
         scratch = Path(mkdtemp(dir=parent))
@@ -95,13 +95,13 @@ def _remove_unused(scratch: Path) -> None:
     """Remove the folder of a killed process: the kernel frees its lock even after kill -9."""
     with (
         suppress(BlockingIOError, FileNotFoundError, NotADirectoryError),
-        _held(scratch, fcntl.LOCK_EX | fcntl.LOCK_NB),
+        _folder_lock(scratch, fcntl.LOCK_EX | fcntl.LOCK_NB),
     ):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 @contextmanager
-def _held(folder: Path, how: int) -> Iterator[None]:
+def _folder_lock(folder: Path, how: int) -> Iterator[None]:
     """Hold the folder's lock. Raises BlockingIOError if another process has it and `how` says not to wait."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

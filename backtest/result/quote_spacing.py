@@ -84,7 +84,7 @@ def default_quote_age_ms(spacings: Sequence[MarketSpacing], usual_ms: int) -> in
     return min(max(usual_ms, -(-2 * max(medians, default=0) // 1_000)), LONGEST_AGE_MS)
 
 
-def answers(spacings: Sequence[MarketSpacing], microseconds: int) -> bool:
+def resolves(spacings: Sequence[MarketSpacing], microseconds: int) -> bool:
     """Return whether the data show what happens so much later: what was quoted between two bars is unknown."""
     bars = [one for one in spacings if one.is_of_bars and not one.is_fx]
     return all(one.median is not None and microseconds >= one.median for one in bars)

@@ -28,7 +28,7 @@ NEVER = -1
 """Age of an FX rate if a leg needs none."""
 
 
-def widest(sets: Iterable[Parameters]) -> Settings:
+def widest_settings(sets: Iterable[Parameters]) -> Settings:
     """Return settings that emit all that any of the sets would emit. Raises ValueError without a set."""
     settings = [parameters.settings for parameters in sets]
     if not settings:

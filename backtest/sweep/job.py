@@ -12,7 +12,7 @@ from backtest.detect.spark_failures import LOST, first_line
 from backtest.detect.spark_progress import jobs_with_progress
 from backtest.parameters import Parameters
 from backtest.result.asset_marks import marks_of
-from backtest.sweep.candidates import NEVER, rate_ages, widest
+from backtest.sweep.candidates import NEVER, rate_ages, widest_settings
 from backtest.sweep.errors import SweepRejectedError, SweepStoppedError
 from backtest.sweep.parameters import variables_of, with_values
 from backtest.sweep.store import SweepDefinition, SweepStore
@@ -80,7 +80,7 @@ def _detect(spark: SparkSession, tick_set: TickSet, sets: list[Parameters], stor
     """Detect once for all sets, into a folder that is renamed when complete."""
     scratch = store.folder / ".candidates"
     shutil.rmtree(scratch, ignore_errors=True)
-    store_opportunities(detected(spark, tick_set, widest(sets)), scratch)
+    store_opportunities(detected(spark, tick_set, widest_settings(sets)), scratch)
     count = count_of(scratch)
     if count > MAX_CANDIDATES:
         raise SweepRejectedError(

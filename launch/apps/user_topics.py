@@ -12,7 +12,7 @@ from cep.apps.hosts.input_merger import InputSource, OpenSource
 from cep.apps.hosts.kafka_addresses import SESSION, kafka_brokers
 from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
 from launch.errors import CannotStartError
-from launch.setup.service_logins import strangers
+from launch.setup.service_logins import hosts_needing_tls
 from session.logins import Address, Login, Mechanism, Protocol
 from session.secret_files import PrivateFileError, private_toml
 from session.session import Session
@@ -67,7 +67,7 @@ def _address(session: Session, broker: BrokerTerms) -> str:
     if broker.login_file is None:
         return Address(broker.address, None)
     login = login_in(broker.login_file)
-    seen_by = next(strangers(broker.address, broker.plain_text_hosts), None)
+    seen_by = next(hosts_needing_tls(broker.address, broker.plain_text_hosts), None)
     if login.protocol == "SASL_PLAINTEXT" and seen_by is not None:
         raise CannotStartError(
             f"[apps.brokers] {broker.servers}: the login would go to {seen_by} without TLS; set protocol to SASL_SSL "

@@ -223,13 +223,13 @@ async def prepare_log(session: Session, users: OwnLogins | None) -> None:
     """Make topics and users in Kafka. Raises StreamError, CannotStartError."""
     has_regions = bool(session.regions)
     made = () if users is None else users.topic_users(has_regions=has_regions)
-    parts = tuple(_as_it_logs_in(session, each) for each in made)
+    parts = tuple(_with_login(session, each) for each in made)
     await ensure_topics(session.kafka, session.partitions, REGION_TOPICS if has_regions else ALL_TOPICS)
     if parts:
         await ensure_users(session.kafka, parts, is_shared=True)
 
 
-def _as_it_logs_in(session: Session, user: TopicUser) -> TopicUser:
+def _with_login(session: Session, user: TopicUser) -> TopicUser:
     """Return the user with the password by which it logs in. Raises CannotStartError if its login is not there, or
     Kafka has no users for its mechanism."""
     login = login_of(with_logins(session, user.login.user).kafka)

@@ -58,7 +58,7 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
         )
         return run_app_command(home_folder(), options, echo)
     if arguments.work == "explain":
-        for line in explained(arguments.file, terms):
+        for line in explanation(arguments.file, terms):
             echo(line)
         return 0
     text = app_text(arguments.file)
@@ -85,7 +85,7 @@ def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
     return words if arguments.seconds is None else [*words, "--seconds", str(arguments.seconds)]
 
 
-def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
+def explanation(path: Path, terms: OperatorTerms) -> Iterator[str]:
     """Return what the app is made of. Raises CannotStartError if no host can run it."""
     source, engine = app_in(path, terms)
     yield f"{source.name}, version {source.version}"

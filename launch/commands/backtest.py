@@ -131,7 +131,7 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
 def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
     """Return the request. Raises CannotStartError for a malformed `name=value` or an unreadable file of latencies."""
     return RequestedBacktest(
-        values=dict(named(value, "--set-value") for value in options.values),
+        values=dict(name_and_value(value, "--set-value") for value in options.values),
         fee_bps=options.fee_bps,
         latency_ms=dict(_latency(text) for text in options.latency_ms),
         latency_samples={} if options.latency_from is None else recorded_latencies(options.latency_from),
@@ -143,7 +143,7 @@ def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
     )
 
 
-def named(text: str, option: str) -> tuple[str, str]:
+def name_and_value(text: str, option: str) -> tuple[str, str]:
     """Return name and value of `name=value`. Raises CannotStartError."""
     name, mark, value = text.partition("=")
     if not (name and mark):
@@ -189,7 +189,7 @@ def reproducing_command(options: BacktestOptions) -> str:
 
 
 def _latency(text: str) -> tuple[str, float]:
-    name, number = named(text, "--latency-ms") if "=" in text else (EVERY, text)
+    name, number = name_and_value(text, "--latency-ms") if "=" in text else (EVERY, text)
     try:
         return name, float(number)
     except ValueError:

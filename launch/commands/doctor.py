@@ -64,7 +64,7 @@ class CheckResult:
 
 def doctor(home: Path, echo: Callable[[str], None]) -> int:
     """Print every check. Returns exit code 0 if all is well, 1 if there is advice, 2 if something needed is missing."""
-    findings = list(examined(home))
+    findings = list(all_checks(home))
     for finding in findings:
         echo(f"{MARKS[finding.state]} {finding.subject}: {finding.text}")
     return exit_code(findings)
@@ -75,12 +75,12 @@ def exit_code(findings: Iterable[CheckResult]) -> int:
     return 2 if "missing" in states else 1 if "advice" in states else 0
 
 
-def examined(home: Path) -> Iterator[CheckResult]:
+def all_checks(home: Path) -> Iterator[CheckResult]:
     """Return all checks, in the order in which a user would fix them."""
     yield system_finding(platform.system(), platform.machine())
-    yield judged("Python", python_fault(sys.version_info[:3]), platform.python_version())
+    yield check_result("Python", python_fault(sys.version_info[:3]), platform.python_version())
     answer = java_output()
-    yield judged("Java", java_fault(answer), (answer or "").partition("\n")[0])
+    yield check_result("Java", java_fault(answer), (answer or "").partition("\n")[0])
     yield packages_finding(PINS, installed_version)
     yield jars_finding(home)
     yield mongod_finding()
@@ -120,7 +120,7 @@ def checked_configuration(home: Path, config: Configuration, environment: Mappin
     return f"`arbitrage live` ({check_live(home, config, environment).mode})"
 
 
-def judged(subject: str, fault: str | None, text: str) -> CheckResult:
+def check_result(subject: str, fault: str | None, text: str) -> CheckResult:
     """Return `missing` with the fault if there is one, else ok with `text`."""
     return CheckResult("ok", subject, text) if fault is None else CheckResult("missing", subject, fault)
 

@@ -71,7 +71,7 @@ async def end_logs(sessions: Sequence[Session], started: int, echo: Echo) -> Non
         return await _is_over(session, echo)
 
     left = list(sessions)
-    for step in (_is_exported, _is_marked, over, kept):
+    for step in (_is_exported, _write_end_markers, over, kept):
         left = [one for one in left if await _done(step(one), echo)]
 
 
@@ -131,7 +131,7 @@ def finish_recording(session: Session, echo: Echo) -> bool:
         return False
 
 
-async def _is_marked(session: Session) -> bool:
+async def _write_end_markers(session: Session) -> bool:
     """Write an `end` row after the last row that was decided on, in each base's log."""
     writer = TopicWriter(session.kafka)
     await writer.open()

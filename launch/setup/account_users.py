@@ -45,15 +45,17 @@ async def check_accounts_alone(session: Session, environment: Mapping[str, str],
         if settings is not None and permits_new(settings.trading_state):
             echo("trading_state is running, as this database was left: orders are sent as soon as all is ready")
         for exchange in dict.fromkeys(market.exchange for market in session.traded):
-            resting = await asked_for_a_while(partial(_resting, session, exchange, environment), pause)
-            recent = await asked_for_a_while(partial(_recent, session, exchange, environment), pause)
+            resting = await answer_with_retries(partial(_resting, session, exchange, environment), pause)
+            recent = await answer_with_retries(partial(_recent, session, exchange, environment), pause)
             for order, is_switched in resting:
                 echo(resting_line(order, CANCELLED_BY_SWITCH if is_switched else ""))
             ids = recent | {str(one.client_order_id) for one, _ in resting if is_session_order(one.client_order_id)}
             await check_orders_ours(store, exchange, ids)
 
 
-async def asked_for_a_while(ask: Callable[[], Awaitable[Answer]], sleep: Callable[[float], Awaitable[None]]) -> Answer:
+async def answer_with_retries(
+    ask: Callable[[], Awaitable[Answer]], sleep: Callable[[float], Awaitable[None]]
+) -> Answer:
     """Return the answer; ask again for about a minute while the exchange cannot give one, for example because another
     process used a later nonce. Raises CannotStartError."""
     for delay in islice(backoff(FIRST_SECONDS), MOST_TRIES - 1):

@@ -121,7 +121,7 @@ def places_of(address: str, default_port: int = 27017) -> Iterator[tuple[str, in
             yield place.strip("[]"), default_port
 
 
-def strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
+def hosts_needing_tls(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
     """Return hosts on networks that others may read. What the name service answers for one may be anywhere."""
     named = {host.lower() for host in plain_text_hosts}
     is_in_dns = address.startswith(_IN_DNS)
@@ -157,7 +157,7 @@ def _check_plain_kafka(config: Configuration) -> None:
         raise CannotStartError(
             "kafka_ca is set, but ARBITRAGE_KAFKA_PROTOCOL is SASL_PLAINTEXT, which has no TLS; remove one of them."
         )
-    for host in strangers(config.kafka or "", config.plain_text_hosts):
+    for host in hosts_needing_tls(config.kafka or "", config.plain_text_hosts):
         raise CannotStartError(
             f"kafka: the login would go to {host} without TLS; set ARBITRAGE_KAFKA_PROTOCOL to SASL_SSL and kafka_ca "
             f"to its authority, or, if nobody else can read that network, add {host!r} to plain_text_hosts."
@@ -178,7 +178,7 @@ def _check_readable(uri: str) -> None:
 
 def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
     accepts = _accepts_anybody(uri)
-    for host in strangers(uri, plain_text_hosts):
+    for host in hosts_needing_tls(uri, plain_text_hosts):
         if not is_encrypted(uri):
             raise CannotStartError(
                 f"mongodb: the login would go to {host} without TLS; set mongodb_ca to its authority (or tls=true in "

@@ -4,7 +4,7 @@ from market.money import ZERO, text_of
 from simulators.binance.endpoints import (
     Endpoint,
     Fields,
-    eight,
+    eight_decimals,
     symbol_field,
     time_field,
     timestamp,
@@ -46,7 +46,9 @@ class BinanceAccount:
         """Return currency → free and locked."""
         held = self._exchange.customer.held()
         balances = self._exchange.customer.balances
-        return {name: (eight(total - held[name]), eight(held[name])) for name, total in balances.items()}
+        return {
+            name: (eight_decimals(total - held[name]), eight_decimals(held[name])) for name, total in balances.items()
+        }
 
     def _account(self, fields: Fields) -> object:
         tier = self._exchange.tier
@@ -68,7 +70,7 @@ class BinanceAccount:
             "balances": [
                 {"asset": name, "free": free, "locked": locked}
                 for name, (free, locked) in self.balance_rows().items()
-                if not leaves_out_empty or {free, locked} != {eight(ZERO)}
+                if not leaves_out_empty or {free, locked} != {eight_decimals(ZERO)}
             ],
             "permissions": ["SPOT"],
             "uid": 354937868,
@@ -86,7 +88,7 @@ class BinanceAccount:
                 "enabledForAccount": self._exchange.pays_in_points,
                 "enabledForSymbol": self._exchange.pays_in_points,
                 "discountAsset": "BNB",
-                "discount": eight(ZERO),
+                "discount": eight_decimals(ZERO),
             },
         }
 
@@ -143,7 +145,12 @@ class BinanceAccount:
 
     def _details(self, fields: Fields) -> object:
         """Return terms by which nothing can be deposited or withdrawn."""
-        row = {"minWithdrawAmount": eight(ZERO), "depositStatus": False, "withdrawFee": 0, "withdrawStatus": False}
+        row = {
+            "minWithdrawAmount": eight_decimals(ZERO),
+            "depositStatus": False,
+            "withdrawFee": 0,
+            "withdrawStatus": False,
+        }
         return {name: row for name in self._exchange.customer.balances if fields.get("asset", name) == name}
 
     def _currencies(self, _: Fields) -> object:

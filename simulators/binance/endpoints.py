@@ -60,7 +60,7 @@ def rounded(number: Decimal, digits: int) -> str:
     return format(number.quantize(Decimal(1).scaleb(-digits)), "f")
 
 
-def eight(number: Decimal) -> str:
+def eight_decimals(number: Decimal) -> str:
     """Return the number with eight digits, as all prices and amounts have."""
     return fixed_text(number, 8)
 

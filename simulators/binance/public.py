@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from simulators.binance.endpoints import (
     Endpoint,
     Fields,
-    eight,
+    eight_decimals,
     integer_field,
     limit_field,
     symbol_field,
@@ -134,8 +134,8 @@ def _price_row(feed: BinanceFeed) -> object:
 def _aggregate_row(trade: PublicTrade) -> object:
     return {
         "a": trade.number,
-        "p": eight(trade.price),
-        "q": eight(trade.amount),
+        "p": eight_decimals(trade.price),
+        "q": eight_decimals(trade.amount),
         "f": trade.number,
         "l": trade.number,
         "T": timestamp(trade.traded_at),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from market.money import ZERO
-from simulators.binance.endpoints import eight, timestamp
+from simulators.binance.endpoints import eight_decimals, timestamp
 from simulators.binance.rows import mode_of, status_of, stop_text, terms_of
 from simulators.matching.funded_account import executed_cost
 from simulators.matching.order_records import PreventedTrade, SimulatedAccountEvent, SimulatedFill
@@ -45,7 +45,7 @@ class BinanceReports:
             "q": terms["origQty"],
             "p": terms["price"],
             "P": stop_text(order),
-            "F": eight(ZERO),
+            "F": eight_decimals(ZERO),
             "g": -1,
             "C": order.client_order_id if is_cancelled else "",
             "x": kind,
@@ -53,14 +53,14 @@ class BinanceReports:
             "r": "NONE",
             "i": int(order.order_id),
             **_fill_fields(fill),
-            "z": eight(order.filled),
+            "z": eight_decimals(order.filled),
             "T": timestamp(event_time),
             "I": order.number,
             "w": order.state == "open" and not order.immediate and not order.is_waiting,
             "M": False,
             "O": timestamp(order.placed_at),
-            "Z": eight(executed_cost(self._fills_until(event))),
-            "Q": eight(ZERO),
+            "Z": eight_decimals(executed_cost(self._fills_until(event))),
+            "Q": eight_decimals(ZERO),
             "W": timestamp(order.placed_at),
             "V": mode_of(order.self_trade),
         }
@@ -73,9 +73,9 @@ class BinanceReports:
             "v": trade.number,
             "U": int(trade.maker_id if is_taker else trade.taker_id),
             "Cs": self._exchange.listings[trade.symbol].market_id,
-            "A": eight(event.order.prevented),
-            "B": eight(last),
-            "pL": eight(trade.price),
+            "A": eight_decimals(event.order.prevented),
+            "B": eight_decimals(last),
+            "pL": eight_decimals(trade.price),
         }
 
     def _fills_until(self, event: SimulatedAccountEvent) -> list[SimulatedFill]:
@@ -99,14 +99,14 @@ class BinanceReports:
 
 def _fill_fields(fill: SimulatedFill | None) -> dict[str, object]:
     if fill is None:
-        nothing = eight(ZERO)
+        nothing = eight_decimals(ZERO)
         return {"l": nothing, "L": nothing, "n": "0", "N": None, "t": -1, "m": False, "Y": nothing}
     return {
-        "l": eight(fill.amount),
-        "L": eight(fill.price),
-        "n": eight(fill.fee),
+        "l": eight_decimals(fill.amount),
+        "L": eight_decimals(fill.price),
+        "n": eight_decimals(fill.fee),
         "N": fill.fee_currency,
         "t": fill.number,
         "m": fill.liquidity == "maker",
-        "Y": eight(fill.cost),
+        "Y": eight_decimals(fill.cost),
     }

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from market.instruments.orders import Side
 from market.money import ZERO
-from simulators.binance.endpoints import eight, timestamp
+from simulators.binance.endpoints import eight_decimals, timestamp
 from simulators.matching.funded_account import executed_cost
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PreventedTrade, PublicTrade, SelfTrade, SimulatedFill, SimulatedOrder
@@ -69,19 +69,19 @@ def market_row(listing: Listing) -> Row:
 def _filters(listing: Listing) -> list[Row]:
     market = listing.market
     sizes = {
-        "minQty": eight(market.minimum_amount),
-        "maxQty": eight(LARGEST_AMOUNT),
-        "stepSize": eight(market.lot_step),
+        "minQty": eight_decimals(market.minimum_amount),
+        "maxQty": eight_decimals(LARGEST_AMOUNT),
+        "stepSize": eight_decimals(market.lot_step),
     }
-    tick = eight(market.tick_size)
+    tick = eight_decimals(market.tick_size)
     return [
-        {"filterType": "PRICE_FILTER", "minPrice": tick, "maxPrice": eight(LARGEST_PRICE), "tickSize": tick},
+        {"filterType": "PRICE_FILTER", "minPrice": tick, "maxPrice": eight_decimals(LARGEST_PRICE), "tickSize": tick},
         {"filterType": "LOT_SIZE", **sizes},
         {
             "filterType": "NOTIONAL",
-            "minNotional": eight(market.minimum_notional),
+            "minNotional": eight_decimals(market.minimum_notional),
             "applyMinToMarket": True,
-            "maxNotional": eight(LARGEST_NOTIONAL),
+            "maxNotional": eight_decimals(LARGEST_NOTIONAL),
             "applyMaxToMarket": False,
             "avgPriceMins": 5,
         },
@@ -113,8 +113,8 @@ def terms_of(order: SimulatedOrder) -> Row:
     """Return the terms of the order as requested."""
     lifetime = "FOK" if order.whole else "IOC" if order.immediate else "GTC"
     return {
-        "price": eight(order.price or ZERO),
-        "origQty": eight(order.amount),
+        "price": eight_decimals(order.price or ZERO),
+        "origQty": eight_decimals(order.amount),
         "timeInForce": "GTC" if order.price is None else lifetime,
         "type": type_of(order),
         "side": order.side.upper(),
@@ -134,7 +134,7 @@ def type_of(order: SimulatedOrder) -> str:
 
 
 def stop_text(order: SimulatedOrder) -> str:
-    return eight(ZERO if order.trigger is None else order.trigger.price)
+    return eight_decimals(ZERO if order.trigger is None else order.trigger.price)
 
 
 def mode_of(self_trade: SelfTrade) -> str:
@@ -148,12 +148,12 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         **_state(order, fills),
         **terms_of(order),
         "stopPrice": stop_text(order),
-        "icebergQty": eight(ZERO),
+        "icebergQty": eight_decimals(ZERO),
         "time": timestamp(order.placed_at),
         "updateTime": timestamp(updated),
         "isWorking": not order.is_waiting,
         "workingTime": _working_time(order),
-        "origQuoteOrderQty": eight(ZERO),
+        "origQuoteOrderQty": eight_decimals(ZERO),
         **_self_trade(order),
     }
 
@@ -172,7 +172,7 @@ def placed_row(
     row |= {
         **_state(order, fills),
         **terms_of(order),
-        "origQuoteOrderQty": eight(ZERO),
+        "origQuoteOrderQty": eight_decimals(ZERO),
         "workingTime": _working_time(order),
         **_self_trade(order),
     }
@@ -192,14 +192,14 @@ def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_
         "transactTime": timestamp(order.ended_at or order.placed_at),
         **_state(order, fills),
         **terms_of(order),
-        "origQuoteOrderQty": eight(ZERO),
+        "origQuoteOrderQty": eight_decimals(ZERO),
         **_self_trade(order),
     }
 
 
 def _self_trade(order: SimulatedOrder) -> Row:
     row: Row = {"selfTradePreventionMode": mode_of(order.self_trade)}
-    return row | ({"preventedQuantity": eight(order.prevented)} if order.prevented else {})
+    return row | ({"preventedQuantity": eight_decimals(order.prevented)} if order.prevented else {})
 
 
 def _prevented_part(trade: PreventedTrade) -> Row:
@@ -207,8 +207,8 @@ def _prevented_part(trade: PreventedTrade) -> Row:
     return {
         "preventedMatchId": trade.number,
         "makerOrderId": int(trade.maker_id),
-        "price": eight(trade.price),
-        **{name: eight(amount) for name, amount in amounts.items() if amount},
+        "price": eight_decimals(trade.price),
+        **{name: eight_decimals(amount) for name, amount in amounts.items() if amount},
     }
 
 
@@ -232,10 +232,10 @@ def fill_row(fill: SimulatedFill, market_id: str) -> Row:
         "id": fill.number,
         "orderId": int(fill.order_id),
         "orderListId": -1,
-        "price": eight(fill.price),
-        "qty": eight(fill.amount),
-        "quoteQty": eight(fill.cost),
-        "commission": eight(fill.fee),
+        "price": eight_decimals(fill.price),
+        "qty": eight_decimals(fill.amount),
+        "quoteQty": eight_decimals(fill.cost),
+        "commission": eight_decimals(fill.fee),
         "commissionAsset": fill.fee_currency,
         "time": timestamp(fill.filled_at),
         "isBuyer": fill.side == "buy",
@@ -247,9 +247,9 @@ def fill_row(fill: SimulatedFill, market_id: str) -> Row:
 def trade_row(trade: PublicTrade) -> Row:
     return {
         "id": trade.number,
-        "price": eight(trade.price),
-        "qty": eight(trade.amount),
-        "quoteQty": eight(trade.price * trade.amount),
+        "price": eight_decimals(trade.price),
+        "qty": eight_decimals(trade.amount),
+        "quoteQty": eight_decimals(trade.price * trade.amount),
         "time": timestamp(trade.traded_at),
         "isBuyerMaker": trade.side == "sell",
         "isBestMatch": True,
@@ -257,7 +257,12 @@ def trade_row(trade: PublicTrade) -> Row:
 
 
 def rates_row(maker: Decimal, taker: Decimal) -> Row:
-    return {"maker": eight(maker), "taker": eight(taker), "buyer": eight(ZERO), "seller": eight(ZERO)}
+    return {
+        "maker": eight_decimals(maker),
+        "taker": eight_decimals(taker),
+        "buyer": eight_decimals(ZERO),
+        "seller": eight_decimals(ZERO),
+    }
 
 
 def _names(order: SimulatedOrder, market_id: str) -> Row:
@@ -276,18 +281,18 @@ def _working_time(order: SimulatedOrder) -> int:
 
 def _state(order: SimulatedOrder, fills: Sequence[SimulatedFill]) -> Row:
     return {
-        "executedQty": eight(order.filled),
+        "executedQty": eight_decimals(order.filled),
         # with two m, as the exchange spells it
-        "cummulativeQuoteQty": eight(executed_cost(fills)),
+        "cummulativeQuoteQty": eight_decimals(executed_cost(fills)),
         "status": status_of(order),
     }
 
 
 def _part_row(fill: SimulatedFill) -> Row:
     return {
-        "price": eight(fill.price),
-        "qty": eight(fill.amount),
-        "commission": eight(fill.fee),
+        "price": eight_decimals(fill.price),
+        "qty": eight_decimals(fill.amount),
+        "commission": eight_decimals(fill.fee),
         "commissionAsset": fill.fee_currency,
         "tradeId": fill.number,
     }

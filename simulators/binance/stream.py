@@ -8,7 +8,7 @@ import orjson
 
 from market.instruments.orders import Side
 from market.money import ZERO
-from simulators.binance.endpoints import eight, rounded, shutdown_event, time_unit, timestamp
+from simulators.binance.endpoints import eight_decimals, rounded, shutdown_event, time_unit, timestamp
 from simulators.binance.klines import INTERVALS, KlineStream
 from simulators.market.traded_day import DAY, DayFigures, TradedDay
 from simulators.matching.engine import MatchingBook
@@ -35,7 +35,7 @@ _NO_PRICES = (
     "quoteVolume",
 )
 _NOTHING_TRADED: Message = {
-    **dict.fromkeys(_NO_PRICES, eight(ZERO)),
+    **dict.fromkeys(_NO_PRICES, eight_decimals(ZERO)),
     "priceChangePercent": "0.000",
     "firstId": -1,
     "lastId": -1,
@@ -164,12 +164,15 @@ class BinanceFeed:
         sides: list[str] = []
         for side in ("buy", "sell"):
             ticks, lots = best_level(self.book, side)
-            sides += [eight(self.listing.price(ticks)), eight(self.listing.amount(lots))]
+            sides += [eight_decimals(self.listing.price(ticks)), eight_decimals(self.listing.amount(lots))]
         bid, bid_amount, ask, ask_amount = sides
         return bid, bid_amount, ask, ask_amount
 
     def _levels(self, changes: Iterable[Change]) -> list[list[str]]:
-        return [[eight(self.listing.price(ticks)), eight(self.listing.amount(lots))] for _, ticks, lots in changes]
+        return [
+            [eight_decimals(self.listing.price(ticks)), eight_decimals(self.listing.amount(lots))]
+            for _, ticks, lots in changes
+        ]
 
     def _head(self, event: str) -> Message:
         return {"e": event, "E": timestamp(self._exchange.clock.now()), "s": self.listing.market_id}
@@ -201,8 +204,8 @@ _TICKER = {
 
 def _traded(trade: PublicTrade) -> Message:
     return {
-        "p": eight(trade.price),
-        "q": eight(trade.amount),
+        "p": eight_decimals(trade.price),
+        "q": eight_decimals(trade.amount),
         "T": timestamp(trade.traded_at),
         # the buyer is the maker if the taker sells
         "m": trade.side == "sell",
@@ -212,16 +215,16 @@ def _traded(trade: PublicTrade) -> Message:
 def _figures_row(figures: DayFigures) -> Message:
     change = figures.last.price - figures.open
     return {
-        "priceChange": eight(change),
+        "priceChange": eight_decimals(change),
         "priceChangePercent": rounded(change * 100 / figures.open, 3),
         "weightedAvgPrice": rounded(figures.average, 8),
-        "prevClosePrice": eight(figures.open),
-        "lastPrice": eight(figures.last.price),
-        "lastQty": eight(figures.last.amount),
-        "openPrice": eight(figures.open),
-        "highPrice": eight(figures.high),
-        "lowPrice": eight(figures.low),
-        "volume": eight(figures.volume),
+        "prevClosePrice": eight_decimals(figures.open),
+        "lastPrice": eight_decimals(figures.last.price),
+        "lastQty": eight_decimals(figures.last.amount),
+        "openPrice": eight_decimals(figures.open),
+        "highPrice": eight_decimals(figures.high),
+        "lowPrice": eight_decimals(figures.low),
+        "volume": eight_decimals(figures.volume),
         "quoteVolume": rounded(figures.average * figures.volume, 8),
         "firstId": figures.last.number - figures.count + 1,
         "lastId": figures.last.number,

@@ -10,7 +10,7 @@ from market.time_units import MICROSECONDS
 from simulators.binance.endpoints import (
     Endpoint,
     Fields,
-    eight,
+    eight_decimals,
     rounded,
     symbol_field,
     symbols_field,
@@ -84,11 +84,11 @@ class BinanceWindows:
             percent, volume, value = change * 100 / candle.open, candle.volume, candle.value
         return {
             "symbol": listing.market_id,
-            "priceChange": eight(change),
+            "priceChange": eight_decimals(change),
             "priceChangePercent": rounded(percent, 3),
             "weightedAvgPrice": rounded(average, 8),
-            **{name: eight(price) for name, price in prices.items()},
-            "volume": eight(volume),
+            **{name: eight_decimals(price) for name, price in prices.items()},
+            "volume": eight_decimals(volume),
             "quoteVolume": rounded(value, 8),
             "openTime": timestamp(_began(now, seconds)),
             "closeTime": timestamp(now),

@@ -22,7 +22,7 @@ from simulators.matching.order_records import PublicTrade, SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.web.exchange_gateway import Call, Fields, MarketStep, best_level, count_field, known, listing_named
-from simulators.web.json_digits import pointed
+from simulators.web.json_digits import with_point
 
 _DEFAULT_PRODUCT = "BTC_JPY"
 _LONGEST_PAGE = 500
@@ -65,17 +65,17 @@ class BitflyerProducts:
             "state": "RUNNING",
             "timestamp": stream_time(now) if is_stream else rest_time(now),
             "tick_id": self._ticks,
-            "best_bid": pointed(listing.price(bid)),
-            "best_ask": pointed(listing.price(ask)),
-            "best_bid_size": pointed(listing.amount(bid_lots)),
-            "best_ask_size": pointed(listing.amount(ask_lots)),
-            "total_bid_depth": pointed(self._depth(listing, "buy")),
-            "total_ask_depth": pointed(self._depth(listing, "sell")),
-            "market_bid_size": pointed(ZERO),
-            "market_ask_size": pointed(ZERO),
-            "ltp": pointed(newest[0].price if newest else listing.price(bid)),
-            "volume": pointed(volume),
-            "volume_by_product": pointed(volume),
+            "best_bid": with_point(listing.price(bid)),
+            "best_ask": with_point(listing.price(ask)),
+            "best_bid_size": with_point(listing.amount(bid_lots)),
+            "best_ask_size": with_point(listing.amount(ask_lots)),
+            "total_bid_depth": with_point(self._depth(listing, "buy")),
+            "total_ask_depth": with_point(self._depth(listing, "sell")),
+            "market_bid_size": with_point(ZERO),
+            "market_ask_size": with_point(ZERO),
+            "ltp": with_point(newest[0].price if newest else listing.price(bid)),
+            "volume": with_point(volume),
+            "volume_by_product": with_point(volume),
         }
 
     def _depth(self, listing: Listing, side: Side) -> Decimal:

@@ -17,7 +17,7 @@ from simulators.matching.funded_account import average_price, charged_fee
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.web.exchange_gateway import Change, iso_text
-from simulators.web.json_digits import plain, pointed
+from simulators.web.json_digits import plain, with_point
 
 FIRST_EXECUTION = 2_500_000_000
 """Offset of execution ids, the same in public and private data: this plus the trade's number."""
@@ -65,9 +65,9 @@ def board_row(listing: Listing, book: MatchingBook, changes: Iterable[Change]) -
     """Return levels as they stand, size 0 if one is gone."""
     rows: dict[Side, list[Row]] = {"buy": [], "sell": []}
     for side, ticks, lots in changes:
-        rows[side].append({"price": pointed(listing.price(ticks)), "size": pointed(listing.amount(lots))})
+        rows[side].append({"price": with_point(listing.price(ticks)), "size": with_point(listing.amount(lots))})
     middle = (listing.price(book.best("buy") or 0) + listing.price(book.best("sell") or 0)) / 2
-    return {"mid_price": pointed(middle), "bids": rows["buy"], "asks": rows["sell"]}
+    return {"mid_price": with_point(middle), "bids": rows["buy"], "asks": rows["sell"]}
 
 
 def whole_board(listing: Listing, book: MatchingBook) -> Row:
@@ -87,8 +87,8 @@ def execution_row(trade: PublicTrade, own: SimulatedFill | None, exec_date: str)
     return {
         "id": FIRST_EXECUTION + trade.number,
         "side": trade.side.upper(),
-        "price": pointed(trade.price),
-        "size": pointed(trade.amount),
+        "price": with_point(trade.price),
+        "size": with_point(trade.amount),
         "exec_date": exec_date,
         "buy_child_order_acceptance_id": names["buy"],
         "sell_child_order_acceptance_id": names["sell"],

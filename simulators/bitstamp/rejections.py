@@ -6,7 +6,7 @@ from aiohttp import web
 
 from market.instruments.markets import Market
 from simulators.matching.listings import decimals_of, fixed_text
-from simulators.matching.order_admission import off_step
+from simulators.matching.order_admission import number_off_step
 from simulators.matching.order_records import OrderRequest, Reason, RequestRejectedError
 from simulators.web.exchange_gateway import json_reply
 
@@ -85,7 +85,7 @@ def rejection(error: RequestRejectedError, available: Decimal) -> web.Response:
 
 def check_steps(request: OrderRequest, market: Market) -> None:
     """Raise RequestRejectedError with the field and its decimals if amount or price lie between two steps."""
-    if (found := off_step(request, market)) is not None:
+    if (found := number_off_step(request, market)) is not None:
         field, step = found
         raise RequestRejectedError("too_precise", f"{field}:{decimals_of(step)}")
 

@@ -4,7 +4,7 @@ from aiohttp import web
 
 from market.instruments.markets import Market
 from simulators.matching.listings import fixed_text
-from simulators.matching.order_admission import off_step
+from simulators.matching.order_admission import number_off_step
 from simulators.matching.order_records import OrderRequest, Reason, RequestRejectedError
 from simulators.web.exchange_gateway import json_reply
 
@@ -52,7 +52,7 @@ def error_text(error: RequestRejectedError) -> str:
 
 def check_steps(request: OrderRequest, market: Market) -> None:
     """Raise RequestRejectedError in the exchange's own words if size or price lie between two steps."""
-    if (found := off_step(request, market)) is not None:
+    if (found := number_off_step(request, market)) is not None:
         field, step = found
         name, unit = "size" if field == "amount" else field, fixed_text(step, 8)
         raise RequestRejectedError("too_precise", f"{name} is too accurate. Smallest unit is {unit}")

@@ -297,7 +297,7 @@ def lies_of(exchange: str) -> tuple[str, ...]:
     return tuple(name for name, lie in LIES.items() if lie[0][1] in _names_of(exchange, fields, lie[0][0]))
 
 
-def is_lied(exchange: str, name: str, method: str, path: str, answer: Any) -> bool:
+def write_lie(exchange: str, name: str, method: str, path: str, answer: Any) -> bool:
     """Write the lie of that `name` into an answer; False if there is nothing in it that it is about."""
     rows = list(_rows(exchange, method, path, answer))
     changes = [

@@ -116,7 +116,7 @@ class MatchingBook:
             self._touched.add((order.side, order.ticks))
         return matches
 
-    def fillable(self, order: BookOrder) -> int:
+    def fillable_lots(self, order: BookOrder) -> int:
         """Return the lots that `submit` would match at once, at most the order's own."""
         return sum(lots for maker, lots in self._met(order) if maker.owner != order.owner)
 

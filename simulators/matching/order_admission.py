@@ -39,7 +39,7 @@ def check_size(listing: Listing, request: OrderRequest) -> None:
         raise RequestRejectedError("amount_too_small", str(market.minimum_notional), market.quote_currency)
 
 
-def off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "price"], Decimal] | None:
+def number_off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "price"], Decimal] | None:
     """Return the number that lies between two steps, and its step. Numbers beyond LARGEST are left to `check_size`,
     because their remainder has too many digits to compute."""
     if abs(request.amount) < LARGEST and request.amount % market.lot_step:

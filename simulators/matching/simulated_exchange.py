@@ -256,7 +256,7 @@ class SimulatedExchange:
     def _match(self, order: SimulatedOrder, book_order: BookOrder, is_stuck: bool) -> SimulatedOrder:
         """Return the order after its matches; `is_stuck`: its remainder neither rests nor is cancelled."""
         book = self.books[order.symbol]
-        is_killed = order.whole and book.fillable(book_order) < book_order.lots
+        is_killed = order.whole and book.fillable_lots(book_order) < book_order.lots
         matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not is_stuck)
         fills = self.venue.settle(order.symbol, book_order, matches)
         prevented = [self._prevent(order, row) for row in book_order.prevented]

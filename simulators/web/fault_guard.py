@@ -11,7 +11,7 @@ from aiohttp.typedefs import Handler, Middleware
 from market.time_units import MICROSECONDS
 from session.clock import Clock
 from simulators.faults.faults import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
-from simulators.faults.lies import is_lied, lies_of
+from simulators.faults.lies import lies_of, write_lie
 from simulators.faults.orders import ORDER_CALL, DisconnectedError, OrderCall
 from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.web.exchange_gateway import REJECTION, Gateway
@@ -151,7 +151,7 @@ class FaultGuard:
             return response
         answer = orjson.loads(response.text or "null")
         lie = active.fault.lie or self.faults.random.choice(lies_of(self.faults.exchange))
-        if is_lied(self.faults.exchange, lie, method, path, answer) and self.faults.inject("lie") is not None:
+        if write_lie(self.faults.exchange, lie, method, path, answer) and self.faults.inject("lie") is not None:
             response.body = orjson.dumps(answer)
         return response
 

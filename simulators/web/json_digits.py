@@ -17,7 +17,7 @@ def plain(number: Decimal) -> orjson.Fragment:
     return exact(text_of(number))
 
 
-def pointed(number: Decimal) -> orjson.Fragment:
+def with_point(number: Decimal) -> orjson.Fragment:
     """Return a number with at least one digit after the point: 0.5, 12.0, 0.0."""
     text = text_of(number)
     return exact(text if "." in text else f"{text}.0")

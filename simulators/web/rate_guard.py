@@ -67,7 +67,7 @@ class RateGuard:
             if request.headers.get("Upgrade", "").lower() == "websocket":
                 return await handler(request)
             if self._exchange not in _COUNTS:
-                return await self._hardened(request, handler)
+                return await self._answer_or_ban(request, handler)
             path = request.path.removeprefix(f"/{self._exchange}")
             over = self._over(await _COUNTS[self._exchange](request, path))
             if over is not None:
@@ -91,7 +91,7 @@ class RateGuard:
             self._used[name] = Used(_LIMITS[self._exchange][name])
         return self._used[name]
 
-    async def _hardened(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _answer_or_ban(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer; a client that continues after 429 is banned and answered by 418."""
         now = self._clock.now()
         if now < self._banned_until:

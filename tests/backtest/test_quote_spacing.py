@@ -17,11 +17,11 @@ from backtest.requested_backtest import RequestedBacktest, parameters_for
 from backtest.result.backtest_result import LatencyCost
 from backtest.result.quote_spacing import (
     MarketSpacing,
-    answers,
     bars_words,
     default_quote_age_ms,
     is_of_bars,
     rate_words,
+    resolves,
     seconds_words,
     spacing_of,
 )
@@ -113,7 +113,7 @@ def test_a_backtest_begins_with_that_age_unless_reported_another(
     ],
 )
 def test_what_the_data_can_answer(spacings: list[MarketSpacing], milliseconds: int, reported: bool) -> None:
-    assert answers(spacings, milliseconds * 1_000) is reported
+    assert resolves(spacings, milliseconds * 1_000) is reported
 
 
 def test_latency_below_the_spacing_of_bars_is_not_traded() -> None:

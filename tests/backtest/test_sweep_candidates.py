@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from backtest.sweep.candidates import NEVER, Candidates, rate_ages, widest
+from backtest.sweep.candidates import NEVER, Candidates, rate_ages, widest_settings
 from tests.backtest.sweep_samples import found_alone, log_of, parameters_of, tick_set_of
 
 FEES = {"coinbaseexchange": "0.0004", "bitstamp": "0", "bitflyer": "0.0007", "kraken": "0.0021"}
@@ -27,7 +27,7 @@ def messages() -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def candidates(messages: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Candidates:
-    found = found_alone(messages, widest(SETS.values()))
+    found = found_alone(messages, widest_settings(SETS.values()))
     ages = rate_ages(tick_set_of(messages, tmp_path_factory.mktemp("ticks") / "set"), found)
     assert any(age > 150_000 for age in ages)
     return Candidates(found, ages)
@@ -56,7 +56,7 @@ def test_the_same_settings_twice_are_priced_once(candidates: Candidates) -> None
 
 
 def test_the_widest_settings_take_the_loosest_of_each() -> None:
-    found = widest(SETS.values())
+    found = widest_settings(SETS.values())
     assert (found.emit_net_bps, found.max_quote_age_ms) == (-20.0, 9_000)
     assert found.taker_fees == {
         "coinbaseexchange": Decimal("0.0004"),
@@ -66,7 +66,7 @@ def test_the_widest_settings_take_the_loosest_of_each() -> None:
     }
     assert set(found.enabled_exchanges) == set(FEES)
     with pytest.raises(ValueError, match="no set"):
-        widest([])
+        widest_settings([])
 
 
 def test_nothing_found_is_nothing_priced() -> None:

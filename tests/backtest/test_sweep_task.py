@@ -10,7 +10,7 @@ from backtest.result.asset_marks import marks_of
 from backtest.result.performance import performance_of
 from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.trade_simulation import trade
-from backtest.sweep.candidates import rate_ages, widest
+from backtest.sweep.candidates import rate_ages, widest_settings
 from backtest.sweep.parameter_grids import Grid, axis_of
 from backtest.sweep.parameters import variables_of, with_values
 from backtest.sweep.results import WHOLE, result_of
@@ -35,7 +35,7 @@ def swept(messages: list[bytes], folder: Path, grid: Grid = GRID) -> SweepStore:
     store.begin(definition)
     known = variables_of(definition.parameters)
     sets = [with_values(definition.parameters, point, known) for point in grid.points()]
-    under = widest(one for one in sets if one is not None)
+    under = widest_settings(one for one in sets if one is not None)
     scratch = store.folder / "scratch"
     write_found(messages, under, scratch)
     store.put_rate_ages(scratch, rate_ages(tick_set, found_alone(messages, under)))

@@ -1,5 +1,5 @@
-"""A second session on an account is recognized by its orders, on the simulated exchanges over HTTP; what a person left
-resting is listed."""
+"""A second session on an account is recognised by its orders, on the simulated exchanges over HTTP; orders that a
+person left resting are listed."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -15,7 +15,7 @@ from launch.errors import CannotStartError
 from launch.setup.account_users import (
     LOOK_BACK,
     MOST_TRIES,
-    asked_for_a_while,
+    answer_with_retries,
     check_accounts_alone,
     check_orders_ours,
     resting_line,
@@ -56,7 +56,7 @@ async def test_the_orders_of_a_session_are_found_and_a_persons_are_not(exchange:
 
 
 async def bought(world: Served, exchange: str, name: str) -> str:
-    """At a price that is sure to fill."""
+    """Buy at a price that is sure to fill."""
     market = next(market for market in TRADED if market.exchange == exchange)
     account = open_account(world.config(exchange), TRADED)
     try:
@@ -120,10 +120,10 @@ async def test_a_hiccup_does_not_end_the_start(fault: ExchangeError, times: int,
         slept += seconds
 
     if tries is None:
-        assert await asked_for_a_while(ask, sleep) == "nobody"
+        assert await answer_with_retries(ask, sleep) == "nobody"
     else:
         with pytest.raises(CannotStartError, match=str(fault)):
-            await asked_for_a_while(ask, sleep)
+            await answer_with_retries(ask, sleep)
         assert asked == tries
     assert slept < 66
 
@@ -139,7 +139,7 @@ def test_what_rests_is_listed() -> None:
 
 
 async def test_the_whole_check_at_the_start(tmp_path: Path, mongodb_uri: str) -> None:
-    """A session in paper mode stands in for a live one, as the same calls go to simulated exchanges."""
+    """A session in paper mode stands in for a live one, because the same calls go to simulated exchanges."""
     said: list[str] = []
     async with served(tmp_path, only=("kraken",)) as world, lent_database(mongodb_uri) as database:
         session = session_at(world, "127.0.0.1:1", mongodb_uri)

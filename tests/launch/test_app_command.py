@@ -1,4 +1,4 @@
-"""`arbitrage app`: what it says of an app and of its cases."""
+"""`arbitrage app`: its output about an app and its cases."""
 
 import json
 from argparse import Namespace
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms
-from launch.commands.app import explained, run_app
+from launch.commands.app import explanation, run_app
 from launch.errors import LaunchError
 
 APP = """define stream Trades (symbol string, price double, amount long);
@@ -121,7 +121,7 @@ def test_explained_it_says_which_topics_of_the_users_own(
 ) -> None:
     path = tmp_path / "a.app"
     path.write_text(TOPICS)
-    said = [*explained(path, OperatorTerms(brokers=brokers))]
+    said = [*explanation(path, OperatorTerms(brokers=brokers))]
     log = f"app-input-a-{said[0].removeprefix('a, version ')}"
     assert said[-4:] == [
         "reads the clock of the topic ticks and the topic k:1/app-a and the topic k:1/app-b, "
@@ -135,7 +135,7 @@ def test_explained_it_says_which_topics_of_the_users_own(
 def test_explained_it_says_where_rows_of_topics_are(tmp_path: Path) -> None:
     path = tmp_path / "a.app"
     path.write_text(f"{TOPICS} from quotes select base insert into Bases;")
-    said = [*explained(path, OperatorTerms())]
+    said = [*explanation(path, OperatorTerms())]
     assert "with more than one partition a row of a topic is in that of the base which is its Kafka key" in said
 
 
@@ -159,7 +159,7 @@ from Price select price insert into Told;
 def test_explained_it_says_where_sinks_go(tmp_path: Path, allowed: tuple[tuple[str, str], ...], told: str) -> None:
     path = tmp_path / "a.app"
     path.write_text(CALLING)
-    said = [*explained(path, OperatorTerms(addresses=allowed))]
+    said = [*explanation(path, OperatorTerms(addresses=allowed))]
     log = f"app-input-a-{said[0].removeprefix('a, version ')}"
     assert said[-5:] == [
         f"reads the clock of the topic ticks and responses to its requests, merged into the topic {log}; "

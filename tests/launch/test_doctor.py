@@ -1,4 +1,4 @@
-"""What `arbitrage doctor` makes of what it sees."""
+"""What `arbitrage doctor` reports."""
 
 import fcntl
 import os
@@ -12,13 +12,13 @@ from exchanges.key_variables import key_variables
 from launch.commands.doctor import (
     CheckResult,
     State,
+    all_checks,
+    check_result,
     checked_configuration,
     chromium_finding,
     doctor,
-    examined,
     exit_code,
     jars_finding,
-    judged,
     packages_finding,
     port_finding,
     priorities_finding,
@@ -105,8 +105,8 @@ def test_without_a_lock_there_is_nothing_to_compare(tmp_path: Path) -> None:
         (system_finding("Darwin", "arm64"), "advice"),
         (room_finding("memory", 8 * 1024**3, 3 * 1024**3), "ok"),
         (room_finding("memory", 1 * 1024**3, 3 * 1024**3), "advice"),
-        (judged("Java", None, "17"), "ok"),
-        (judged("Java", "there is none.", ""), "missing"),
+        (check_result("Java", None, "17"), "ok"),
+        (check_result("Java", "there is none.", ""), "missing"),
         (chromium_finding(lambda name: f"/usr/bin/{name}"), "ok"),
         (chromium_finding(lambda _: None), "ok"),
         (regions_finding(None, lambda: None), "ok"),
@@ -174,7 +174,7 @@ def test_a_session_is_known_by_its_lock(tmp_path: Path) -> None:
 def test_a_broken_configuration_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arbitrage.toml").write_text("prot = 8000\n")
-    last = list(examined(tmp_path / "not" / "yet" / "there"))[-1]
+    last = list(all_checks(tmp_path / "not" / "yet" / "there"))[-1]
     assert (last.subject, last.state) == ("configuration", "missing")
     assert "prot" in last.text
 
@@ -213,7 +213,7 @@ def test_a_configuration_is_checked_for_its_command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARBITRAGE_ARM_LIVE", "yes" if armed else "")
     (tmp_path / "arbitrage.toml").write_text(text)
-    [found] = [finding for finding in examined(tmp_path / "home") if finding.subject == "configuration"]
+    [found] = [finding for finding in all_checks(tmp_path / "home") if finding.subject == "configuration"]
     assert found.state == state
     assert words in found.text
 

@@ -1,4 +1,4 @@
-"""What is said of a part that does not become ready."""
+"""The explanation of a part that does not become ready."""
 
 import json
 from pathlib import Path

@@ -11,9 +11,9 @@ from launch.chaos.regions.majority_outages import (
     BACK_SECONDS,
     REJOIN_SECONDS,
     MemberOutage,
-    bearable,
     longest_without_majority,
     outage_of,
+    without_long_outages,
 )
 from launch.chaos.regions.schedule import HEALED_BEFORE_END, MOST_WITHOUT_MAJORITY, region_schedule_of
 from launch.chaos.schedule import InjectedFault, InjectedSetting, Injection, Kill, KillAtOrder, Pause, schedule_of
@@ -135,7 +135,7 @@ def test_a_run_that_is_too_short_to_heal_has_no_fault_of_links() -> None:
 
 @given(st.integers(0, 2**32), st.integers(20, 200))
 def test_two_regions_are_never_lost_or_cut_together_for_long(seed: int, seconds: int) -> None:
-    """Looked at every tenth of a second: which of the three pairs of members are connected."""
+    """Checked every tenth of a second: which of the three pairs of members are connected."""
     outages = [found for one in schedule(seed, seconds) if (found := outage_of(one)) is not None]
     apart = longest = 0
     for tenth in range(10 * seconds + 400):
@@ -203,5 +203,5 @@ def test_half_of_the_regions_are_no_majority() -> None:
 def test_what_would_take_the_majority_away_for_longer_is_left_out() -> None:
     first, other = RegionKill(1.0, "us"), RegionKill(1.0 + BACK_SECONDS - 5, "eu")
     early, harmless = RegionKill(2.0, "jp"), Kill(3.0, "kafka", region="jp")
-    assert list(bearable([first, early, harmless, other], REGIONS, 5.0)) == [first, harmless, other]
-    assert list(bearable([first, other], REGIONS, 4.9)) == [first]
+    assert list(without_long_outages([first, early, harmless, other], REGIONS, 5.0)) == [first, harmless, other]
+    assert list(without_long_outages([first, other], REGIONS, 4.9)) == [first]

@@ -70,7 +70,7 @@ def test_matches_like_a_plain_list_of_orders(rows: list[Command]) -> None:
     book, plain = MatchingBook(), PlainBook()
     for number, (side, owner, ticks, lots, rests, cancelled, self_trade) in enumerate(rows):
         order = BookOrder(str(number), owner, side, ticks, lots, self_trade)
-        fillable = book.fillable(order)
+        fillable = book.fillable_lots(order)
         matches = [(m.maker.order_id, m.ticks, m.lots) for m in book.submit(order, rests)]
         assert matches == plain.submit(PlainOrder(str(number), owner, side, ticks, lots), rests, self_trade)
         assert sum(m[2] for m in matches) + sum(p.taker_lots for p in order.prevented) + order.lots == lots

@@ -64,7 +64,7 @@ def csv_parts(
 
 def _parquet_parts(path: Path, columns: tuple[str, ...] | None) -> Iterator[FilePart]:
     for cells, lines in parquet_parts(path):
-        names = unlike_names(cells.column_names)
+        names = distinct_names(cells.column_names)
         demand_columns(path, names, columns or ())
         yield FilePart(cells.rename_columns(names), lines, ())
 
@@ -78,13 +78,13 @@ def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str, ski
             reject(path, line, f"is not plain CSV text ({reason})")
         if names is None:
             header, _, rest = block.data.partition(b"\n")
-            names = unlike_names(header_names(header, delimiter))
+            names = distinct_names(header_names(header, delimiter))
             block = Block(block.line + 1, rest)  # noqa: PLW2901 - the same block without its header
         if block.data.strip():
             yield _part(path, block, names, delimiter)
 
 
-def unlike_names(names: list[str]) -> list[str]:
+def distinct_names(names: list[str]) -> list[str]:
     """Return `names`, a repeated one with its number, because tables know a column by its name."""
     seen: Counter[str] = Counter()
     found = []

@@ -111,7 +111,7 @@ class Format:
 
 def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk]:
     """Return rows that were read one by one, as chunks."""
-    remaining = map(_held, rows)
+    remaining = map(_within_bounds, rows)
     while taken := list(islice(remaining, size)):
         columns = dict(zip(ReadRow._fields, zip(*taken, strict=True), strict=True))
         texts = pa.table({"text": pa.array(columns.pop("text"), pa.string())})
@@ -128,7 +128,7 @@ def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size:
         yield Chunk(READ_SCHEMA.empty_table(), pa.table({"text": pa.array([], pa.string())}), tuple(rejected_rows))
 
 
-def _held(row: ReadRow) -> ReadRow:
+def _within_bounds(row: ReadRow) -> ReadRow:
     """Return the row, as unreadable if one of its numbers is too large for a column."""
     numbers = row.received_time, row.exchange_time, row.sequence
     if all(number is None or -LARGEST <= number <= LARGEST for number in numbers):

@@ -6,7 +6,7 @@ from exchanges.dated_codes import SUCCESSORS
 from market.instruments.assets import may_count_as
 from market.instruments.markets import Market, fx_route
 from tick_sets.sets.manifest import Manifest
-from tick_sets.sets.tick_set import uncounted
+from tick_sets.sets.tick_set import first_unconverted
 
 
 def problems_of(manifest: Manifest) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def _remedy(bases: Collection[str]) -> str:
 
 
 def _problems(manifest: Manifest) -> Iterator[str]:
-    counted = uncounted(manifest.markets)
+    counted = first_unconverted(manifest.markets)
     if counted is not None:
         yield f"contracts of {counted.exchange} {counted.symbol} were taken for base amounts: import its files again"
     lacking = nothing_to_compare(manifest.markets)

@@ -18,7 +18,7 @@ from tick_sets.sets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from tick_sets.sets.place import leftovers_of, set_lock
 from tick_sets.sets.rebuild import Kept, Progress, keep_rows, key_of, manifest_of
 from tick_sets.sets.source_rows import Ranks, Span
-from tick_sets.sets.tick_set import TickSet, complete_tick_set, uncounted
+from tick_sets.sets.tick_set import TickSet, complete_tick_set, first_unconverted
 
 SHORTEST_CHECKSUM = 8
 """Least characters of a checksum that name a file."""
@@ -62,7 +62,7 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
         known = tuple(one for one in before.manifest.markets if (one.exchange, one.symbol) in remaining)
         if all(one.is_fx for one in known):
             reject(folder, None, "no traded market would be left; remove it with `arbitrage sets remove`")
-        counted = uncounted(known)
+        counted = first_unconverted(known)
         if counted is not None:
             place = f"{counted.exchange} {counted.symbol}"
             reject(folder, None, f"took contracts of {place} for base amounts; let it go with --drop-market '{place}'")

@@ -40,7 +40,7 @@ def open_tick_set(folder: Path) -> TickSet:
     """Return the set. Raises ImportRejectedError if `folder` is no whole tick set, or its amounts are of the wrong
     kind."""
     found = complete_tick_set(folder)
-    counted = uncounted(found.manifest.markets)
+    counted = first_unconverted(found.manifest.markets)
     if counted is not None:
         place = f"{counted.exchange} {counted.symbol}"
         reject(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files again")
@@ -57,7 +57,7 @@ def complete_tick_set(folder: Path) -> TickSet:
     return found
 
 
-def uncounted(markets: Iterable[Market]) -> Market | None:
+def first_unconverted(markets: Iterable[Market]) -> Market | None:
     """Return the first market whose amounts an older version may have taken as they stood, though they count
     contracts."""
     for market in markets:

@@ -74,7 +74,7 @@ def region_violations(evidence: RegionEvidence) -> list[Violation]:
 def _twice_traded(records: Evidence) -> Iterator[Violation]:
     """Return two decisions on the same quotes, FX included: two regions saw one opportunity, or one saw it twice."""
     first: dict[tuple[str, ...], Arbitrage] = {}
-    for arbitrage in _of_two_quotes(records):
+    for arbitrage in _cross_exchange(records):
         seen = arbitrage.opportunity
         quotes = (seen.buy.quote_id, seen.sell.quote_id, *sorted(rate.quote_id for rate in seen.fx))
         other = first.setdefault(quotes, arbitrage)
@@ -85,7 +85,7 @@ def _twice_traded(records: Evidence) -> Iterator[Violation]:
 
 def _overdrawn(records: Evidence) -> Iterator[Violation]:
     """Return legs that took more of one side of one quote than it showed."""
-    legs = [(one, leg) for one in _of_two_quotes(records) for leg in one.legs if leg.role in ("buy", "sell")]
+    legs = [(one, leg) for one in _cross_exchange(records) for leg in one.legs if leg.role in ("buy", "sell")]
     taken: dict[str, list[tuple[Arbitrage, Decimal]]] = {}
     for arbitrage, leg in legs:
         taken.setdefault(liquidity_key(arbitrage.opportunity, leg.side), []).append((arbitrage, leg.amount))
@@ -103,7 +103,7 @@ def _shown(arbitrage: Arbitrage, key: str) -> Decimal:
     return total(level.amount for level in side.levels)
 
 
-def _of_two_quotes(records: Evidence) -> list[Arbitrage]:
+def _cross_exchange(records: Evidence) -> list[Arbitrage]:
     """Return the arbitrages, without a strategy's orders on one exchange: those follow from closes, not from quotes."""
     return [one for one in records.snapshot.arbitrages if one.strategy == "arbitrage"]
 

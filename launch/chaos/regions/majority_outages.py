@@ -49,7 +49,9 @@ def longest_without_majority(outages: Iterable[MemberOutage], regions: Sequence[
     return longest
 
 
-def bearable(injections: Iterable[Injection], regions: Sequence[str], most_seconds: float) -> Iterator[Injection]:
+def without_long_outages(
+    injections: Iterable[Injection], regions: Sequence[str], most_seconds: float
+) -> Iterator[Injection]:
     """Return `injections`, by time, without those that would leave no majority for longer than that."""
     kept: list[MemberOutage] = []
     for injection in injections:

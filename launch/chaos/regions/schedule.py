@@ -6,7 +6,7 @@ from itertools import permutations
 from random import Random
 
 from launch.chaos.regions.faults import ClockFault, LinkFault, LinkVerb, RegionKill
-from launch.chaos.regions.majority_outages import bearable
+from launch.chaos.regions.majority_outages import without_long_outages
 from launch.chaos.schedule import Injection, Kill, Pause, drawn_between, moments, role_of, schedule_of, seeded
 
 LINK_EVERY = 20.0
@@ -56,7 +56,7 @@ def region_schedule_of(
         *(_clock_faults(seed, seconds, parts) if has_links else ()),
     ]
     by_time = sorted(injections, key=lambda one: (one.at, one.description))
-    return tuple(bearable(by_time, tuple(parts), MOST_WITHOUT_MAJORITY))
+    return tuple(without_long_outages(by_time, tuple(parts), MOST_WITHOUT_MAJORITY))
 
 
 def _placed(seed: int, injections: Sequence[Injection], parts: Mapping[str, Sequence[str]]) -> Iterator[Injection]:
