@@ -1,4 +1,4 @@
-"""A small world in which everything is as it should be: two exchanges' records, and a store that agrees with them."""
+"""A small world without violations: two exchanges' records, and a store that agrees with them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -63,7 +63,7 @@ class World:
 
 
 def clean_world(has_client_ids: bool = True) -> World:
-    """One arbitrage, bought on alpha and sold on beta, closed."""
+    """Return one arbitrage, bought on alpha and sold on beta, closed."""
     fills = {
         "buy": _fill("alpha", "BTC/USD", "buy", "60000.00", "USD"),
         "sell": _fill("beta", "BTC/EUR", "sell", "56000.00", "EUR"),

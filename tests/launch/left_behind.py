@@ -1,4 +1,4 @@
-"""Where keys of exchange accounts stand in the files of a run."""
+"""Finds keys of exchange accounts in the files of a run."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 from exchanges.credentials import credentials_path
 
 OWN_FILES = ("exchange_accounts.json", "exchange_admin_token", "own.json", "mongodb.key", "server.properties")
-"""Kept for the owner alone, and the only ones that may hold them."""
+"""Files kept for the owner alone, the only ones that may hold keys."""
 
 
 def keys_in(home: Path) -> set[str]:
@@ -16,7 +16,7 @@ def keys_in(home: Path) -> set[str]:
 
 
 def passwords_in(home: Path) -> set[str]:
-    """To the session's own Kafka and MongoDB."""
+    """Return the passwords of the session's own Kafka and MongoDB."""
     own = json.loads((home / "logins" / "own.json").read_text())
     return {own["mongodb_key"], own["controller"], *own["passwords"].values()}
 

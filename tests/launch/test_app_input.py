@@ -1,5 +1,5 @@
-"""What runs beside an app, on a real Kafka and MongoDB: it asks, logs the answers, keeps the app's tables, and gives
-them to the next session. Spark alone is missing: the task that it would run is a process of its own."""
+"""The helpers beside an app, on a real Kafka and MongoDB: they send its requests, log the answers, keep the app's
+tables, and give them to the next session. Only Spark is missing: the task that it would run is a separate process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -78,7 +78,7 @@ async def beside(*parts: Any) -> AsyncIterator[None]:
 
 
 async def write_clock(session: Session) -> None:
-    """Ahead, so that no request grows old on a busy machine."""
+    """Set the clock ahead, so that no request grows old on a busy machine."""
     writer, began = TopicWriter(session.kafka), wall_now() + 3_600_000_000
     for second in range(SECONDS + 1):
         row = {"kind": "probe", "received_time": began + second * 1_000_000}
@@ -92,7 +92,7 @@ def source_at(url: str) -> AppSource:
 
 
 async def rows_given(reader: TopicReader, source: AppSource) -> list[dict[str, Any]]:
-    """Until each ticker has had all its answers."""
+    """Return the rows once each ticker has had all its answers."""
     rows: list[dict[str, Any]] = []
     async for record in reader.records():
         if record.key == source.label:
@@ -206,5 +206,5 @@ async def test_another_version_is_refused_where_a_table_has_the_sessions_rows(se
         await tables.write(0, [], KeptPlace(first + 1, {}, {"signals": first}))
     with pytest.raises(AppTextError, match="'signals' has this session's rows by another version of the app"):
         await input_merger(session, source)
-    # those rows are not the ones of a region, whose offsets are another Kafka's
+    # those rows are not from a region, whose offsets are another Kafka's
     assert await input_merger(replace(session, regions=("us", "eu"), region="eu"), source) is not None

@@ -1,4 +1,4 @@
-"""Tasks beside an app end at once when asked to, as by Ctrl-C, though Kafka is away."""
+"""The helpers beside an app end at once when they are asked to, as by Ctrl-C, even if Kafka is down."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from tests.cep.logs import session as session_of
 
 SOURCE = AppSource("alone", "from quotes select base insert into A; from spreads select base insert into B;")
 NOBODY = "127.0.0.1:1"
-"""Refuses connections at once."""
+"""An address that refuses connections at once."""
 
 
 class Noticed(logging.Handler):

@@ -1,4 +1,4 @@
-"""`arbitrage app run --regions`: which regions it takes, and what each region's command is given."""
+"""`arbitrage app run --regions`: which regions it takes, and what each region's command gets."""
 
 import asyncio
 import subprocess
@@ -61,7 +61,7 @@ def test_words_for_one_place_alone_are_refused(
 
 
 def test_every_region_is_asked_and_its_lines_say_which_it_is(tmp_path: Path) -> None:
-    """No region's own session is there, so each command says so and fails."""
+    """No region's own session exists, so each command says so and fails."""
     running(tmp_path, ("us", "eu", "jp"))
     app = tmp_path / "seen.app"
     app.write_text(APP)
@@ -141,7 +141,7 @@ def test_a_region_whose_process_was_killed_has_failed() -> None:
 
 
 async def test_a_process_that_has_just_ended_keeps_its_exit_code() -> None:
-    """What has closed its output is about to end, or has ended a moment ago: many, so that both are among them."""
+    """A process that has closed its output is about to end, or has just ended: there are many, so that both occur."""
     codes = set()
     for _ in range(60):
         process = await asyncio.create_subprocess_exec("true", stdout=PIPE)

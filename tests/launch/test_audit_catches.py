@@ -1,7 +1,8 @@
-"""That the audit can fail, from end to end: bots without the at-most-once rule are caught, on real wire protocols.
+"""Shows that the audit can fail, end to end: it catches bots without the at-most-once rule, on real wire
+protocols.
 
-Two processes of one exchange, the first of which dies between posting an order and telling anybody. The rule is the
-token that a leg is granted to; the bots get a store that keeps it, or one that says that it is the asker's.
+There are two processes of one exchange, the first of which dies between posting an order and reporting it. The rule is
+the token that a leg is granted to; the bots get a store that keeps it, or one that says that it is the asker's.
 """
 
 import asyncio
@@ -48,12 +49,12 @@ ANYTHING = Settings(
     max_quote_age_ms=60_000,
 )
 PAIRS = (("coinbaseexchange", "bitstamp"), ("bitflyer", "kraken"))
-"""With and without client order ids."""
+"""Exchanges with and without client order ids."""
 WAIT_SECONDS = 20.0
 
 
 class ForgetfulStore(MongoTradeStore):
-    """Every leg is granted to whoever acts for its exchange now, whether it was granted to another before or not."""
+    """Grants every leg to whoever acts for its exchange now, whether it was granted to another before or not."""
 
     async def open_arbitrages(self) -> list[Arbitrage]:
         tokens = {lease.exchange: lease.token for lease in await self.leases.all()}
@@ -113,14 +114,15 @@ async def reserve_both(
 
 
 def trader_of(store: MongoTradeStore, account: TradingAccount, leg: Leg, by: Actor = UNFENCED) -> LegExecutor:
-    """By its clock it is always the moment of the grant of `leg`: a busy machine stops no order, only the token can."""
+    """Return a trader by whose clock it is always the moment of the grant of `leg`: a busy machine stops no order, only
+    the token can."""
     clock = ServerClock(lambda: 0)
     clock.observe(leg.times["granted"], 0)
     return LegExecutor(store, account, by=by, server_clock=clock)
 
 
 async def ready_bot(store: MongoTradeStore, exchange: str) -> Actor:
-    """Its process holds the lease; the next of the same name takes it from it at once."""
+    """Return a bot whose process holds the lease; the next of the same name takes it over at once."""
     lease = await store.leases.acquire(exchange, f"bot-{exchange}")
     assert lease is not None
     await store.leases.set_veto(lease.actor, None)
@@ -139,7 +141,7 @@ async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, le
 
 
 async def take_over(store: MongoTradeStore, trader: LegExecutor, exchange: str) -> str:
-    """Return what every bot does with what it finds; returns what that was."""
+    """Act on what is found as every bot does. Returns what that was."""
     own = Executing(exchange, trader.by.token, markets_by_symbol(MARKETS))
     [due] = due_actions(grants_in(await store.open_arbitrages(), exchange), own)
     follow = {"execute": trader.execute, "resolve": trader.lookup.resolve}
@@ -149,8 +151,8 @@ async def take_over(store: MongoTradeStore, trader: LegExecutor, exchange: str) 
 
 
 async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> tuple[str, list[Violation]]:
-    """Return the buying process dies after it has posted, another takes over; what it did, and what the audit says in
-    the end."""
+    """Let the buying process die after it has posted, and another take over. Returns what that one did, and the audit's
+    result."""
     accounts = {exchange: stage.account(exchange) for exchange in TRADED}
     try:
         await store.prepare()

@@ -1,5 +1,5 @@
 """One order for one leg, on real wire protocols, whatever the exchange's clock says and whatever becomes of its answer;
-and that the audit sees it if there are two."""
+if there are two, the audit sees it."""
 
 import asyncio
 from collections.abc import Collection
@@ -44,7 +44,7 @@ BUYERS = (
 
 
 class Blind:
-    """An account whose search finds nothing, as one does whose dates are not what they are taken for."""
+    """An account whose search finds nothing, as a search does if its dates are misread."""
 
     def __init__(self, account: TradingAccount) -> None:
         self.account = account
@@ -76,7 +76,8 @@ class Blind:
 
 
 class Believed(Blind):
-    """One that is asked for nothing else either, as if a denial were enough: what it had when it was made."""
+    """An account that is asked for nothing else either, as if a denial were enough: it answers what it had when it was
+    made."""
 
     def __init__(self, account: TradingAccount, opening: dict[str, Decimal]) -> None:
         super().__init__(account)
@@ -128,11 +129,10 @@ class Floor:
         return found
 
     async def denied(self, account: TradingAccount) -> Arbitrage:
-        """Return what becomes of the buy leg, posted and never acknowledged, if `account` is all that is asked for
-        it."""
+        """Return what becomes of the buy leg, posted and never acknowledged, if only `account` is asked for it."""
         leg = (await self.arbitrage()).leg("buy")
         assert leg is not None
-        # seconds pass in no time, for whoever only looks
+        # seconds pass at once for this clock
         looking = LegExecutor(self.store, account, steady_clock=lambda: steady_now() * 100, by=UNFENCED)
         await looking.lookup.resolve(ARBITRAGE, leg)
         await book_reported(self.store, advancing(MARKETS))
@@ -203,7 +203,7 @@ async def test_where_the_search_misses_it_nothing_is_sent_in_its_place(stage: St
 
 
 async def test_the_audit_sees_an_order_in_the_place_of_one_that_had_filled(stage: Stage) -> None:
-    """A bot that takes the denial for all there is to know sends a second order of full size."""
+    """A bot that trusts the denial alone sends a second order of full size."""
     async with Floor(stage) as floor:
         opening = await floor.accounts["bitflyer"].balances()
         buy, sell = await reserve_both(stage, floor.store, "bitflyer", "kraken")
@@ -216,7 +216,7 @@ async def test_the_audit_sees_an_order_in_the_place_of_one_that_had_filled(stage
         assert orders_at(stage.world, "bitflyer") == 2
         found = await floor.violations()
         assert {"order_unbooked", "replaced_while_filled", "fill_missing"} <= found
-        # found after all it is booked, and what was bought twice is to be sold; that it was replaced stays to be seen
+        # once found it is booked, and what was bought twice is to be sold; the audit still shows that it was replaced
         kinds = await floor.reconciled("kraken", "bitflyer")
         assert "order_found" in kinds
         assert "balance_differs" not in kinds

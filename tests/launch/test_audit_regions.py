@@ -1,4 +1,4 @@
-"""What regions add to the audit: it finds nothing if nothing is wrong, and each lie by its name."""
+"""The audit's checks of regions: no finding if nothing is wrong, and each fault by its name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -63,13 +63,13 @@ def another(first: Arbitrage, **changes: object) -> Arbitrage:
 
 
 def other_fx() -> RegionEvidence:
-    """With another rate it is another opportunity, on what the first has left."""
+    """Return another opportunity by another rate, on what the first has left."""
     seen = clean_world().arbitrage.opportunity
     return with_another(opportunity=replace(seen, fx=(replace(EUR_RATE, quote_id="fx:EUR/USD:2"),)))
 
 
 def overdrawn() -> RegionEvidence:
-    """Each of them takes 1.5 of the 2 that the quotes show; their other quotes differ."""
+    """Return arbitrages that each take 1.5 of the 2 that the quotes show; their other quotes differ."""
     world = clean_world()
     legs = tuple(replace(leg, amount=Amount(Decimal("1.5"))) for leg in world.arbitrage.legs)
     seen = world.arbitrage.opportunity
@@ -79,13 +79,14 @@ def overdrawn() -> RegionEvidence:
 
 
 def with_orders_at(at: int, world: World | None = None) -> RegionEvidence:
-    """Return the order on alpha, in us, came then; us was cut off from NOON + 1 s to NOON + 20 s."""
+    """Return a world in which the order on alpha, in us, came at `at`; us was cut off from NOON + 1 s to NOON +
+    20 s."""
     changed = (world or clean_world()).with_account("alpha", came_at={"order-buy": at})
     return replace(evidence_of_world(changed), cuts=(Spell("us", NOON + SECOND, NOON + 20 * SECOND),))
 
 
 def nobodys_order() -> RegionEvidence:
-    """By a build that reads grants before a majority has them: its leg is not in the store that won."""
+    """Return an order by a build that reads grants before a majority has them: its leg is not in the store that won."""
     world = clean_world()
     (order,) = world.accounts["alpha"].orders
     rolled_back = replace(order, order_id="rolled-back", client_order_id="of a lost grant")
@@ -191,7 +192,7 @@ def test_rows_that_came_after_the_quotes_were_read_are_not_unknown() -> None:
         (RAN_OUT + 1, Spell("us", RAN_OUT + 2), False),
         # another region's
         (RAN_OUT + 1, Spell("eu", NOON), False),
-        # cut before it was granted: by whom?
+        # cut before it was granted: it cannot be known by whom
         (RAN_OUT - SECOND + 1, Spell("us", NOON - SECOND), True),
         (RAN_OUT - SECOND, Spell("us", NOON - SECOND), False),
     ],
@@ -220,7 +221,7 @@ def test_a_bot_that_stood_still_and_a_slow_exchange_excuse_it(
 
 
 async def test_a_grant_has_the_time_of_the_step_that_made_it() -> None:
-    """What `not_granted` relies on."""
+    """`not_granted` relies on this."""
     store = MemoryTradeStore()
     store.are_steps_recorded = True
     await open_books(store)
@@ -232,7 +233,7 @@ async def test_a_grant_has_the_time_of_the_step_that_made_it() -> None:
 
 @st.composite
 def mirrored_logs(draw: st.DrawFn) -> dict[str, RegionLog]:
-    """Two regions' rows; in us, those of eu between its own, with repeats of the newest ones, as after a kill."""
+    """Draw two regions' rows; in us, those of eu between its own, with repeats of the newest ones, as after a kill."""
     own = sorted(draw(st.sets(st.integers(1, 60), max_size=12)))
     others = sorted(draw(st.sets(st.integers(1, 60), min_size=2, max_size=12)))
     written = [LoggedRow(0, "alpha", "BTC/USD", sequence) for sequence in own]

@@ -1,4 +1,4 @@
-"""`arbitrage backtest`: what is asked becomes what is run, and whatever cannot be run is one sentence."""
+"""`arbitrage backtest`: the request becomes the run, and what cannot be run gets one sentence."""
 
 import json
 import os
@@ -112,7 +112,7 @@ async def test_a_recorded_session_is_its_log(home: Path, tmp_path: Path, below: 
         opened = named_set(home, (name,))
         assert opened.folder == recorded / "log" / "ticks"
         assert opened.manifest.session_id == SESSION_ID
-        # what the log begins with, though not what a new session would
+        # the log begins with it, though a new session would not
         settings = parameters_for(opened, RequestedBacktest(follow_logged_settings=True)).settings
         assert (settings.enabled_exchanges, settings.taker_fees) == (
             VERSIONS[0].enabled_exchanges,

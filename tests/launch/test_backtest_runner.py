@@ -1,4 +1,4 @@
-"""Backtests beside a session: one at a time, as processes that may be killed, and whose end is told."""
+"""Backtests beside a session: one at a time, as processes that may be killed, and whose end is reported."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ FIGURES = BacktestFigures(80, 10, 1, 9, Decimal("7.5"), Decimal(-2), Decimal(0),
 
 
 class RecordingRunner(JobRunner):
-    """Its processes do what a test wants, in place of a backtest."""
+    """A runner whose processes do what a test wants, in place of a backtest."""
 
     def __init__(self, home: Path, store: MemoryTradeStore, script: str) -> None:
         super().__init__(home, store.backtests, "one")
@@ -104,7 +104,7 @@ async def test_tick_sets_are_reported(tmp_path: Path, store: MemoryTradeStore) -
 
 
 async def test_tick_sets_are_reported_before_any_job_is_taken(tmp_path: Path, mongodb_uri: str) -> None:
-    """While the parts of a session still start, the page of backtests has something to choose from."""
+    """While the parts of a session still start, the page of backtests already has sets to choose from."""
     made = set_of_files(tmp_path, made_up_files(tmp_path / "raw"))
     session = replace(session_of(tmp_path), mongodb=mongodb_uri, database=f"told-{uuid.uuid4().hex}")
     async with await open_store(session) as mongo:

@@ -1,4 +1,4 @@
-"""A backup is one private file from which a data folder comes back byte by byte; whatever else it is, nothing comes."""
+"""A backup is one private file from which a data folder comes back byte by byte; any other file restores nothing."""
 
 import gzip
 import io
@@ -123,7 +123,7 @@ def with_contents(backup: Path, **changed: object) -> bytes:
 
 
 def without_databases(backup: Path) -> bytes:
-    """And nothing of it in its list."""
+    """Return the backup without its databases, also in its list."""
     *members, (info, text) = members_of(backup)
     contents = json.loads(text)
     contents["members"] = {name: one for name, one in contents["members"].items() if name.startswith("files/")}

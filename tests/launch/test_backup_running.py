@@ -68,7 +68,7 @@ class Accounts:
 
 
 async def trade(store: MongoTradeStore, accounts: Accounts, begun_some: asyncio.Event, ended: asyncio.Event) -> int:
-    """One arbitrage after the other; how many."""
+    """Make one arbitrage after the other. Returns how many."""
     number = 0
     while not ended.is_set():
         number += 1

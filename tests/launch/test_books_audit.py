@@ -1,4 +1,4 @@
-"""The audit finds nothing if nothing is wrong, and each kind of lie by its own name."""
+"""The audit finds nothing if nothing is wrong, and each kind of fault by its own name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,14 +32,14 @@ def posted_again(world: World) -> World:
 
 
 def rejected_again(world: World) -> World:
-    """Return the exchange itself turned the second one away: it was posted all the same."""
+    """Return a world in which the exchange rejected the second one, which was posted all the same."""
     order = order_on(world, "alpha")
     request = OrderRequest(order.symbol, order.side, order.amount, order.price, True, order.client_order_id)
     return world.with_account("alpha", rejected=(RejectedOrder(request, "client_id_used", NOON + 50),))
 
 
 def posted_late(world: World, after: int = LATEST + 1) -> World:
-    """Return the buy came `after` its grant."""
+    """Return a world in which the buy came `after` its grant."""
     return world.with_account("alpha", came_at={"order-buy": NOON + after})
 
 
@@ -57,7 +57,7 @@ def other_size(world: World) -> World:
 
 
 def steps_by(*tokens: int) -> tuple[TakenStep, ...]:
-    """One after the other, all on one partition but the last."""
+    """Return steps one after the other, all on one partition but the last."""
     decided = [TakenStep("one", number, decider(token), NOON + number) for number, token in enumerate(tokens)]
     return (*decided, TakenStep("one", len(tokens), Actor("bot", "alpha", 1), NOON + len(tokens)))
 
@@ -76,7 +76,8 @@ def order_on_no_leg(world: World) -> World:
 
 
 def replaced_while_it_had_filled(world: World) -> World:
-    """Denied by the exchange, so that another was sent; then found and booked after all."""
+    """Return a world in which the exchange denied an order, another was sent, and then the first was found and
+    booked."""
     failed, replaced, found = NOON + 25, NOON + 26, NOON + 30
     buy, sell = world.arbitrage.legs
     denied = replace(buy, times=buy.times | {"unconfirmed": failed})
@@ -129,7 +130,7 @@ def other_fee(world: World) -> World:
 
 
 def fill_on_another_leg(world: World) -> World:
-    """Two arbitrages on one exchange: each has the other's fill."""
+    """Return two arbitrages on one exchange, each with the other's fill."""
     (order,), (fill,) = world.accounts["alpha"].orders, world.accounts["alpha"].fills
     other_order = replace(order, order_id="order-2", client_order_id="second")
     other_fill = replace(fill, fill_id="fill-2", order_id="order-2")
@@ -310,7 +311,7 @@ def test_an_order_that_the_exchange_rejected_came_late_all_the_same() -> None:
         (Stopped("alpha", NOON + 1, NOON + LATEST), True),
         # it began before the grant
         (Stopped("alpha", NOON - 5, NOON), True),
-        # the machine resumed it as it came
+        # the machine resumed it as the order came
         (Stopped("alpha", NOON + LATEST + 1, NOON + LATEST + 9), True),
         # it was never resumed
         (Stopped("alpha", NOON + 1, None), True),
@@ -343,7 +344,7 @@ def test_every_kind_is_explained() -> None:
 
 
 def test_an_order_without_client_id_is_known_by_its_likeness() -> None:
-    """bitFlyer takes no id of ours: a leg that nobody acknowledged is found by side, price, size and time."""
+    """bitFlyer takes no id of ours: an unacknowledged leg is recognised by side, price, size and time."""
     world = clean_world(has_client_ids=False).with_leg("buy", exchange_order_id=None)
     assert {violation.kind for violation in world.violations()} == {"order_unbooked"}
     assert "posted_twice" in {violation.kind for violation in posted_again(world).violations()}
@@ -353,7 +354,7 @@ def test_an_order_without_client_id_is_known_by_its_likeness() -> None:
 
 
 def test_a_leg_that_counted_as_rejected_and_was_replaced_is_looked_at_too() -> None:
-    """Whatever it was given up for: its order had filled."""
+    """Whatever the reason for giving it up, its order had filled."""
     world = replaced_while_it_had_filled(clean_world())
     legs = [
         replace(leg, times={name: at for name, at in leg.times.items() if name != "unconfirmed"} | {"done": NOON + 25})
@@ -402,7 +403,7 @@ def test_replaced_is_what_was_granted_after_it_was_given_up_and_before_it_was_fo
 
 
 def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exchanges_clock_says() -> None:
-    """Two legs of one content, one after the other; the order of the first was rejected. By the exchange's clock, two
+    """There are two equal legs, one after the other; the order of the first was rejected. By the exchange's clock, two
     minutes ahead, both came after either leg was sent."""
     later = 30 * 1_000_000
     world = clean_world(has_client_ids=False)

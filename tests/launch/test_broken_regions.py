@@ -1,5 +1,5 @@
-"""Builds that lack a rule of regions, on three real members of a replica set: each does what it must not, and the audit
-of a chaos run says so. The whole build beside it does not."""
+"""Builds that lack a rule of regions, on three real members of a replica set: each breaks the rule, and the audit of a
+chaos run reports it. It reports nothing on the whole build."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -44,12 +44,12 @@ pytestmark = pytest.mark.soak
 DEADLINE_SECONDS = 240
 MANY = settings_of(max_open_arbitrages=1_000)
 LASTS = 3 * MICROSECONDS
-"""How long the opportunity does whose grant no majority gets."""
+"""How long the opportunity whose grant no majority gets is valid."""
 RIGHT = decision_right(0)
 
 
 class HearsBeforeMajority(MongoTradeStore):
-    """A bot hears of a grant once the member beside it has it, whoever else does."""
+    """A bot that hears of a grant once the member beside it has it, whoever else does."""
 
     async def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
         assert self.place is not None
@@ -66,7 +66,7 @@ class HearsBeforeMajority(MongoTradeStore):
 
 
 class DecidesUnasked(MongoTradeStore):
-    """Whoever once had the right to decide goes on: a step takes the lease that it reads for its own."""
+    """Decides whenever it once had the right to: a step takes the lease that it reads as its own."""
 
     async def in_unit_of_work(self, work: Work[Result]) -> Result:
         def step(transaction: Transaction) -> Result:
@@ -97,7 +97,7 @@ class Desk:
             self.orders.append(posted(grant.leg))
 
     def violations(self, snapshot: StoreSnapshot) -> set[str]:
-        """Return what the audit of a session with regions says of them."""
+        """Return the violations by the audit of a session with regions."""
         evidence = evidence_of([AuditedAccount("alpha", {}, self.orders, ())], snapshot, MARKETS)
         return {one.kind for one in region_violations(RegionEvidence(evidence, {}))}
 
@@ -161,7 +161,7 @@ async def with_bots(store: MongoTradeStore) -> None:
 
 
 async def decider(store: MongoTradeStore, holder: str) -> Actor:
-    """Once there is a primary, and it has the right."""
+    """Return the decider, once there is a primary and it has the right."""
     while True:
         with suppress(StoreUnavailableError):
             lease = await store.leases.acquire(RIGHT, holder)
@@ -184,7 +184,7 @@ async def test_a_grant_that_no_majority_gets_is_posted_by_a_broken_build_alone(t
             await until(lambda: broken.heard == whole.heard == ["opportunity-1"])
             await with_bots(world.lost)
             by, over = await decider(world.lost, "before"), await world.lost.server_now() + LASTS
-            # killed: what a paused one has in its sockets it would still take in
+            # killed: a paused process would still read what is in its sockets
             for region in world.others:
                 world.mongods.processes[region].kill()
             begun = steady_now()
@@ -192,7 +192,7 @@ async def test_a_grant_that_no_majority_gets_is_posted_by_a_broken_build_alone(t
             await until(lambda: broken.heard == ["opportunity-1", "opportunity-2"])
             assert whole.heard == ["opportunity-1"]
             desks[0].cancel()
-            # until what asks again finds it expired
+            # until the repeated request finds it expired
             await until(lambda: steady_now() > begun + 2 * LASTS)
             world.mongods.processes[world.first].kill()
             for region in world.others:

@@ -195,7 +195,7 @@ def test_a_key_that_others_may_read_signs_nothing(files: AuthorityFiles) -> None
 
 @pytest.mark.parametrize("name", [".", "servers"])
 def test_a_folder_that_others_may_change_gets_no_keys(files: AuthorityFiles, name: str, tmp_path: Path) -> None:
-    """By a link as well."""
+    """Also through a link."""
     folder = tmp_path / "real" / name
     folder.mkdir(parents=True)
     (tmp_path / "real").chmod(0o755)

@@ -71,7 +71,7 @@ def session_of(home: Path, exchanges_url: str | None = None, mongodb: str = "mon
 async def running_targets(
     home: Path, mongodb: str = "mongodb://127.0.0.1:1"
 ) -> AsyncIterator[tuple[Supervisor, FaultInjector]]:
-    """Two sleeping processes, to inject faults into."""
+    """Run two sleeping processes, to inject faults into."""
     supervisor = Supervisor(home, [sleeper(home, "bot-kraken"), sleeper(home, "ui")], lambda _: None)
     await supervisor.start()
     try:
@@ -108,7 +108,7 @@ async def test_a_bot_is_killed_when_its_exchange_has_an_order(tmp_path: Path, mo
         async with await open_store(injector.session) as store:
             assert await store.leases.acquire("kraken", f"kraken@here:{bot}:abcdef") is not None
         injecting = asyncio.create_task(injector.run([KillAtOrder(0.0, "kraken"), KillAtOrder(0.0, "bitstamp")]))
-        # it looks at the size from time to time, so an order that came before its first look is none
+        # it looks at the size from time to time, so an order that came before its first look does not count
         async with asyncio.timeout(WAIT_SECONDS):
             while not injecting.done() and supervisor.restarts == {}:
                 with journal.open("a") as file:
@@ -273,7 +273,7 @@ def test_the_exit_code_and_the_document_say_whether_anything_was_wrong(
         ((), 4, 3, "no result", 3),
         ((), 0, 0, "no result", 3),
         ((), 5, 2, "no result", 3),
-        # what it found it found, however little it did
+        # its findings stand, however little it did
         ((Violation("posted_twice", "buy leg on kraken: 2"),), 1, 0, "violations", 1),
     ],
 )

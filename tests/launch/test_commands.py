@@ -1,4 +1,4 @@
-"""A mistake in the configuration is told whatever else runs."""
+"""A mistake in the configuration is reported whatever else runs."""
 
 import re
 from pathlib import Path

@@ -45,7 +45,7 @@ async def traded(mongodb_uri: str) -> AsyncIterator[tuple[Session, MongoTradeSto
 
 
 def fill(disk: Path, free: int) -> None:
-    """Leave so many megabytes."""
+    """Fill the disk up to so many free megabytes."""
     (disk / "filler").write_bytes(bytes(SIZE - free * MEGABYTE))
 
 

@@ -1,4 +1,4 @@
-"""`arbitrage exchanges`: somebody else's ccxt trades on it with what the file says, and mistakes get one sentence."""
+"""`arbitrage exchanges`: somebody else's ccxt trades on it with the file's settings, and mistakes get one sentence."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""How many partitions the markets of a configuration ask for."""
+"""How many partitions the markets of a configuration need."""
 
 import pytest
 

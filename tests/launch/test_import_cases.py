@@ -11,7 +11,7 @@ D7 = "d7_cdd_like.csv"
 
 
 def imported(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str]:
-    """Exit code, and all that was said."""
+    """Return the exit code, and all output."""
     code = run(["import", *map(str, words), "--set", "mine"])
     said = capsys.readouterr()
     return code, said.out + said.err
@@ -35,7 +35,7 @@ def test_only_a_rate_converts_a_coin(home: Path, capsys: pytest.CaptureFixture[s
 def test_a_file_in_two_units_is_rejected_or_read_whole(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Eight of nine rows were unreadable, and the exit code was 0."""
+    """Before, eight of nine rows were unreadable, and the exit code was 0."""
     mapping, words = case_or_skip("d7_cdd_like.toml"), ("csv-bars", case_or_skip(D7), "--half-spread-bps", "1")
     code, said = imported(capsys, *words, "--mapping", mapping)
     assert (code, said.count("\n")) == (2, 1)

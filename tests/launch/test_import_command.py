@@ -1,4 +1,4 @@
-"""`arbitrage import` as it is typed: what it says, and its exit codes."""
+"""`arbitrage import` as it is typed: its output and its exit codes."""
 
 import shlex
 from decimal import Decimal
@@ -38,7 +38,7 @@ def test_it_says_what_came_in_and_what_did_not(home: Path, quotes: Path, capsys:
 def test_a_folder_or_a_pattern_stands_for_its_files(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By name, whatever the file system's order; hidden files and checksums are none."""
+    """Files come by name, whatever the file system's order; hidden files and checksums are left out."""
     below = tmp_path / "data" / "2024"
     below.mkdir(parents=True)
     for number, name in enumerate(("c.csv", "a.csv", ".hidden.csv", "a.csv.CHECKSUM", "b.csv")):
@@ -90,7 +90,7 @@ def test_size_rules_that_nobody_knows_are_given(home: Path, tmp_path: Path, caps
     (market,) = open_tick_set(home / "ticks" / "mine").manifest.markets
     rules = market.lot_step, market.minimum_amount, market.minimum_notional
     assert rules == (Decimal("0.001"), Decimal("0.001"), Decimal(10))
-    # what the set has is not changed by what a later import says, and holds for it
+    # a later import does not change what the set has, and its words hold for that, too
     assert run([*words, str(later), "--step", "0.01"]) == 2
     assert "okx SOL/USDT: has other size rules in this set (amounts in steps of 0.001, at least 10 USDT)" in (
         capsys.readouterr().err
@@ -151,7 +151,7 @@ EXAMPLES = [
 
 
 def test_the_examples_of_the_documents_can_be_typed() -> None:
-    """And there is one of every kind of source, each with what its format needs."""
+    """There is one of every kind of source, each with what its format needs."""
     used = set()
     for line in EXAMPLES:
         arguments = parser_of_commands().parse_args(shlex.split(line)[1:])

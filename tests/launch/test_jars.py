@@ -1,4 +1,4 @@
-"""The jars of the data folder: known by their checksums, never half there."""
+"""The jars of the data folder: checked by their checksums, never incomplete."""
 
 import hashlib
 import os

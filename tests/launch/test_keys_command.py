@@ -1,4 +1,4 @@
-"""`arbitrage keys`: said once, listed without, gone at once; mistakes are one sentence."""
+"""`arbitrage keys`: shown once, listed without, revoked at once; mistakes get one sentence."""
 
 from pathlib import Path
 

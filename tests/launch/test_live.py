@@ -1,4 +1,4 @@
-"""Trading for real: everything that is missing is said in one sentence, before anything is sent; exit code 2."""
+"""Trading for real: everything that is missing is named in one sentence, before anything is sent; exit code 2."""
 
 from collections.abc import Mapping
 from dataclasses import replace

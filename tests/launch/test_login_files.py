@@ -92,7 +92,7 @@ async def test_a_part_changes_in_the_database_what_it_may_and_nothing_else(mongo
 
 
 async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: Path) -> None:
-    """What each process does before its own work, which must not take more rights than it has."""
+    """Each process does this before its own work, and it must not need more rights than the process has."""
     owner, database = connect(mongodb_uri), f"roles_{uuid4().hex}"
     parts = [role for role, rights in ROLES.items() if rights.collections is not None]
     whole = replace(session(tmp_path, Configuration()), mongodb=mongodb_uri, database=database)

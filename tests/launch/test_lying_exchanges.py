@@ -1,5 +1,5 @@
-"""An exchange that says what is not true of orders, on real wire protocols: nothing false is booked, no second order is
-sent in place of one, and once it says the truth again everything is booked; builds without a check are caught."""
+"""An exchange that lies about orders, on real wire protocols: nothing false is booked, no second order is sent in place
+of one, and once it says the truth again everything is booked; builds without a check are caught."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -36,12 +36,12 @@ OTHERS = {
 """With whom each trades; that one says the truth."""
 SETTINGS = ANYTHING.model_copy(update={"cool_down_ms": 0})
 TOLD = 6
-"""Answers that are not true: the reads of an order, twice or thrice."""
+"""Number of false answers: the reads of an order, twice or three times."""
 MOST_ROUNDS = 6
 
 
 def share_of(exchange: str) -> list[str]:
-    """Each lie at one of the exchanges that can tell it."""
+    """Return each lie at one of the exchanges that can make it."""
     shared: dict[str, list[str]] = {name: [] for name in OTHERS}
     for lie in LIES:
         tellers = [name for name in OTHERS if lie in lies_of(name)]
@@ -74,7 +74,7 @@ class LyingFloor(Floor):
         self.stage.world.faults.clear()
 
     async def trade(self, lie: str) -> Arbitrage:
-        """Both legs of one arbitrage, the liar's under this lie; as it stands once both are reported."""
+        """Trade both legs of one arbitrage, the liar's under this lie. Returns it once both are reported."""
         self.stage.world.round()
         number = next(self._numbers)
         pair = (self.liar, OTHERS[self.liar]) if number % 2 else (OTHERS[self.liar], self.liar)
@@ -94,7 +94,7 @@ class LyingFloor(Floor):
         return await self.found(reserved.arbitrage_id)
 
     def trader(self, leg: Leg) -> LegExecutor:
-        """Its seconds are hundredths; by the store's clock it is always the moment of the grant."""
+        """Return a trader whose seconds are hundredths; by the store's clock it is always the moment of the grant."""
         clock = ServerClock(lambda: 0)
         clock.observe(leg.times["granted"], 0)
         return LegExecutor(
@@ -113,7 +113,7 @@ class LyingFloor(Floor):
         return stored
 
     async def settle(self, identity: str, lie: str) -> Arbitrage:
-        """Compare once under the lie, then without it, until it is known what became of every order."""
+        """Compare once under the lie, then without it, until the outcome of every order is known."""
         processes = [self.reconciliation(name) for name in (self.liar, OTHERS[self.liar])]
         self.lies(lie)
         for attempt in range(MOST_ROUNDS):
@@ -159,7 +159,7 @@ class LyingFloor(Floor):
 
 
 async def told_all(floor: LyingFloor, lies: Sequence[str]) -> None:
-    """Each is told about one order and once more in a comparison."""
+    """Check that each lie was made about one order and once more in a comparison."""
     for lie in lies:
         traded = await floor.trade(lie)
         posted = {leg.client_order_id for leg in traded.legs if leg.role in ("buy", "sell")}
@@ -189,8 +189,8 @@ CAUGHT: list[tuple[Subject, str, str]] = [
     ("cost", "kraken", "fill cost: double"),
     ("fee", "kraken", "fill fee: negative"),
 ]
-"""A check, and a lie that only it finds. The others keep out what no adapter passes on, or another check finds too;
-`tests/market/test_report_checks.py` has one report for each."""
+"""A check, and a lie that only it finds. The other checks keep out lies that no adapter passes on, or that another
+check finds too; `tests/market/test_report_checks.py` has one report for each."""
 
 
 @pytest.mark.parametrize(("subject", "liar", "lie"), CAUGHT, ids=[subject for subject, _, _ in CAUGHT])

@@ -1,7 +1,7 @@
-"""Data of an earlier layout are brought to this one with their ledger; what is open there is not touched.
+"""Data of an earlier layout are migrated to this one with their ledger; open arbitrages are not touched.
 
-`layouts/layout-2.json` and `layout-3.json` are what those versions wrote themselves: one arbitrage that closed, one
-that waited for its second leg in vain.
+`layouts/layout-2.json` and `layout-3.json` were written by those versions: one arbitrage that closed, one that waited
+for its second leg in vain.
 """
 
 import asyncio

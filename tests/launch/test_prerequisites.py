@@ -1,4 +1,4 @@
-"""What `java -version` and Python say of themselves."""
+"""What `java -version` and Python report of themselves."""
 
 import os
 from pathlib import Path

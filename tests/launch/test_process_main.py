@@ -1,4 +1,4 @@
-"""One supervised process: the first SIGTERM asks it to go if it can be asked, the second ends it."""
+"""One supervised process: the first SIGTERM asks it to end if it can be asked, the second ends it."""
 
 import signal
 import subprocess

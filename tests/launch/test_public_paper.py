@@ -1,4 +1,4 @@
-"""Paper trading at live prices: rejected in one sentence if it cannot be, and never with a key."""
+"""Paper trading at live prices: rejected in one sentence if it is impossible, and never with a key."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def echo(_: str) -> None:
-    """Nobody listens."""
+    """Do nothing, because nobody listens."""
 
 
 BOTH = dict.fromkeys(("kraken", "bitstamp"), PUBLIC)

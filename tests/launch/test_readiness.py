@@ -1,4 +1,4 @@
-"""When a start is given up: never on what still works, always on what is dead."""
+"""When a start is given up: never while a process still works, always when it is dead."""
 
 import asyncio
 import os

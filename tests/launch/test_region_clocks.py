@@ -1,4 +1,4 @@
-"""The clock of a region is set off by a command, also if the links are as they are, and healed."""
+"""A command sets the clock of a region off, also if the links cannot be changed, and heals it."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Faults of regions hit that region alone, are taken back, and cuts are recorded for the audit."""
+"""Faults of regions hit only that region, are taken back, and cuts are recorded for the audit."""
 
 import asyncio
 from collections import Counter
@@ -58,7 +58,7 @@ JP_WAYS = {("us", "jp"), ("jp", "us"), ("eu", "jp"), ("jp", "eu")}
 
 @asynccontextmanager
 async def running(home: Path, kept: KeptLinks) -> AsyncIterator[tuple[dict[str, Supervisor], FaultInjector]]:
-    """Sleeping processes in two regions."""
+    """Run sleeping processes in two regions."""
     supervisors = {}
     for region, names in NAMES.items():
         own = region_home(home, region)

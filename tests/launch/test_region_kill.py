@@ -1,4 +1,4 @@
-"""`arbitrage region kill` ends every process of that region alone, and its supervisor starts them again."""
+"""`arbitrage region kill` ends every process of that region and of no other, and its supervisor starts them again."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ PARTS = ("mongodb", "bot-kraken")
 
 @asynccontextmanager
 async def running(home: Path) -> AsyncIterator[dict[str, Supervisor]]:
-    """Two regions with two processes each."""
+    """Run two regions with two processes each."""
     supervisors = {}
     for region in ("us", "eu"):
         own = region_home(home, region)

@@ -1,4 +1,4 @@
-"""What the audit reads of a region's log: rows with sequences, in the order of each partition."""
+"""The rows that the audit reads from a region's log: those with sequences, in the order of each partition."""
 
 from collections.abc import Iterator
 from pathlib import Path

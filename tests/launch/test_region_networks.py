@@ -83,7 +83,7 @@ class Regions:
         return found
 
     def udp(self, name: str, address: str | None = None) -> socket.socket:
-        """`address`: in place of the region's own, under which it would get no answer."""
+        """Return a UDP socket; `address`: in place of the region's own, under which it would get no answer."""
         made = self.inside(name, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         made.setsockopt(socket.IPPROTO_IP, IP_TRANSPARENT, 1)
         made.bind((address or self.address(name)[0], PORT))
@@ -119,7 +119,7 @@ def running(home: Path) -> Iterator[Regions]:
 
 @pytest.fixture(scope="module")
 def shared_regions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regions]:
-    """For tests that send datagrams alone: a connection would go on sending after its end."""
+    """Return regions for tests that send only datagrams: a connection would go on sending after its end."""
     with running(tmp_path_factory.mktemp("regions")) as regions:
         yield regions
 
@@ -132,7 +132,8 @@ def regions(shared_regions: Regions) -> Regions:
 
 @contextmanager
 def connection(regions: Regions, patience_ms: int = 1_000 * SECONDS) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """From us to eu: both ends. What the first sends is sent again for so long; 0: as the region's network has it."""
+    """Return both ends of a connection from us to eu. What the first sends is sent again for so long; 0: as the
+    region's network has it."""
     with (
         regions.inside("eu", lambda: socket.create_server(regions.address("eu"))) as server,
         regions.inside("us", lambda: socket.create_connection(regions.address("eu"), SECONDS)) as client,
@@ -176,7 +177,7 @@ def test_a_round_trip_takes_as_long_as_said_and_a_cut_stops_it_until_it_is_heale
 
 
 def skip_where_settings_are_fixed(regions: Regions) -> None:
-    """As in some containers."""
+    """Skip the test if the settings are fixed, as in some containers."""
     namespace = regions.layout.place("eu").namespace
     assert namespace is not None
 
@@ -194,7 +195,7 @@ def skip_where_settings_are_fixed(regions: Regions) -> None:
 @needs_namespaces
 @pytest.mark.slow
 def test_a_connection_over_a_cut_link_is_given_up(tmp_path: Path) -> None:
-    """By the kernel, and not by the quarter of an hour that it waits elsewhere."""
+    """The kernel gives it up, without the quarter of an hour that it waits elsewhere."""
     with running(tmp_path) as regions, connection(regions, patience_ms=0) as (client, _):
         skip_where_settings_are_fixed(regions)
         command_carrier(regions.home, "cut us eu")

@@ -1,4 +1,4 @@
-"""The sessions of regions: which exchanges are in which, what they listen at, what their processes are."""
+"""The sessions of regions: their exchanges, addresses and processes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -211,7 +211,7 @@ def test_a_regions_own_data_folder_means_the_whole_session(tmp_path: Path) -> No
 
 
 def test_above_a_region_on_a_machine_of_its_own_there_is_no_whole_session(tmp_path: Path) -> None:
-    """Its folder may be called as in a session on one machine."""
+    """Its folder may have the name that it has in a session on one machine."""
     first = sessions(tmp_path, LAYOUT)[0].session
     write_atomically(first.home / "run.json", first.to_json())
     with pytest.raises(CannotStartError, match=f"{first.home}: no session with regions runs here"):

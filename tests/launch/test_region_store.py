@@ -1,5 +1,5 @@
-"""The MongoDB that regions apart share: three members that take TLS alone become one set by the first region's
-`prepare`, and each region's logins are those to all of it."""
+"""The MongoDB that separate regions share: the first region's `prepare` makes one set of three members that accept only
+TLS, and each region's logins are valid for all of it."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ REGIONS = ("us", "eu", "jp")
 
 
 def made(folder: Path) -> Path:
-    """As `arbitrage apart make` writes it for three members on this machine."""
+    """Make the folder as `arbitrage apart make` does, for three members on this machine."""
     config, ca = folder / "arbitrage.toml", made_certificates(folder / "certificates", "db.example").ca
     config.write_text(f'mongodb = "{members_address(REGIONS)}"\n')
     words = [word for region in REGIONS for word in ("--region", f"{region}={region}.internal:9092")]

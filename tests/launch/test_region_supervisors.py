@@ -37,7 +37,7 @@ def endless(home: Path, name: str, after: tuple[str, ...] = (), waits_for: str =
 
 
 def said(_: str) -> None:
-    """Nobody listens."""
+    """Do nothing, because nobody listens."""
 
 
 async def test_a_start_that_fails_outside_the_regions_says_why_and_leaves_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Each login against the table of rights: what the servers let it do, and that they let it do no more."""
+"""Each login against the table of rights: the servers grant exactly these."""
 
 from collections.abc import AsyncIterator, Iterator
 from uuid import uuid4
@@ -38,7 +38,7 @@ def logins(tmp_path_factory: pytest.TempPathFactory) -> OwnLogins:
 
 @pytest.fixture
 async def database(mongodb_uri: str, logins: OwnLogins) -> AsyncIterator[str]:
-    """One with a row in each collection, and another beside it; their users are those of all roles."""
+    """Return one with a row in each collection, and another beside it; their users are those of all roles."""
     owner, name = connect(mongodb_uri), f"rights_{uuid4().hex}"
     users = logins.database_users(name)
     try:
@@ -63,7 +63,7 @@ async def test_a_part_changes_rows_of_its_collections_and_nothing_else(
     for role in ROLES_IN_MONGODB:
         client = connect(Address(mongodb_uri, logins.login(role)))
         written[role] = {name for name in COLLECTIONS if await is_allowed(client, database, row_for(name, role))}
-        # who reads at all reads all of a session
+        # a role that reads at all reads all of a session
         assert await client[database][COLLECTIONS[0]].find_one({"_id": "first"}) == {"_id": "first"}
         refused = [(database, words) for name in COLLECTIONS for words in changes_of(name)]
         refused += [(database, words) for words in changes_of_all()]

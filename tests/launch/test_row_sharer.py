@@ -1,5 +1,5 @@
-"""Rows that regions share, on a real Kafka and MongoDB: from `apps` of one region to the app in another. MirrorMaker
-alone is missing: what it does is done here, with repeats and old times."""
+"""Rows that regions share, on a real Kafka and MongoDB: from `apps` of one region to the app in another. Only
+MirrorMaker is missing: the test does its work, with repeats and old times."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -80,7 +80,7 @@ async def write(session: Session, rows: list[AppRow]) -> None:
 
 
 async def heard(session: Session, news: int) -> list[AppRow]:
-    """Return what the app gives in the other region, until it has so many rows of the stream."""
+    """Return what the app gives in the other region, once it has so many rows of the stream."""
     eu = replace(session, region="eu")
     source = app_source(HEARING, "hearing", (("region", "eu"),), region="eu")
     merger = await input_merger(eu, source)
@@ -114,7 +114,7 @@ async def test_what_an_app_wrote_in_one_region_is_in_the_other_once(session: Ses
         await (await sharer(session)).catch_up()
         shared = await whole(session, SHARED)
         assert [row_of(record.value) for record in shared] == [orjson.loads(sent) for sent in us.sent]
-        # a killed one that had not noted how far it was
+        # a killed one that had not noted its progress
         (session.home / FILE).unlink()
         await (await sharer(session)).catch_up()
         assert len(await whole(session, SHARED)) == 2 * len(us.sent)
@@ -123,7 +123,7 @@ async def test_what_an_app_wrote_in_one_region_is_in_the_other_once(session: Ses
     assert values(given, "Heard") == [{"who": who, "n": n} for who, n in quotes]
     assert values(given, "ShownLast") == [{"who": "b", "n": 6.0}, {"who": "c", "n": 7.0}]
     assert values(given, "ShownSeen") == [{"who": "b", "n": 6.0}, {"who": "c", "n": 7.0}]
-    # a row has the time at which it came, whatever a mirror says
+    # a row has the time of its arrival, whatever a mirror says
     assert all(row.time >= session.started_at // 1_000 for row in given)
 
 

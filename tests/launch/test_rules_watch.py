@@ -54,7 +54,7 @@ class EndedError(Exception):
 
 
 async def test_a_bad_answer_is_asked_for_again_ever_later() -> None:
-    """A number that is none ended the watch of every exchange, and nobody noticed."""
+    """Before, an invalid number ended the watch of every exchange, and nobody noticed."""
     answers: list[Exception | None] = [
         ValueError("'n/a' is not a number"),
         AccountRejectedError("invalid key"),

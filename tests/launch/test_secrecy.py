@@ -28,7 +28,7 @@ from tests.pricefeeds.watched import watching
 
 @contextmanager
 def everything_logged(path: Path) -> Iterator[None]:
-    """As the processes log, but for the level: every logger there is at debug."""
+    """Log as the processes do, but everything at debug level."""
     handler = logging.FileHandler(path)
     handler.setFormatter(EventFormatter())
     loggers = [logging.getLogger(name) for name in ("", *logging.Logger.manager.loggerDict)]
@@ -61,7 +61,7 @@ def session_at(outside: Served) -> Session:
 
 
 async def trade(outside: Served, session: Session) -> None:
-    """Orders that fill, that are rejected, that are not answered, signed wrongly, and read back."""
+    """Send orders that fill, that are rejected, that are not answered, signed wrongly, and read back."""
     log = logging.getLogger("session")
     for market in TRADED:
         account = open_session_account(session, market.exchange, {})
@@ -94,7 +94,7 @@ async def failing(work: Awaitable[object]) -> None:
 
 
 async def watch(outside: Served, session: Session) -> None:
-    """Every exchange's feed, recorded, until it has quoted."""
+    """Run every exchange's feed, recorded, until it has quoted."""
     stepping = asyncio.create_task(outside.world.run(SystemClock()))
     try:
         for market in TRADED:

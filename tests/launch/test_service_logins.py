@@ -1,4 +1,4 @@
-"""Configured services: which login and TLS each client gets, and what is refused before anything is sent."""
+"""Configured services: the login and TLS of each client, and what is refused before anything is sent."""
 
 from itertools import product
 from pathlib import Path

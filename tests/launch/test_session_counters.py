@@ -1,4 +1,4 @@
-"""What a session's own count of opportunities begins with."""
+"""Where a session's own count of opportunities begins."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`arbitrage sets` as it is typed: what it says, and its exit codes."""
+"""`arbitrage sets` as it is typed: its output and its exit codes."""
 
 import json
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_what_is_half_done_or_broken_is_listed(mine: Path, home: Path, capsys: p
 
 
 def test_a_set_of_one_exchange_is_no_backtest(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It came to zeros no message."""
+    """Before, it came to zeros without a message."""
     said(capsys, "sets repair mine --drop a.csv")
     for command in ("backtest mine", "sweep mine --grid min_net_bps=1:3:1"):
         reported = said(capsys, command, code=2)

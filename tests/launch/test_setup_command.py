@@ -1,4 +1,4 @@
-"""What setting up says of what it could not do."""
+"""What set-up says about a step that failed."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_the_data_folder_is_closed_to_others_before_anything_is_put_into_it(tmp_
     home = tmp_path / "data"
     home.mkdir()
     home.chmod(0o755)
-    # so that it comes no further than to look for the jars
+    # so that it gets only as far as the jars
     (home / "jars").write_text("no folder")
     with pytest.raises(NotADirectoryError):
         prepare(home, lambda _: None)

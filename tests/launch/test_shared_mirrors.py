@@ -1,5 +1,5 @@
 """Two regions, each with a Kafka and a MirrorMaker, and an app that shares a stream and tables: a mirror is killed,
-which is a cut, and started again. Spark and sessions alone are missing: the apps run here."""
+which is a cut, and started again. Only Spark and sessions are missing: the apps run here."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ REGIONS = ("us", "eu", "jp")
 
 
 class RunningRegion:
-    """`address`: at which the other region's mirror reads it."""
+    """A running region. `address`: at which the other region's mirror reads it."""
 
     def __init__(self, name: str, kafka: ServiceProcess, address: str, home: Path) -> None:
         self.app, self.kafka, self.address, self.home = SharingRegion(name), kafka, address, home

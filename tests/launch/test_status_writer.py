@@ -1,4 +1,4 @@
-"""A database that is not up yet concerns nobody; one that stays away is said, once."""
+"""A database that is not up yet causes no warning; one that stays away causes one."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ def session_at(mongodb: str, home: Path) -> Session:
 
 
 async def notes(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
-    """Once there is any of that level."""
+    """Return the notes once there is any of that level."""
     async with asyncio.timeout(20):
         while not (found := [r.getMessage() for r in caplog.records if r.levelno == level and r.name == "launch"]):
             await SystemClock().sleep(0.02)

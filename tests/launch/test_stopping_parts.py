@@ -1,4 +1,4 @@
-"""Real processes under a supervisor that tells MongoDB how they are, and stops those that a user does not want."""
+"""Real processes under a supervisor that reports their states to MongoDB, and stops those that a user does not want."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What a session says at its end: names and digits for people."""
+"""The end of a session in names and digits for people."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Parts are real processes: what dies comes back, and nothing outlives its supervisor."""
+"""Parts are real processes: those that die are restarted, and none outlives its supervisor."""
 
 import asyncio
 import os
@@ -119,7 +119,7 @@ async def test_a_part_that_never_gets_ready_is_named_with_its_last_words(tmp_pat
 
 
 async def test_a_part_that_waits_for_another_itself_starts_at_once_and_counts_as_waiting(tmp_path: Path) -> None:
-    """The one that is awaited is named as dead, not the one that waits for it."""
+    """The awaited part is reported as dead, not the one that waits for it."""
     asleep = (sys.executable, "-c", "import time; time.sleep(1000)")
     log, waiting = ProcessSpec("kafka", asleep), ProcessSpec("cep", asleep, awaits=("kafka",))
     supervisor = Supervisor(tmp_path, [log, waiting], lambda _: None)
@@ -133,7 +133,7 @@ async def test_a_part_that_waits_for_another_itself_starts_at_once_and_counts_as
 
 
 async def test_a_part_that_works_is_waited_for_however_long(tmp_path: Path) -> None:
-    """On a busy machine Spark alone takes minutes: what has come so far is not thrown away."""
+    """On a busy machine Spark alone takes minutes: its progress so far is not thrown away."""
     (tmp_path / "ready").mkdir()
     working = (
         "import os, pathlib, sys, time\n"

@@ -1,4 +1,5 @@
-"""`arbitrage sweep`: what cannot be swept is one sentence; killed in the middle, the same command ends as if never."""
+"""`arbitrage sweep`: what cannot be swept gets one sentence; after a kill the same command ends as if never
+interrupted."""
 
 import json
 import os

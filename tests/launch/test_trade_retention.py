@@ -1,4 +1,4 @@
-"""A session removes what ended long ago, if that is configured and it is not recorded."""
+"""A session removes arbitrages that ended long ago, if that is configured and it is not recorded."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What an app reads of MongoDB: rows of its streams, of its partition, numbered alike from wherever it goes on."""
+"""What an app reads of MongoDB: rows of its streams, of its partition, with the same numbers wherever it resumes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -19,7 +19,7 @@ STREAMS = [PRODUCT_STREAMS[name] for name in ("trades", "fills", "rejections")]
 
 @pytest.fixture
 async def traded_session(mongodb_uri: str) -> AsyncIterator[Session]:
-    """With two partitions."""
+    """Return a session with two partitions."""
     async with new_session(mongodb_uri) as (session, store):
         await traded(store)
         yield replace(session, partitions=2)
@@ -28,7 +28,7 @@ async def traded_session(mongodb_uri: str) -> AsyncIterator[Session]:
 async def rows_of(
     session: Session, place: InputPlace, partition: int | None = None, streams: Sequence[str] = ()
 ) -> list[SourceRow]:
-    """Until it is no longer behind."""
+    """Return the rows once it is no longer behind."""
     mine = partition_of("BTC", 2) if partition is None else partition
     wanted = [one for one in STREAMS if not streams or one.name in streams]
     source, found = TradingSource(session, wanted, mine, place), list[SourceRow]()

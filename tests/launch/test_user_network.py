@@ -49,7 +49,7 @@ async def serve():
 with region_networks(home, ("us", "eu"), 1) as layout:
     asyncio.run(serve())
 """
-"""A page of a region, as the command serves it: what listens inside is reached from outside by the listener alone."""
+"""A page of a region, as the command serves it: only the listener reaches it from outside."""
 
 ENTERING = """
 import os, sys
@@ -90,7 +90,7 @@ def test_commands_enter_the_network_of_the_session(tmp_path: Path) -> None:
         assert spaces_of(command.pid) != spaces_of("self")
         assert entered(tmp_path) == spaces_of(command.pid)
         layout = (tmp_path / LAYOUT_FILE).read_text()
-        # as after a kill, when another process has got the number since
+        # as after a kill, if another process has got the number since
         held = f"/proc/{command.pid}/fd/0"
         (tmp_path / LAYOUT_FILE).write_text(json.dumps(pointing_to(json.loads(layout), held)))
         assert entered(tmp_path) == spaces_of("self")

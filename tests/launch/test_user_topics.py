@@ -1,5 +1,5 @@
 """Topics of the user's own on a real Kafka: read into an app's input log, and written from its rows, through kills.
-Spark alone is missing: the app runs here, on the log."""
+Only Spark is missing: the app runs here, on the log."""
 
 import asyncio
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def run_part(name: str, session: Session) -> None:
 
 @contextmanager
 def running(name: str, session: Session) -> Iterator[None]:
-    """Killed at its end."""
+    """Run it; killed at its end."""
     process = get_context("spawn").Process(target=run_part, args=(name, session))
     process.start()
     try:
@@ -90,7 +90,7 @@ def running(name: str, session: Session) -> Iterator[None]:
 
 
 async def killed_until(name: str, session: Session, topic: str, count: int) -> None:
-    """Killed again and again until the topic has so many rows."""
+    """Kill it again and again until the topic has so many rows."""
     rows, there = LatestRows(session.kafka, topic), 0
     await rows.open()
     async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -105,7 +105,7 @@ async def killed_until(name: str, session: Session, topic: str, count: int) -> N
 
 
 def read_all(kafka: str, topic: str) -> list[tuple[str, str, dict[str, object]]]:
-    """Id, key and row of each row of the sink's topic."""
+    """Return id, key and row of each row of the sink's topic."""
     consumer = Consumer(client_settings(kafka) | {"group.id": "tests"})
     place = TopicPartition(topic, 0, 0)
     _, end = consumer.get_watermark_offsets(place, timeout=10)

@@ -1,4 +1,4 @@
-"""`arbitrage replay --verify` ends with 0, 1 or 2 and says why; what was cut off at the very end is mended."""
+"""`arbitrage replay --verify` ends with 0, 1 or 2 and says why; a recording cut off at the very end is repaired."""
 
 import asyncio
 import shutil
@@ -119,7 +119,7 @@ def test_the_logs_of_all_regions_are_verified_and_a_fault_in_one_of_them_is_foun
 
 
 def raw_again(log: Path) -> SessionHead:
-    """As a kill leaves it between the end of the session and the end of putting it together."""
+    """Leave the log as a kill does between the end of the session and the end of putting it together."""
     head = HEAD.validate_json((log / SESSION).read_bytes())
     messages = list(open_session(log.parent).messages())
     rows = [Record(TOPIC, 0, number, None, one.value, one.time) for number, one in enumerate(messages)]

@@ -1,4 +1,4 @@
-"""A data folder in which something was traded: one arbitrage was removed since, one has closed, one is still open."""
+"""A data folder with trades: one arbitrage was removed since, one has closed, one is still open."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ SESSION = "session-1"
 
 
 def make_traded_folder(home: Path) -> Path:
-    """With its database, records, keys and a recording; no session runs in it."""
+    """Make the folder with its database, records, keys and a recording; no session runs in it."""
     home.mkdir(mode=0o700, exist_ok=True)
     with temporary_mongod(home, DATABASE) as address:
         asyncio.run(_trade(address))
@@ -39,7 +39,7 @@ async def _trade(address: str) -> None:
     async with MongoTradeStore(connect(address), DATABASE, SESSION) as store:
         await store.prepare()
         await traded(store)
-        # of what was removed for its age the sums must do
+        # of arbitrages removed for their age only the sums remain
         assert await store.remove_ended_before(await store.server_now() + MICROSECONDS) == 1
         begun = await reserved(store, opportunity("opportunity-2", 2), "1.5")
         for leg in begun.legs:

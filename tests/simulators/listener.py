@@ -23,7 +23,7 @@ NO_REQUESTS = (
     '{"method": "subscribe", "params": {"channel": {"a": 1}, "symbol": [[]]}}',
     '{"method": "unsubscribe", "params": {"channel": null}}',
 )
-"""Texts that no exchange with a `method` and `params` in its requests can do anything with."""
+"""Texts that mean nothing to any exchange with a `method` and `params` in its requests."""
 Message = dict[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""What no sane client sends: requests made at random from names that exchanges know and values that they do not."""
+"""Requests that no sane client sends: made at random from names that exchanges know and values that they do not."""
 
 import json
 from random import Random
@@ -15,7 +15,7 @@ CODINGS: dict[str, Coding] = {
     "kraken": "form",
     "binance": "query",
 }
-"""How each exchange takes the fields of what changes something."""
+"""Where each exchange takes the fields of a change."""
 MARKETS = {
     "coinbaseexchange": "BTC-USD",
     "bitstamp": "btceur",
@@ -77,7 +77,7 @@ ORDERS: dict[str, tuple[str, dict[str, tuple[object, ...]]]] = {
         },
     ),
 }
-"""Where orders are placed, and what makes sense there."""
+"""Where orders are placed, and which values make sense there."""
 OTHERS: dict[str, tuple[str, ...]] = {
     "coinbaseexchange": (
         *("product_id", "order_id", "status", "limit", "level", "start_date", "end_date", "before", "after", "type"),
@@ -100,7 +100,7 @@ OTHERS: dict[str, tuple[str, ...]] = {
         *("interval", "coin", "cancelReplaceMode", "cancelOrderId"),
     ),
 }
-"""What other calls of each exchange know."""
+"""Fields that other calls of each exchange know."""
 STRANGE = (
     "client_oid",
     "stop_price",
@@ -122,7 +122,7 @@ NONSENSE: tuple[object, ...] = (
 
 
 def request_made(random: Random, exchange: str, method: str, template: str) -> Call:
-    """One call of the route whose path is `template`; most of its fields make sense."""
+    """Return one call of the route whose path is `template`; most of its fields make sense."""
     fields = _fields(random, exchange, is_order=method == "POST" and template.startswith(ORDERS[exchange][0]))
     path = _path(random, exchange, template)
     if method in ("GET", "DELETE") or CODINGS[exchange] == "query":
@@ -165,7 +165,7 @@ def _encoded(fields: dict[str, object]) -> str:
 
 
 def frame_made(random: Random, exchange: str, private: dict[str, object]) -> str:
-    """One message of a WebSocket client; `private` is what opens private channels."""
+    """Return one message of a WebSocket client; `private` opens private channels."""
     if random.random() < 0.1:
         return random.choice(("", "{", "[]", "null", "7", '"x"', "\x00", '{"method": 1e400}', "[" * 2_000))
     frame: dict[str, object] = dict(random.choice(_FRAMES[exchange]))

@@ -25,9 +25,9 @@ from tests.exchanges.served import TRADED, Served, served
 DEADLINE = 30
 AMOUNT = 0.1
 WITH_STREAMS = [market for market in TRADED if market.exchange != "bitflyer"]
-"""Those that ccxt.pro knows."""
+"""Exchanges that ccxt.pro knows."""
 ONE_ADDRESS = [market for market in WITH_STREAMS if market.exchange != "binance"]
-"""Public and private channels have one address, so ccxt.pro has one connection for both."""
+"""Exchanges whose public and private channels have one address, so ccxt.pro has one connection for both."""
 BITFLYER = next(market for market in TRADED if market.exchange == "bitflyer")
 
 

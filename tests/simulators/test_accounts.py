@@ -1,4 +1,4 @@
-"""Several accounts of one exchange: they trade with each other, and neither sees or loses what is the other's."""
+"""Several accounts of one exchange: they trade with each other, and neither sees or loses the other's."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,7 +18,7 @@ NAME = "kraken"
 SYMBOL = SYMBOLS[NAME]
 FAR_BELOW = Decimal(30_000)
 INSIDE = Decimal(60_000)
-"""Between the market maker's best bid and best ask."""
+"""A price between the market maker's best bid and best ask."""
 
 
 @dataclass
@@ -96,7 +96,7 @@ def test_each_account_comes_back_from_its_own_journal() -> None:
 
 
 def test_an_order_that_would_cross_another_accounts_at_the_start_ends() -> None:
-    """One that was stuck by a fault may: its remainder was in no book."""
+    """An order that was stuck by a fault may cross: its remainder was in no book."""
     two = Two()
     selling = traded(two.first, "sell", "0.5", INSIDE)
     apart = Two((ListJournal(), two.journals[1]))
@@ -116,7 +116,7 @@ def test_an_owner_has_one_account() -> None:
 
 
 def stop_below(exchange: SimulatedExchange, price: Decimal) -> SimulatedOrder:
-    """Sells at the market once somebody traded at `price` or below."""
+    """Return an order to sell at the market once somebody has traded at `price` or below."""
     request = OrderRequest(SYMBOL, "sell", Decimal("0.1"), None, immediate=False, trigger=Trigger(price, rises=False))
     return exchange.place(request)
 

@@ -50,7 +50,7 @@ async def asked(
 
 
 def signed(bench: Bench, fields: dict[str, str], secret: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
-    """Fields with their signature, and headers."""
+    """Return fields with their signature, and headers."""
     keys = load_credentials(bench.outside.home, "binance")
     signature = hmac.digest((secret or keys.secret).encode(), urlencode(fields).encode(), hashlib.sha256).hex()
     return {**fields, "signature": signature}, {"X-MBX-APIKEY": keys.api_key}

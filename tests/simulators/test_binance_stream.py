@@ -22,14 +22,14 @@ Levels = dict[Decimal, Decimal]
 
 
 class Ear(Listener):
-    """Binance's messages are of no one field: answers have an id, events an `e`, wrapped ones their stream."""
+    """Binance's messages share no field: answers have an id, events an `e`, wrapped ones their stream."""
 
     @property
     def exchange(self) -> SimulatedExchange:
         return self.outside.world.gateways["binance"].exchange
 
     async def answer_to(self, question: object) -> Message:
-        """With what else is said before it left out."""
+        """Return the answer, without messages that came before it."""
         await self.socket.send_json(question)
         return await self.having("id")
 

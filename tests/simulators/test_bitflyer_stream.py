@@ -46,7 +46,7 @@ async def subscribed(listener: Listener, channel: str) -> None:
 
 
 async def next_message(listener: Listener, channel: str) -> Any:
-    """Return what the channel says next."""
+    """Return the channel's next message."""
     while True:
         message = await listener.next("2.0")
         if message.get("method") == "channelMessage" and message["params"]["channel"] == channel:

@@ -23,7 +23,7 @@ async def listener(tmp_path: Path) -> AsyncIterator[Listener]:
 
 
 async def subscribed(listener: Listener, channel: str, **fields: str) -> Message:
-    """Return what a subscribe is answered with."""
+    """Return the answer to a subscribe."""
     request = {"event": "bts:subscribe", "data": {"channel": channel, **fields}}
     return await listener.asked(request, "bts:subscription_succeeded", "bts:error")
 

@@ -19,7 +19,7 @@ LISTINGS = {name: listings_of(name, ("BTC",)) for name in EXCHANGES}
 
 
 def log_path(prices: EfficientPrices, seconds: int, every: float = 1.0) -> list[float]:
-    """Log prices of BTC, one each `every` seconds."""
+    """Return log prices of BTC, one each `every` seconds."""
     path = []
     for _ in range(round(seconds / every)):
         path.append(prices.log_prices["BTC"])
@@ -51,7 +51,7 @@ def test_the_efficient_price_has_the_volatility_and_tails_of_recorded_ones(name:
 
 
 def test_each_exchange_has_its_own_basis_for_minutes() -> None:
-    """Without dislocations, two exchanges differ by what their bases are, which half a minute hardly changes."""
+    """Without dislocations, two exchanges differ by their bases, which half a minute hardly changes."""
     market = ChosenMarket("calm")
     prices = market.prices(3, LISTINGS)
     first, second = LISTINGS["coinbaseexchange"][0], LISTINGS["kraken"][0]

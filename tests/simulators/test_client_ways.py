@@ -1,4 +1,4 @@
-"""Ways in which other people's clients ask: where they put signatures, how they write times, paths and bodies."""
+"""How other people's clients write requests: where they put signatures, how they write times, paths and bodies."""
 
 import base64
 import hashlib

@@ -35,7 +35,7 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
     bench.tick_until(lambda: bool(bench.exchange.tape.newest(bench.symbol, 1)))
     client, price = bench.client, bench.best("sell")[0]
     product = next(row for row in await client.publicGetProducts() if row["id"] == "BTC-USD")
-    # the exchange says no greatest size any more
+    # the exchange no longer states a greatest size
     expected = {name: value for name, value in answer(f"{RECORDED}/products.json")[0].items() if "max" not in name}
     assert has_shape(product, expected | {"status_message": ""})
     for name in ("BTC-USD", "btc-usd"):

@@ -1,4 +1,4 @@
-"""Coinbase Exchange's stream, frame by frame: shapes, sequence, books, and what the account alone hears."""
+"""Coinbase Exchange's stream, frame by frame: shapes, sequence, books, and messages only for the account."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ async def listener(tmp_path: Path) -> AsyncIterator[Listener]:
 
 
 async def subscribed(listener: Listener, *channels: str, **fields: object) -> Message:
-    """Return what a subscribe is answered with."""
+    """Return the answer to a subscribe."""
     request = {"type": "subscribe", "product_ids": [PRODUCT], "channels": list(channels)} | fields
     return await listener.asked(request, "subscriptions", "error")
 

@@ -1,4 +1,4 @@
-"""What the account hears of its own orders on Coinbase Exchange, beside what everybody hears."""
+"""The messages about an account's own orders on Coinbase Exchange, beside those for everybody."""
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -35,7 +35,7 @@ def exchange_of(listener: Listener) -> SimulatedExchange:
 
 
 async def own(listener: Listener, last: str, order_id: str) -> list[Message]:
-    """Return what was heard of an order up to a message of type `last`."""
+    """Return the messages about an order up to one of type `last`."""
     while True:
         message = await listener.next("received", "open", "match", "done")
         if message["type"] == last and message.get("order_id") == order_id:

@@ -26,7 +26,7 @@ def dislocations(seed: int, name: MarketName = "busy") -> Dislocations:
 
 
 def seen(dislocated: Dislocations, seconds: float) -> list[tuple[float, float, float]]:
-    """When each began, how long it lasted and by how many bps it was away."""
+    """Return when each began, how long it lasted and by how many bps it was away."""
     found, begun = [], {}
     for step in range(round(seconds / STEP)):
         now = step * STEP

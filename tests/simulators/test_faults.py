@@ -1,4 +1,4 @@
-"""Which faults are on: by count and by seconds, where they are meant, the same again from the same seed."""
+"""Which faults are on: by count and by seconds, at their places, the same again from the same seed."""
 
 import math
 from typing import Any

@@ -1,6 +1,7 @@
 """Faults of streams as a plain client meets them, on every exchange.
 
-Two readers hear the same; a fault that strikes once strikes one of them, and the other says what was to be heard.
+Two readers get the same; a fault that strikes once strikes one of them, and the other shows what it should have
+got.
 """
 
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Whatever a client sends, the streams of Coinbase Exchange and Bitstamp answer it or leave it, and go on."""
+"""Whatever a client sends, the streams of Coinbase Exchange and Bitstamp answer it or ignore it, and go on."""
 
 import json
 from collections.abc import Callable

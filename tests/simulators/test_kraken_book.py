@@ -61,10 +61,8 @@ rows = st.lists(
 
 @given(rows)
 def test_readers_that_truncate_see_the_book(orders: list[tuple[Side, int, int, int]]) -> None:
-    """A reader keeps its best ten levels a side and applies each update; checksums agree at each step.
-
-    The digits on the wire are those that the checksum is made of: a reader needs no table of decimals.
-    """
+    """A reader keeps its best ten levels a side and applies each update; checksums agree at each step. The digits on
+    the wire are those of the checksum, so a reader needs no table of decimals."""
     listing = next(row for row in listings_of("kraken") if row.market.symbol == "BTC/USD")
     book, view = MatchingBook(), DepthView(listing, 10)
     seen = _read({}, view.snapshot(book))
@@ -84,7 +82,7 @@ def test_readers_that_truncate_see_the_book(orders: list[tuple[Side, int, int, i
 
 
 def _read(seen: dict[str, Levels], message: dict[str, object]) -> dict[str, Levels]:
-    """Levels as texts, as they came."""
+    """Return levels as texts, as they came."""
     sent = json.loads(orjson.dumps(message), parse_float=str, parse_int=str)
     result = {}
     for name, sign in (("asks", 1), ("bids", -1)):

@@ -36,7 +36,7 @@ def limit_order(bench: Bench, price: Decimal | None = None, **fields: str) -> di
 
 
 async def resting(bench: Bench, count: int) -> list[str]:
-    """Names of as many orders, oldest first."""
+    """Return the names of as many orders, oldest first."""
     placed = [await bench.client.privatePostAddOrder(limit_order(bench)) for _ in range(count)]
     return [row["result"]["txid"][0] for row in placed]
 

@@ -60,7 +60,7 @@ def test_each_market_counts_for_itself() -> None:
 
 
 async def test_orders_that_are_cancelled_at_once_fill_the_counter(tmp_path: Path) -> None:
-    """Nine points each, with the order: 14 rounds although 125 may rest."""
+    """Each costs nine points with the order: 14 rounds, while 125 orders could rest."""
 
     async def place_and_cancel(client: Any) -> None:
         order = {"pair": "XBTUSD", "type": "buy", "ordertype": "limit", "price": "1", "volume": "1"}

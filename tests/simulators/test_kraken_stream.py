@@ -1,4 +1,4 @@
-"""Kraken's WebSocket v2 frame by frame: public channels, the account's own, and what it says no to."""
+"""Kraken's WebSocket v2 frame by frame: public channels, the account's own, and what it rejects."""
 
 from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
@@ -45,7 +45,7 @@ def listing_of(listener: Listener) -> Listing:
 
 
 async def answered(listener: Listener, method: str, **parameters: Any) -> Message:
-    """Return what a request is answered; matched by its number."""
+    """Return the answer to a request, matched by its number."""
     await listener.socket.send_json({"method": method, "params": parameters, "req_id": 7})
     while True:
         message = await listener.next(None)
@@ -188,7 +188,7 @@ def _are_the_fills(trades: Sequence[Message], fills: Sequence[SimulatedFill]) ->
 
 
 async def _entries_follow(listener: Listener, opening: dict[str, Decimal], fills: int) -> None:
-    """Each entry's balance is the one before with its amount and without its fee."""
+    """Check that each entry's balance is the one before with its amount and without its fee."""
     entries = [row for message in listener.heard if message.get("channel") == "balances" for row in message["data"]]
     entries = [row for row in entries if "ledger_id" in row]
     assert len(entries) == 2 * fills

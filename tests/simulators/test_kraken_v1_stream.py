@@ -32,7 +32,7 @@ class V1:
         return message
 
     async def asked(self, event: str, **fields: object) -> dict[str, Any]:
-        """Return what answers the request."""
+        """Return the answer to the request."""
         await self.socket.send_json({"event": event, "reqid": 9, **fields})
         while True:
             message = await self.receive()

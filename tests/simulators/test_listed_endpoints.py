@@ -17,7 +17,7 @@ TITLES = {
     "binance": "Binance",
 }
 STREAMS = ("/ws",)
-"""Beside the root, where Kraken has its older stream."""
+"""Path of Kraken's older stream, beside the root."""
 REGIONS = {"eu", "usa"}
 """bitFlyer's lists of markets elsewhere; the same endpoint."""
 

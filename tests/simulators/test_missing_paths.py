@@ -1,4 +1,4 @@
-"""What an exchange does not have is said to be missing, in its own form, whoever asks and with whatever key."""
+"""A path that an exchange does not have is reported missing, in its own form, whoever asks and with whatever key."""
 
 from pathlib import Path
 

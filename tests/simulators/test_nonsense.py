@@ -1,4 +1,4 @@
-"""Whatever is sent, a simulated exchange answers in its own words, and nothing is made or lost of anybody's money."""
+"""Whatever is sent, a simulated exchange answers in its own words, and nobody's money is made or lost."""
 
 import asyncio
 import json
@@ -87,7 +87,7 @@ async def test_every_request_is_answered_and_money_stays(visitor: Visitor) -> No
         status, body = await signed_status(visitor, call)
         assert status < 500, (call, body)
         if number % 10 == 0:
-            # a minute's allowance of requests is not what this is about
+            # this test is not about a minute's allowance of requests
             visitor.clock.advance(20)
             visitor.rounds(1)
     check_books(exchange, before)
@@ -213,7 +213,7 @@ async def raw_answer(
     body: bytes = b"",
     is_complete: bool = False,
 ) -> tuple[int, str]:
-    """Status and body of a request sent byte by byte; `is_complete`: the target stands as it is."""
+    """Return status and body of a request sent byte by byte; `is_complete`: the target stands as it is."""
     address = urlsplit(visitor.outside.url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     target = target if is_complete else f"/{visitor.wire.exchange}{target}"

@@ -26,7 +26,7 @@ STORM_LADDER_AFTER_300_STEPS = (
 
 
 def path_of(seed: int, steps: int) -> list[dict[str, float]]:
-    """Dollar mids of the exchanges, step by step."""
+    """Return dollar mids of the exchanges, step by step."""
     prices = Prices(seed, LISTINGS)
     euro, yen, tether = (row for row in LISTINGS["kraken"] if row.market.is_fx)
     path = []

@@ -1,4 +1,5 @@
-"""The simulated exchanges turn away who asks more than the real ones take, in their words, and let in who waited."""
+"""The simulated exchanges reject clients that ask more than the real ones allow, in their words, and accept those that
+waited."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -23,7 +24,7 @@ _LARGE = {"symbol": "BTCUSDT", "side": "BUY", "type": "LIMIT", "timeInForce": "I
 
 @dataclass(frozen=True)
 class Limited:
-    """An exchange with its limits and a clock that stands still, and a client that knows no patience."""
+    """An exchange with its limits and a clock that stands still, and a client that never waits."""
 
     outside: Served
     clock: SteppedClock
@@ -42,12 +43,12 @@ async def limited(exchange: str, home: Path) -> AsyncIterator[Limited]:
 
 
 async def taken(ask: Ask, client: Any, most: int) -> tuple[int, ccxt.BaseError | None]:
-    """How many were answered before the first "too many", and that."""
+    """Return how many were answered before the first "too many", and that answer."""
     for number in range(most):
         try:
             await ask(client)
         except ccxt.BaseError as error:
-            # what is rejected for itself is answered; bitFlyer's "too many" has no class of its own
+            # a request rejected for itself counts as answered; bitFlyer's "too many" has no class of its own
             if isinstance(error, ccxt.RateLimitExceeded | ccxt.DDoSProtection) or "Over API limit" in str(error):
                 return number, error
     return most, None

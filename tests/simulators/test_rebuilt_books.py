@@ -1,4 +1,4 @@
-"""Whoever joins whenever, and whatever the account does between two steps: all readers have the book that stands."""
+"""Whenever a reader joins, and whatever the account does between two steps, all readers have the current book."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class Follower:
 
 @dataclass
 class Trader:
-    """Orders at random around the best prices: some fill, in part or whole, some rest, some are cancelled."""
+    """Places orders at random around the best prices: some fill, in part or whole, some rest, some are cancelled."""
 
     visitor: Visitor
     random: Random = field(default_factory=lambda: Random(7))

@@ -1,4 +1,4 @@
-"""Two orders of one account do not trade: which of them ends is as the newer one asks, in each exchange's words."""
+"""Two orders of one account do not trade: the newer one decides which of them ends, in each exchange's words."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -42,7 +42,7 @@ async def test_an_account_does_not_trade_with_itself(exchange: str, word: str, e
 
 
 def held(bench: Bench) -> Callable[[Decimal], Decimal]:
-    """Return what an open order of that amount holds."""
+    """Return the amount that an open order of that amount holds."""
 
     def of(_amount: Decimal) -> Decimal:
         [order] = bench.exchange.customer.open_orders()

@@ -27,7 +27,7 @@ SYMBOLS = {
 
 @dataclass
 class TickingClock:
-    """A microsecond later at each look."""
+    """A clock that is a microsecond later at each look."""
 
     time: int = 1_700_000_000_000_000
 
@@ -60,7 +60,7 @@ def exchange_of(name: str, journal: ListJournal | None = None) -> SimulatedExcha
 
 
 def quoted(exchange: SimulatedExchange, shift: int = 0) -> None:
-    """Five levels of 0.3 BTC a side around the start price; `shift` in thousandths of it."""
+    """Quote five levels of 0.3 BTC a side around the start price; `shift` in thousandths of it."""
     symbol = SYMBOLS[exchange.name]
     listing = exchange.listings[symbol]
     step = max(1, listing.ticks(Decimal(listing.start_price) / 10_000))

@@ -85,7 +85,7 @@ async def test_kill_9_loses_nothing(tmp_path: Path) -> None:
 
 
 async def test_quotes_flow_until_it_is_asked_to_end(tmp_path: Path) -> None:
-    """How many a second is for the benchmark to say."""
+    """The benchmark measures how many a second."""
     port = free_port()
     async with server(tmp_path, port) as process:
         client = make_exchange(simulated_config("coinbaseexchange", f"http://127.0.0.1:{port}", tmp_path))
@@ -123,7 +123,7 @@ async def test_everything_is_on_loopback_and_keys_are_private(tmp_path: Path) ->
 
 
 def _listening(pid: int) -> set[tuple[str, int]]:
-    """Local addresses that the process listens on, as /proc spells them."""
+    """Return local addresses that the process listens on, as /proc spells them."""
     tables = Path(f"/proc/{pid}/net")
     if not tables.exists():
         pytest.skip("no /proc here")

@@ -33,14 +33,14 @@ _LIST = {"method": "LIST_SUBSCRIPTIONS", "id": 7}
 
 @dataclass
 class Held:
-    """A client's socket that answers no ping by itself, and the world that it is in."""
+    """A client's socket that answers no ping by itself, and its world."""
 
     socket: aiohttp.ClientWebSocketResponse
     outside: Served
     clock: SteppedClock
 
     def after(self, seconds: float) -> None:
-        """Time passes, and the exchanges do what they do about once a second."""
+        """Let time pass; the exchanges do what they do about once a second."""
         self.clock.advance(seconds)
         for _ in range(_BEAT_TURNS):
             self.outside.round()
@@ -58,7 +58,7 @@ class Held:
         return int(frame.data)
 
     async def is_open(self) -> bool:
-        """By an own ping, which also shows that everything sent before was taken."""
+        """Return whether it is open, by an own ping, which also shows that everything sent before was taken."""
         await self.socket.ping(b"mine")
         while True:
             frame = await self.next(WSMsgType.PONG)
@@ -195,7 +195,7 @@ async def test_the_end_and_what_is_said_before(
 
 
 async def _notice_of(client: Held) -> object:
-    """Without its times, which the clock shows."""
+    """Return its notice without its times, which the clock shows."""
     while True:
         frame = await client.next(WSMsgType.TEXT)
         assert frame.type is WSMsgType.TEXT

@@ -1,4 +1,4 @@
-"""Books heard by hand, if ccxt does not listen or does not check, equal the books that stand there."""
+"""Books built from the raw streams, which ccxt does not listen to or does not check, equal the exchange's books."""
 
 import json
 from collections.abc import AsyncIterator

@@ -22,7 +22,7 @@ def fill(number: int, order_number: int) -> SimulatedFill:
 
 
 def filled_customer() -> FundedAccount:
-    """Orders 1–4, of which 2 is on another market and 1 and 3 have ended; 3 in two fills."""
+    """Return orders 1–4, of which 2 is on another market and 1 and 3 have ended; 3 in two fills."""
     customer = FundedAccount({listing.market.symbol: listing for listing in listings_of("kraken")})
     for placed in (order(1), order(2, "EUR/USD"), order(3), order(4)):
         customer.store(placed)

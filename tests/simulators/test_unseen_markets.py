@@ -1,4 +1,4 @@
-"""Markets that nobody looks at are put off; whenever somebody does look, they are as if they had never been."""
+"""Markets that nobody looks at are put off; whenever somebody does look, they are as if they had never been put off."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
@@ -25,7 +25,7 @@ from tests.simulators.visitor import Reader
 
 NAMES = ("bitflyer", "kraken")
 ROUNDS = 260
-"""Each market that nobody looks at moves at least twice."""
+"""Rounds in which each market that nobody looks at moves at least twice."""
 COINS = ("ETH", "SOL", "XRP", "ADA", "DOGE", "LTC")
 Place = tuple[SimulatedExchange, str]
 Looks = Callable[[int, list[Place]], Iterable[Place]]
@@ -49,7 +49,7 @@ def now_and_then(number: int, places: list[Place]) -> Iterable[Place]:
 
 
 def stepped(home: Path, market: MarketName, looks: Looks) -> SimulatedExchanges:
-    """After ROUNDS, in which orders were placed on some markets; each world has the same times."""
+    """Run ROUNDS, in which orders were placed on some markets; each world has the same times."""
     clock = SteppedClock(1_800_000_000_000_000)
     options = ExchangesOptions(0, 3, NAMES, is_limited=False, market=ChosenMarket(market), accounts=2)
     world = SimulatedExchanges.open(home, clock, options)
@@ -73,7 +73,7 @@ def bought(exchange: SimulatedExchange, symbol: str) -> None:
 
 
 def state(world: SimulatedExchanges) -> list[object]:
-    """All that there is to see, the last market first."""
+    """Return all that there is to see, the last market first."""
     rows: list[object] = []
     for gateway in world.gateways.values():
         exchange = gateway.exchange
@@ -189,7 +189,7 @@ class Outside:
         return [row for row in rows if row.market.base in bases]
 
     def rounds(self, count: int, seconds: float = STEP_SECONDS) -> None:
-        """`seconds`: between two rounds."""
+        """Run rounds; `seconds`: between two of them."""
         for _ in range(count):
             for outside in self.worlds:
                 outside.round()
@@ -231,7 +231,7 @@ async def test_what_all_markets_count_goes_on_without_those_that_nobody_looks_at
 
 @EACH
 async def test_a_client_that_subscribes_hears_the_same(tmp_path: Path, wire: Wire) -> None:
-    """To a market of which nobody has seen anything; to the same, while the first one hears; and to another, later."""
+    """A market that nobody has seen anything of; the same, while the first client listens; and another, later."""
     async with AsyncExitStack() as stack:
         outside = await Outside.opened(tmp_path, wire, stack)
         readers: list[list[Reader]] = [[] for _ in outside.worlds]

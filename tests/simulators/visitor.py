@@ -1,4 +1,4 @@
-"""A plain client at a simulated exchange that stands still: what it sends, and what it is answered."""
+"""A plain client at a simulated exchange that stands still: its requests and their answers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,19 +28,20 @@ class Answer:
 
 @dataclass
 class Reader:
-    """One connection that hears of the book."""
+    """One connection that follows the book."""
 
     socket: aiohttp.ClientWebSocketResponse
     pongs: list[bytes] = field(default_factory=list)
 
     async def ponged(self, payload: bytes) -> bool:
-        """Whether a ping is answered."""
+        """Return whether a ping is answered."""
         await self.socket.ping(payload)
         await self.said()
         return payload in self.pongs
 
     async def said(self) -> list[str | bytes]:
-        """All frames since the last call. A question that no exchange understands is answered after all of them."""
+        """Return all frames since the last call, which ends with a question that no exchange understands: it is
+        answered last."""
         await self.socket.send_str("{")
         frames: list[str | bytes] = []
         while True:
@@ -70,7 +71,7 @@ class Visitor:
         return load_credentials(self.outside.home, self.wire.exchange)
 
     def fault(self, kind: FaultKind, **options: Any) -> ActiveFault:
-        """Switched on for this exchange."""
+        """Switch the fault on for this exchange."""
         return self.outside.faults.switch_on(Fault(self.wire.exchange, kind, **options))
 
     async def public(self) -> Answer:
@@ -95,7 +96,7 @@ class Visitor:
             return Answer(response.status, dict(response.headers), orjson.loads(text) if is_json else text)
 
     async def bought(self, amount: str = "0.05", lifetime: Lifetime = "IOC") -> Answer:
-        """Return a tenth above the best ask."""
+        """Buy at a tenth above the best ask."""
         listing = self.exchange.listings[self.wire.symbol]
         best = self.exchange.books[self.wire.symbol].best("sell") or 0
         return await self.signed(self.wire.order(amount, listing.price_text(best + best // 10), lifetime))
@@ -114,7 +115,7 @@ class Visitor:
             self.outside.round()
 
     def book_messages(self, frames: list[str | bytes]) -> list[str]:
-        """Those frames that are whole and about the book."""
+        """Return the frames that are whole and about the book."""
         return [frame for frame in frames if isinstance(frame, str) and self.is_book(frame)]
 
     def is_book(self, frame: str) -> bool:

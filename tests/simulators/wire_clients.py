@@ -1,4 +1,4 @@
-"""What plain clients say to each simulated exchange: signed orders, subscriptions, and how its book is read."""
+"""The requests of plain clients to each simulated exchange: signed orders, subscriptions, and how its book is read."""
 
 import base64
 import hashlib
@@ -44,7 +44,7 @@ class WireClient:
     order: Callable[[str, str, Lifetime], Call]
     """(amount, price, lifetime) of a buy."""
     fills: Call | None
-    """What lists fills; None if no list can show one twice."""
+    """The call that lists fills; None if no list can show one twice."""
     subscribe: Callable[[Credentials, int], Message]
     book_of: Callable[[Message], tuple[list[Any], list[Any]] | None]
     """Bids and asks of a message about the book, as [price, amount]; None if it is about something else."""

@@ -1,4 +1,4 @@
-"""Real messages beside the checkout: which fields they have, to hold the simulated ones against."""
+"""Real messages beside the checkout, whose fields the simulated ones are compared with."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Message = dict[str, Any]
 
 
 def recorded(name: str) -> Iterator[Message]:
-    """JSON objects of a recording of one socket. Skips the test if it is absent."""
+    """Return the JSON objects of a recording of one socket. Skips the test if it is absent."""
     path = _WIRE / "cryptofeed" / name
     if not path.exists():
         pytest.skip(f"{path} is not here")
@@ -24,7 +24,7 @@ def recorded(name: str) -> Iterator[Message]:
 
 
 def answer(name: str) -> Any:
-    """One recorded answer. Skips the test if it is absent."""
+    """Return one recorded answer. Skips the test if it is absent."""
     path = _WIRE / "xchange" / name
     if not path.exists():
         pytest.skip(f"{path} is not here")
@@ -41,7 +41,7 @@ def shape(message: object) -> object:
 
 
 def has_shape(message: object, expected: object) -> bool:
-    """All that `expected` has, and of the same kind; more may be there."""
+    """Return whether it has all that `expected` has, and of the same kind; more may be there."""
     if isinstance(expected, dict):
         return isinstance(message, dict) and all(
             name in message and has_shape(message[name], value) for name, value in expected.items()

@@ -39,12 +39,12 @@ ABILITIES: dict[str, tuple[str, ...]] = {
 TRIED = tuple(dict.fromkeys(name for names in ABILITIES.values() for name in names))
 
 CANDLES = ("coinbaseexchange", "bitstamp", "kraken", "binance")
-"""Where an exchange has candles; bitFlyer has none."""
+"""Exchanges that have candles; bitFlyer has none."""
 STREAMED_CANDLES = ("kraken", "binance")
-"""Where ccxt streams them."""
+"""Exchanges whose candles ccxt streams."""
 
 CLIENT_IDS = ("coinbaseexchange", "bitstamp", "kraken", "binance")
-"""Where an order can carry an id of the client's own; bitFlyer knows none."""
+"""Exchanges whose orders can carry an id of the client's own; bitFlyer knows none."""
 
 IMMEDIATE: dict[str, dict[str, str]] = {
     "coinbaseexchange": {"timeInForce": "IOC"},
@@ -53,14 +53,14 @@ IMMEDIATE: dict[str, dict[str, str]] = {
     "kraken": {"timeInForce": "IOC"},
     "binance": {"timeInForce": "IOC"},
 }
-"""How ccxt is asked that what does not fill at once is to be cancelled."""
+"""Parameters by which ccxt cancels what does not fill at once."""
 
 
 TICKER: dict[str, dict[str, str]] = {"binance": {"name": "ticker"}}
-"""How ccxt is asked to watch a ticker with best prices, if it would take one without."""
+"""Parameters by which ccxt watches a ticker with best prices, if it would otherwise take one without."""
 
 TOO_SMALL: dict[str, type[ccxt.BaseError]] = {"bitflyer": ccxt.ExchangeError, "binance": ccxt.BadRequest}
-"""The error that ccxt raises for an order that is too small, if that is no InvalidOrder."""
+"""ccxt's error for an order that is too small, if that is no InvalidOrder."""
 
 
 def on(*exchanges: str) -> pytest.MarkDecorator:

@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bench:
-    """`client` is dynamic by nature: what it answers is checked against the simulated exchange itself."""
+    """`client` is dynamic by nature: its answers are checked against the simulated exchange itself."""
 
     client: Any
     market: Market
@@ -70,7 +70,7 @@ class Bench:
         return {self.listing.price(ticks): self.listing.amount(lots) for ticks, lots in levels}
 
     def fills(self) -> list[SimulatedFill]:
-        """All of the account, oldest first."""
+        """Return all fills of the account, oldest first."""
         return list(self.exchange.customer.fills)
 
     async def totals(self) -> dict[str, Decimal]:
@@ -80,7 +80,7 @@ class Bench:
     async def post(
         self, side: Side, amount: Decimal, price: Decimal | None, parameters: dict[str, str] | None = None
     ) -> str:
-        """Place an order, at the market if `price` is None; return the exchange's id of it."""
+        """Place an order, at the market if `price` is None. Returns the exchange's id of it."""
         kind = "market" if price is None else "limit"
         limit = None if price is None else float(price)
         row = await self.client.create_order(self.symbol, kind, side, float(amount), limit, parameters or {})
@@ -107,7 +107,7 @@ class Bench:
         pytest.fail("that never came about")
 
     async def stepped_until(self, arrived: Callable[[], Awaitable[None]]) -> None:
-        """Step the world until `arrived` is through; a stream needs steps to have something to say."""
+        """Step the world until `arrived` is through; a stream needs steps to have something to send."""
         waiting = asyncio.ensure_future(arrived())
         async with asyncio.timeout(DEADLINE):
             while not waiting.done():
@@ -143,7 +143,7 @@ async def opened(exchange: str, home: Path, clock: Clock | None = None) -> Async
 def assert_balances_follow(
     before: dict[str, Decimal], after: dict[str, Decimal], fills: Iterable[SimulatedFill]
 ) -> None:
-    """before + fills − fees = after, as far as ccxt's floats reach."""
+    """Check that before + fills − fees = after, as far as ccxt's floats reach."""
     expected = balances_after(before, fills)
     assert {name: float(amount) for name, amount in after.items()} == pytest.approx(
         {name: float(amount) for name, amount in expected.items()}, rel=1e-12

@@ -1,4 +1,4 @@
-"""What the suite expects ccxt to have is what ccxt has, and no address is left that leads to a real exchange."""
+"""ccxt has what the suite expects, and no address is left that leads to a real exchange."""
 
 from urllib.parse import urlsplit
 

@@ -10,7 +10,7 @@ from tests.simulators.contract.bench import AMOUNT, Bench
 
 EDITED = ("bitstamp", "kraken", "binance")
 KEEPING = ("bitstamp", "kraken")
-"""Where the old order stays when the new terms are rejected. Binance has cancelled it by then."""
+"""Exchanges on which the old order stays when the new terms are rejected. Binance has cancelled it by then."""
 
 
 @on(*EDITED)

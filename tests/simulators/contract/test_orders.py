@@ -25,7 +25,7 @@ async def test_a_resting_order_holds_until_it_is_cancelled(bench: Bench, side: S
     assert await bench.open_orders() == [order_id]
     row = await bench.order(order_id)
     assert row["status"] == "open"
-    # Bitstamp says what remains, of which ccxt makes nothing before the first fill
+    # Bitstamp says what remains, which ccxt ignores before the first fill
     assert row["filled"] == (None if bench.market.exchange == "bitstamp" else 0)
     balance = await bench.client.fetch_balance()
     assert float(balance[currency]["used"]) == pytest.approx(float(held), rel=1e-9)
@@ -41,7 +41,7 @@ async def test_a_resting_order_holds_until_it_is_cancelled(bench: Bench, side: S
 @both_sides
 @everywhere
 async def test_an_immediate_order_takes_what_its_limit_lets_it(bench: Bench, side: Side) -> None:
-    """The best level whole, and nothing behind it; the rest is cancelled at once."""
+    """It takes the whole best level, and nothing beyond it; the rest is cancelled at once."""
     price, shown = bench.best("sell" if side == "buy" else "buy")
     before = await bench.totals()
     order_id = await bench.post(side, shown + AMOUNT, price, IMMEDIATE[bench.market.exchange])
@@ -132,7 +132,8 @@ async def test_an_order_is_found_by_the_clients_own_id(bench: Bench, rests: bool
 
 
 async def _found(bench: Bench, client_id: str) -> Row:
-    """ccxt's fetch_order on Kraken sends the id as another field; its lists of orders send the right one."""
+    """Return the order by its client id. ccxt's fetch_order on Kraken sends the id as another field; its lists of
+    orders send the right one."""
     parameters = {"clientOrderId": client_id}
     if bench.market.exchange != "kraken":
         row: Row = await bench.client.fetch_order("", bench.symbol, parameters)
@@ -184,7 +185,7 @@ async def test_what_has_ended_is_not_cancelled(bench: Bench) -> None:
     price, _ = bench.best("sell")
     order_id = await bench.post("buy", AMOUNT, price, IMMEDIATE[bench.market.exchange])
     if bench.market.exchange == "bitflyer":
-        # it answers 200 whatever it is asked to cancel
+        # it answers 200 whatever order it gets
         await bench.cancel(order_id)
     else:
         with pytest.raises(ccxt.ExchangeError):

@@ -1,4 +1,4 @@
-"""Stop orders as ccxt makes them wait for their price, stand in no book until then, and fill or rest after it."""
+"""Stop orders as ccxt makes them: they wait for their price, are in no book until then, and fill or rest after it."""
 
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ both_sides = pytest.mark.parametrize("side", ["buy", "sell"])
 
 
 def away(bench: Bench, side: Side, share: str) -> Decimal:
-    """Return a price that the market reaches when it moves against who holds the stop."""
+    """Return a price that the market reaches when it moves against the holder of the stop."""
     last = bench.exchange.tape.newest(bench.symbol, 1)[0].price
     factor = 1 + Decimal(share) if side == "buy" else 1 - Decimal(share)
     return floor_to_step(last * factor, bench.market.tick_size)

@@ -136,7 +136,7 @@ async def _unless_ended(watching: asyncio.Future[None], seconds: float) -> None:
 
 
 async def _listened(bench: Bench, watch: Watch) -> None:
-    """Until the stream is there, orders are sent to nobody: place some until one is."""
+    """Listen, and place orders until one is received: before the stream is there, they are sent to nobody."""
     waiting = asyncio.ensure_future(watch(bench.symbol))
     async with asyncio.timeout(DEADLINE):
         while not waiting.done():
