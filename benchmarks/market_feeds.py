@@ -22,7 +22,7 @@ from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder
 from session.clock import SystemClock
-from session.session import Session
+from session.session import Session, SimulatedTerms
 from session.tasks import run_all
 
 TIMEOUTS = FeedTimeouts()
@@ -108,8 +108,7 @@ def _session(exchange: str, markets: int, home: str, port: int) -> Session:
         database="",
         markets=tuple(traded[:markets]),
         settlement_currency="USD",
-        exchanges_url=f"http://127.0.0.1:{port}",
-        rate_limits=False,
+        simulated=SimulatedTerms(url=f"http://127.0.0.1:{port}", rate_limits=False),
     )
 
 

@@ -96,7 +96,7 @@ class Offers:
 
     def _connected(self, exchange: str) -> Any:
         """Return the connected client. Raises AccountRejectedError until the exchange has made accounts."""
-        config = simulated_config(exchange, str(self._session.exchanges_url), self._session.home, is_limited=False)
+        config = simulated_config(exchange, str(self._session.simulated.url), self._session.home, is_limited=False)
         client = self._clients[exchange] = make_exchange(config)
         self._stack.push_async_callback(client.close)
         return client

@@ -65,6 +65,6 @@ class SessionCalls:
 def session_calls(home: Path) -> Iterator[SessionCalls]:
     session = read_session(home)
     key = ensure_api_key(home).read_text().strip()
-    address = f"http://{session.web_host}:{session.web_port}"
+    address = f"http://{session.page.host}:{session.page.port}"
     with httpx.Client(base_url=address, headers={"X-API-Key": key}, timeout=ANSWER_SECONDS) as client:
         yield SessionCalls(client)

@@ -14,7 +14,7 @@ from launch.setup.login_files import own_logins, with_logins, write_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.decide.settings import Settings
 from session.logins import Address, login_of
-from session.session import Session
+from session.session import Session, SimulatedTerms
 from store.server.embedded_mongod import EmbeddedMongod
 from streams.broker.embedded_broker import free_ports
 
@@ -45,9 +45,8 @@ def session_of(home: Path, mongodb: str, exchanges_port: int) -> Session:
         database="benchmark",
         markets=tuple(market for market in paper_markets() if market.exchange in EXCHANGES and not market.is_fx),
         settlement_currency="USD",
-        exchanges_url=f"http://127.0.0.1:{exchanges_port}",
-        # the benchmark measures our speed, not an exchange's patience
-        rate_limits=False,
+        simulated=SimulatedTerms(url=f"http://127.0.0.1:{exchanges_port}", rate_limits=False),
+        # the benchmark measures our speed, not an exchange's patience,
     )
 
 

@@ -170,7 +170,7 @@ def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tu
 
 def _account(session: Session, exchange: str, cache: StateCache, environment: Mapping[str, str]) -> TradingAccount:
     """Return the account on the simulated or real exchange if the session has one, otherwise a local paper account."""
-    if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
+    if session.simulated.url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
         account.in_force = lambda market: market_in_force(market, cache.settings)
         cache.legs_left, cache.has_room = account.legs_left, account.has_room
@@ -180,14 +180,14 @@ def _account(session: Session, exchange: str, cache: StateCache, environment: Ma
     return PaperAccount(
         exchange=exchange,
         markets=session.traded,
-        opening=session.paper_balances.get(exchange, {}),
+        opening=session.local_accounts.balances.get(exchange, {}),
         # shared by all sessions of the data folder, so that balances carry over
         journal=PaperJournal(session.home / "paper" / f"{exchange}.jsonl"),
         clock=session.clock(),
         fee_rate=lambda: cache.settings.taker_fees.get(exchange, ZERO),
-        latency_ms=session.paper_latency_ms,
+        latency_ms=session.local_accounts.latency_ms,
         conditions=FillConditions(
-            session.paper_latency_spread, session.seed, lambda: cache.settings.max_quote_age_ms * 1_000
+            session.local_accounts.latency_spread, session.seed, lambda: cache.settings.max_quote_age_ms * 1_000
         ),
     )
 

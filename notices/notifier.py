@@ -20,8 +20,8 @@ async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: 
     """Run until cancelled. Ready once no event can be missed, whether or not a destination answers."""
     reader = NoticeEventReader(session)
     try:
-        async with opened_senders(session.notices, secrets) as senders:
-            readings = [EventReader(reader, session, destination) for destination in session.notices]
+        async with opened_senders(session.upkeep.notices, secrets) as senders:
+            readings = [EventReader(reader, session, destination) for destination in session.upkeep.notices]
             deliveries = [
                 Delivery(
                     reader.notices, reading.destination, senders[reading.destination.name], session.mode, reading.news

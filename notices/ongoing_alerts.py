@@ -40,14 +40,15 @@ def faults_now(present: CurrentState, session: Session, now: int, free: int | No
 
 
 def _disk_fault(session: Session, free: int | None) -> Iterable[Alert]:
-    level = "enough" if free is None else session.disk.level(free)
+    level = "enough" if free is None else session.upkeep.disk.level(free)
     if free is not None and level != "enough":
         yield Alert(
             key="disk:",
             kind="limits",
             event="disk_low",
             exchange="",
-            line=f"DISK LOW: {megabytes(free)} free; below {megabytes(session.disk.reduce)} nothing new is traded",
+            line=f"DISK LOW: {megabytes(free)} free; "
+            f"below {megabytes(session.upkeep.disk.reduce)} nothing new is traded",
             facts={"free": str(free), "level": level},
         )
 

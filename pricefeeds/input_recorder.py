@@ -35,7 +35,7 @@ class InputRecorder:
         begin = {place: last[place][0] + 1 if place in last else offset for place, offset in first.items()}
         self._reader = TopicReader(session.kafka, (topic,), begin, POLL_SECONDS)
         self._folder = parts.folder
-        self._pending = PendingRows(parts, recordings_folder(session.home), session.recordings_mb)
+        self._pending = PendingRows(parts, recordings_folder(session.home), session.upkeep.recordings_mb)
         self._is_stopped = False
 
     async def follow(self) -> None:

@@ -70,7 +70,7 @@ class LogRecorder:
     def __init__(self, session: Session, parts: LogParts) -> None:
         self._session = session
         self._parts = parts
-        self._pending = PendingRows(parts, recordings_folder(session.home), session.recordings_mb)
+        self._pending = PendingRows(parts, recordings_folder(session.home), session.upkeep.recordings_mb)
         self._offsets: dict[tuple[str, int], int] = {}
         self._ends: dict[str, dict[str, int]] = {TICKS: {}, OPPORTUNITIES: {}}
         """Topic → base → offset of its `end` marker."""

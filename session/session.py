@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 
 from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
@@ -32,6 +32,60 @@ class ReplayTime:
 
 
 @dataclass(frozen=True, slots=True)
+class PageTerms:
+    """REST and the pages: where they are served, and who may do what."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    outer_host: str | None = None
+    """Where this machine reaches the page, if not at `host`."""
+    access: AccessTerms = field(default_factory=AccessTerms)
+    """Who may read and change over REST and the pages."""
+
+    @property
+    def url(self) -> str:
+        """As users reach it."""
+        return f"http://{self.outer_host or self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedTerms:
+    """The simulated exchanges of a session, if it has any."""
+
+    url: str | None = None
+    """Root of the simulated exchanges; None if there are none."""
+    rate_limits: bool = True
+    """Whether the simulated exchanges keep the real ones' rate limits, and we within them; lifted to load them."""
+    market: SimulatedMarket = field(default_factory=SimulatedMarket)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAccounts:
+    """The local paper accounts of a session at recorded or public prices."""
+
+    balances: dict[str, dict[str, BoundedDecimal]] = field(default_factory=dict)
+    """Opening balances of local paper accounts: exchange → currency → amount."""
+    latency_ms: int = 50
+    """Local paper accounts: from decision to match, the median."""
+    latency_spread: float = 0.0
+    """Standard deviation of its logarithm; each order's is drawn by `seed` and the order's own id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What is kept, for how long, and where notices go."""
+
+    recordings_mb: int | None = None
+    """The feeds are recorded until all recordings take so many megabytes; None if they are not."""
+    keep_trades_days: int = 0
+    """Ended arbitrages older than that are removed but for their sums; 0: none are."""
+    disk: DiskBounds = field(default_factory=DiskBounds)
+    """How much room the data folder's disk must have."""
+    notices: tuple[Destination, ...] = ()
+    """Where notices go."""
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """Addresses, markets and time of one run. Holds no secret: keys lie in files named here."""
 
@@ -49,57 +103,31 @@ class Session:
     partitions: int = 1
     regions: tuple[str, ...] = ()
     """Regions with a Kafka each, `kafka` being that of `region`; empty: there is one for all."""
-    exchanges_url: str | None = None
-    """Root of the simulated exchanges; None if there are none."""
-    rate_limits: bool = True
-    """Whether the simulated exchanges keep the real ones' rate limits, and we within them; lifted to load them."""
     gateways: dict[str, str] = field(default_factory=dict)
     """At real exchanges: exchange → root of a gateway that stands before it, if not its own addresses are used."""
     entries: dict[str, ExchangeEntry] = field(default_factory=dict)
     """Exchanges that are reached otherwise than by ccxt's exchange of their name, with our own reader and orders."""
-    web_host: str = "127.0.0.1"
-    web_port: int = 8000
-    page_host: str | None = None
-    """Where this machine reaches the page, if not at `web_host`."""
     seed: int = 1
-    market: SimulatedMarket = field(default_factory=SimulatedMarket)
-    """The market of the simulated exchanges, if there are any."""
     replay: ReplayTime | None = None
-    paper_balances: dict[str, dict[str, BoundedDecimal]] = field(default_factory=dict)
-    """Opening balances of local paper accounts: exchange → currency → amount."""
-    paper_latency_ms: int = 50
-    """Local paper accounts: from decision to match, the median."""
-    paper_latency_spread: float = 0.0
-    """Standard deviation of its logarithm; each order's is drawn by `seed` and the order's own id."""
     stale_after_ms: int = 3_000
     """How long a quote stays valid without confirmation before its feed withdraws it."""
-    recordings_mb: int | None = None
-    """The feeds are recorded until all recordings take so many megabytes; None if they are not."""
     transfers: tuple[TransferTerms, ...] = ()
     """What sending a currency from one exchange to another costs; of those not listed it is unknown."""
-    notices: tuple[Destination, ...] = ()
-    """Where notices go."""
-    access: AccessTerms = field(default_factory=AccessTerms)
-    """Who may read and change over REST and the pages."""
     region: str | None = None
     """Which of `regions` this process runs in, if there are any; an exchange's own stands with its markets."""
     carrier_home: Path | None = None
     """Where the carrier of links between regions takes commands; None: links are as they are."""
-    keep_trades_days: int = 0
-    """Ended arbitrages older than that are removed but for their sums; 0: none are."""
-    disk: DiskBounds = field(default_factory=DiskBounds)
-    """How much room the data folder's disk must have."""
     started_at: int = 0
     """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
+
+    page: PageTerms = field(default_factory=PageTerms)
+    simulated: SimulatedTerms = field(default_factory=SimulatedTerms)
+    local_accounts: LocalAccounts = field(default_factory=LocalAccounts)
+    upkeep: Upkeep = field(default_factory=Upkeep)
 
     def __post_init__(self) -> None:
         if self.region not in (self.regions or (None,)):
             raise ValueError(f"region is {self.region!r}, and the session's regions are {self.regions}.")
-
-    @property
-    def page_url(self) -> str:
-        """As users reach it."""
-        return f"http://{self.page_host or self.web_host}:{self.web_port}"
 
     def clock(self) -> Clock:
         if self.replay is None:
@@ -161,4 +189,35 @@ class Session:
         return _ADAPTER.validate_json(text)
 
 
-_ADAPTER = TypeAdapter(Session)
+_STORED_AS: dict[str, dict[str, str]] = {
+    "page": {"host": "web_host", "port": "web_port", "outer_host": "page_host", "access": "access"},
+    "simulated": {"url": "exchanges_url", "rate_limits": "rate_limits", "market": "market"},
+    "local_accounts": {
+        "balances": "paper_balances",
+        "latency_ms": "paper_latency_ms",
+        "latency_spread": "paper_latency_spread",
+    },
+    "upkeep": {name: name for name in ("recordings_mb", "keep_trades_days", "disk", "notices")},
+}
+"""Part → its field → the name in the file. The file is flat, so that data folders of other versions can be read."""
+
+
+def _in_parts(stored: object) -> object:
+    if not isinstance(stored, dict):
+        return stored
+    parts = {
+        part: {field_name: stored[name] for field_name, name in names.items() if name in stored}
+        for part, names in _STORED_AS.items()
+    }
+    return stored | parts
+
+
+def _flat(session: Session, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+    stored: dict[str, object] = handler(session)
+    for part, names in _STORED_AS.items():
+        values = cast(dict[str, object], stored.pop(part))
+        stored |= {name: values[field_name] for field_name, name in names.items()}
+    return stored
+
+
+_ADAPTER: TypeAdapter[Session] = TypeAdapter(Annotated[Session, BeforeValidator(_in_parts), WrapSerializer(_flat)])

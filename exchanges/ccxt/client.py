@@ -81,9 +81,11 @@ def session_config(session: Session, exchange: str, environment: Mapping[str, st
     if session.mode in ("live", "sandbox"):
         place: Place = "live" if session.mode == "live" else "sandbox"
         return live_config(exchange, environment, place, gateway_url(session, exchange), entry)
-    if session.exchanges_url is None:
+    if session.simulated.url is None:
         raise AccountRejectedError("this session trades on local paper accounts and has no account at an exchange")
-    return simulated_config(exchange, session.exchanges_url, session.home, is_limited=session.rate_limits, entry=entry)
+    return simulated_config(
+        exchange, session.simulated.url, session.home, is_limited=session.simulated.rate_limits, entry=entry
+    )
 
 
 def public_config(session: Session, exchange: str) -> ExchangeConfig:

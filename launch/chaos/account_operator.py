@@ -98,7 +98,7 @@ class AccountOperator:
 
     @property
     def _url(self) -> str:
-        return f"http://{self._session.web_host}:{self._session.web_port}/api/differences"
+        return f"http://{self._session.page.host}:{self._session.page.port}/api/differences"
 
     async def _rows(self, client: aiohttp.ClientSession) -> list[SeenDifference]:
         """Open ones, and orders in doubt that are settled already."""

@@ -240,7 +240,7 @@ class FaultInjector:
         limit = aiohttp.ClientTimeout(total=_ADMIN_SECONDS)
         async with (
             aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}, timeout=limit) as client,
-            client.request(method, f"{self.session.exchanges_url}/admin/faults", json=body) as answer,
+            client.request(method, f"{self.session.simulated.url}/admin/faults", json=body) as answer,
         ):
             if answer.status >= 400:
                 raise LaunchError(f"the simulated exchanges rejected a fault: {await answer.text()}")

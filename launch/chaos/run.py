@@ -119,7 +119,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     asked = PaperOptions(port=options.port or free, seed=options.seed, market=options.market)
     session = paper_session(home, asked, config)
     session, settings = supervisors_session(session, config, {}), paper_settings(config)
-    claim_web_port(session.web_host, session.web_port)
+    claim_web_port(session.page.host, session.page.port)
     supervisor = await _prepared(session, config, settings, echo)
     bots = [name for name, _, _ in bot_processes(session, BOTS)]
     schedule = schedule_of(options.seed, options.seconds, tuple(session.accounts_at), bots)
@@ -130,7 +130,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     await supervisor.start()
     try:
         await unless_stopped(until_started(supervisor), stopped)
-        echo(f"all ready, fault injection begins: {session.page_url}")
+        echo(f"all ready, fault injection begins: {session.page.url}")
         async with operator.at_work():
             await unless_stopped(injector.run(schedule), stopped)
             audited = audited_at_rest(session, (supervisor,), injector, partial(_audit, session, injector))

@@ -38,7 +38,7 @@ class SettingsTuner:
 
     async def _changed_by_rest(self, changes: Mapping[str, object]) -> bool:
         """Return whether REST accepted the changes."""
-        url = f"http://{self._session.web_host}:{self._session.web_port}/api/settings"
+        url = f"http://{self._session.page.host}:{self._session.page.port}/api/settings"
         headers = {"X-API-Key": ensure_api_key(self._session.home).read_text().strip(), "X-Changed-By": _CHANGED_BY}
         limit = aiohttp.ClientTimeout(total=_REST_SECONDS)
         try:

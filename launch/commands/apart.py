@@ -141,7 +141,7 @@ def apart_session(options: ApartOptions, config: Configuration) -> Session:
     if without_login(made.mongodb)[1] is not None:
         raise CannotStartError("mongodb: holds a password; each part has its own here, so name the address alone.")
     mongodb = with_authority(made.mongodb, options.mongodb_ca) if options.mongodb_ca else made.mongodb
-    return replace(made, mongodb=mongodb, exchanges_url=_checked_url(options.exchanges_url))
+    return replace(made, mongodb=mongodb, simulated=replace(made.simulated, url=_checked_url(options.exchanges_url)))
 
 
 def _check_apart(config: Configuration) -> None:

@@ -349,10 +349,10 @@ def running_findings(session: Session) -> Iterator[CheckResult]:
     yield CheckResult("ok", "session", f"{session.session_id} running ({session.mode})")
     yield kafka_finding(session.kafka)
     yield port_finding("MongoDB", session.mongodb)
-    # where it listens: from within a session's own network `page_url` leads nowhere
-    yield port_finding("dashboard", f"http://{session.web_host}:{session.web_port}")
-    if session.exchanges_url is not None:
-        yield port_finding("simulated exchanges", session.exchanges_url)
+    # where it listens: from within a session's own network the page's address leads nowhere
+    yield port_finding("dashboard", f"http://{session.page.host}:{session.page.port}")
+    if session.simulated.url is not None:
+        yield port_finding("simulated exchanges", session.simulated.url)
 
 
 def kafka_finding(address: str) -> CheckResult:

@@ -107,15 +107,15 @@ def _announce(home: Path, options: StandaloneOptions, served: ExchangesOptions, 
 def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) -> int:
     """Serve the exchanges of the running session at `host`, their accounts in the data folder `home`. Returns the exit
     code."""
-    if session.exchanges_url is None:
+    if session.simulated.url is None:
         raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
-    port = urlsplit(session.exchanges_url).port or 0
-    market = ChosenMarket(session.market.name, _tape(session))
+    port = urlsplit(session.simulated.url).port or 0
+    market = ChosenMarket(session.simulated.market.name, _tape(session))
     options = ExchangesOptions(
         port,
         session.seed,
         tuple(session.accounts_at),
-        is_limited=session.rate_limits,
+        is_limited=session.simulated.rate_limits,
         market=market,
         bases=tuple(one for one in session.bases if one not in session.standby_assets),
         host=host,
@@ -134,7 +134,7 @@ def detection_seen(home: Path, host: str) -> Callable[[], bool]:
 
 
 def _tape(session: Session) -> Tape | None:
-    folder = session.market.tape_folder
+    folder = session.simulated.market.tape_folder
     if folder is None:
         return None
     # imported here: without a tape this process needs no pyarrow

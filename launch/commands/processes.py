@@ -114,9 +114,9 @@ def _notifier(_: argparse.Namespace) -> int:
     from notices.notifier import run_notifier
 
     session = running_session(NOTIFIER)
-    if not session.notices:
+    if not session.upkeep.notices:
         raise CannotStartError("the running session has no [[notices]]; docs/notices.md says how to configure them.")
-    secrets = secrets_checked(session.notices, os.environ)
+    secrets = secrets_checked(session.upkeep.notices, os.environ)
     return run_process(session.home, NOTIFIER, lambda ready: run_notifier(session, secrets, ready))
 
 

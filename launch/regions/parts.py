@@ -33,7 +33,7 @@ MIRROR_SECONDS = 600.0
 
 def outside_parts(home: Path, sessions: Sequence[RegionSession], layout: RegionLayout | None) -> list[ProcessSpec]:
     """Return the simulated exchanges, and with delays what carries packets between the regions."""
-    host = urlsplit(sessions[0].session.exchanges_url or "").hostname or ""
+    host = urlsplit(sessions[0].session.simulated.url or "").hostname or ""
     exchanges = exchanges_process(home, host)
     if layout is None:
         return [exchanges]

@@ -114,12 +114,15 @@ def region_sessions(
                 regions=tuple(regions),
                 kafka=f"{host}:{kafka_ports[number]}",
                 mongodb=replica_set.uri,
-                exchanges_url=_exchanges_url(base, layout),
-                web_host=base.web_host if layout is None else host,
-                web_port=base.web_port + number,
-                page_host=page_host,
+                simulated=replace(base.simulated, url=_exchanges_url(base, layout)),
+                page=replace(
+                    base.page,
+                    host=base.page.host if layout is None else host,
+                    port=base.page.port + number,
+                    outer_host=page_host,
+                ),
                 carrier_home=None if layout is None else base.home,
-                notices=base.notices if number == 0 else (),
+                upkeep=replace(base.upkeep, notices=base.upkeep.notices if number == 0 else ()),
             ),
             members[region],
             replica_set,
@@ -140,11 +143,11 @@ def region_lines(sessions: Sequence[RegionSession]) -> Iterator[str]:
             yield f"{one.name}: votes"
         else:
             names = ", ".join(one.session.exchanges_here)
-            yield f"{one.name}: {one.session.page_url}   ({names})"
+            yield f"{one.name}: {one.session.page.url}   ({names})"
 
 
 def _exchanges_url(base: Session, layout: RegionLayout | None) -> str | None:
     """Return the exchanges' URL; they stand outside the regions, as near to each as its own would be."""
-    if base.exchanges_url is None or layout is None:
-        return base.exchanges_url
-    return f"http://{layout.place(OBSERVER).address}:{urlsplit(base.exchanges_url).port}"
+    if base.simulated.url is None or layout is None:
+        return base.simulated.url
+    return f"http://{layout.place(OBSERVER).address}:{urlsplit(base.simulated.url).port}"

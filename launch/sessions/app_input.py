@@ -165,7 +165,7 @@ def _calls(
 ) -> OpenSource:
     """Return what opens the source of the app's requests. Raises AppTextError if a request may not be made."""
     outside = source.outside
-    addresses = call_addresses(outside.calls, dict(source.terms.addresses), session.exchanges_url)
+    addresses = call_addresses(outside.calls, dict(source.terms.addresses), session.simulated.url)
 
     async def calls(partition: int, place: InputPlace) -> InputSource:
         position = (APPS, partition)

@@ -121,7 +121,7 @@ class SessionCounters:
             self.opportunity_latencies.append((self._clock.now() - waited - opportunity.event_time) / 1_000)
 
     async def _follow_page(self) -> None:
-        address = f"{self._session.web_host}:{self._session.web_port}"
+        address = f"{self._session.page.host}:{self._session.page.port}"
         key = ensure_api_key(self._session.home).read_text().strip()
         async with websockets.connect(
             f"ws://{address}/ws/live",

@@ -35,7 +35,7 @@ from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.token_contracts import Token
 from session.clock import wall_now
-from session.session import Mode, Session
+from session.session import Mode, PageTerms, Session, Upkeep
 from streams.broker.embedded_broker import free_ports
 
 RealMode = Literal["sandbox", "live"]
@@ -103,11 +103,11 @@ def session_at_exchanges(home: Path, options: SessionOptions, config: Configurat
         partitions=config.partitions,
         entries=entries,
         gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},
-        web_host=config.bind,
-        web_port=config.port if options.port is None else options.port,
-        access=config.access,
+        page=PageTerms(
+            host=config.bind, port=config.port if options.port is None else options.port, access=config.access
+        ),
         stale_after_ms=config.feeds.stale_after_ms,
-        recordings_mb=recordings_limit_mb(own, options, config),
+        upkeep=Upkeep(recordings_mb=recordings_limit_mb(own, options, config)),
         transfers=session_transfers(config.transfers),
     )
 

@@ -213,7 +213,7 @@ async def _begun_input(session: Session, source: AppSource) -> _Input:
     merger = await input_merger(session, source, brokers)
     offsets = await first_offsets(session, source.topic)
     first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
-    if merger is not None and session.recordings_mb is not None:
+    if merger is not None and session.upkeep.recordings_mb is not None:
         recorder = InputRecorder(session, source.topic, first, source.label)
     return _Input(source, first, merger, recorder, keeper, await _copiers(session, source, brokers))
 

@@ -37,7 +37,7 @@ from market.decide.settings import Settings
 from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
 from session.clock import wall_now
-from session.session import Session
+from session.session import PageTerms, Session, SimulatedTerms, Upkeep
 from session.tasks import run_all
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
@@ -69,11 +69,16 @@ async def run_session(
 ) -> int:
     """Start everything, trade until stopped, check the ledger. Returns exit code 0 only if it reconciles."""
     notices = configured_destinations(config.notices, os.environ)
-    session = replace(session, notices=notices, disk=config.disk.bounds, keep_trades_days=config.keep_trades_days)
+    session = replace(
+        session,
+        upkeep=replace(
+            session.upkeep, notices=notices, disk=config.disk.bounds, keep_trades_days=config.keep_trades_days
+        ),
+    )
     check_room(session)
     if options.json is not None:
         check_writable(options.json)
-    claim_web_port(session.web_host, session.web_port)
+    claim_web_port(session.page.host, session.page.port)
     moved = set_aside_other_layout(session.home)
     if moved is not None:
         echo(moved)
@@ -102,7 +107,7 @@ async def trade(
     """Run these processes until stopped or for the time that was ordered, then end the session. Returns the exit code.
     `regions`: the sessions of all that have a log, where `session` is the first of several."""
     home, key_file = session.home, ensure_api_key(session.home)
-    recorded = [] if session.recordings_mb is None else list(regions) or [session]
+    recorded = [] if session.upkeep.recordings_mb is None else list(regions) or [session]
     meter, stopped = SessionCounters(session), stop_event()
     disk = DiskWatch(session, stopped.set, echo)
     await supervisor.start()
@@ -110,7 +115,7 @@ async def trade(
     beside.append(asyncio.create_task(run_rules_watch(session, os.environ)))
     try:
         await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
-        echo(f"{TRADING[session.mode]}: {session.page_url}   (API key: {key_file}; Ctrl-C stops everything)")
+        echo(f"{TRADING[session.mode]}: {session.page.url}   (API key: {key_file}; Ctrl-C stops everything)")
         for one in recorded:
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
@@ -142,7 +147,7 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
     async def report_address() -> None:
         """Print the page's address at once: it is ready long before Spark is."""
         await supervisor.ready_of(("ui",))
-        echo(f"open {session.page_url}; trading begins once all is ready, Spark last")
+        echo(f"open {session.page.url}; trading begins once all is ready, Spark last")
 
     async def publish_known_tick_sets() -> None:
         # until MongoDB is ready, its own process sets the database up
@@ -195,16 +200,18 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=config.partitions,
-        exchanges_url=f"http://127.0.0.1:{exchanges_port}",
-        rate_limits=config.rate_limits,
+        simulated=SimulatedTerms(
+            url=f"http://127.0.0.1:{exchanges_port}",
+            rate_limits=config.rate_limits,
+            market=simulated_market(home, options.market or config.market, options.tape, markets),
+        ),
         entries=session_entries(config, "paper"),
-        web_host=config.bind,
-        web_port=config.port if options.port is None else options.port,
-        access=config.access,
+        page=PageTerms(
+            host=config.bind, port=config.port if options.port is None else options.port, access=config.access
+        ),
         seed=options.seed if options.seed is not None else config.seed,
-        market=simulated_market(home, options.market or config.market, options.tape, markets),
         stale_after_ms=config.feeds.stale_after_ms,
-        recordings_mb=recordings_limit_mb(home, options, config),
+        upkeep=Upkeep(recordings_mb=recordings_limit_mb(home, options, config)),
         transfers=session_transfers(config.transfers),
     )
 

@@ -67,9 +67,12 @@ def public_session(home: Path, options: PaperOptions, config: Configuration) -> 
     return replace(
         session,
         seed=config.seed if options.seed is None else options.seed,
-        paper_balances=opening_balances(session.traded, config.paper.balances),
-        paper_latency_ms=config.paper.latency_ms,
-        paper_latency_spread=config.paper.latency_spread,
+        local_accounts=replace(
+            session.local_accounts,
+            balances=opening_balances(session.traded, config.paper.balances),
+            latency_ms=config.paper.latency_ms,
+            latency_spread=config.paper.latency_spread,
+        ),
     )
 
 

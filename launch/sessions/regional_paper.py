@@ -58,7 +58,7 @@ class RegionalSession:
     @property
     def pages(self) -> list[Address]:
         """Return where each region's page listens."""
-        return [(one.session.web_host, one.session.web_port) for one in self.sessions]
+        return [(one.session.page.host, one.session.page.port) for one in self.sessions]
 
 
 async def run_regional(
@@ -73,7 +73,7 @@ async def run_regional(
     with regional_session(home, options, config, echo, LOOPBACK if listeners else None) as made:
         for line in region_lines(made.sessions):
             echo(line)
-        if listeners and made.first.notices:
+        if listeners and made.first.upkeep.notices:
             echo("notices are not sent: without root nothing outside of the session's own network is reached")
         logged = [one.session for one in made.sessions if not one.only_votes]
         async with forwarded(listeners, made.pages):
@@ -92,7 +92,9 @@ def regional_session(
     base = paper_session(home, options, config)
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
     check_compared(markets, config.known_assets, base.settlement_currency)
-    base = replace(base, markets=markets, notices=configured_destinations(config.notices, os.environ))
+    base = replace(
+        base, markets=markets, upkeep=replace(base.upkeep, notices=configured_destinations(config.notices, os.environ))
+    )
     with ExitStack() as stack:
         layout = None
         if options.has_delays:
@@ -117,10 +119,10 @@ def regional_session(
 def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> None:
     """Prepare the region's data folder, and its page's port, if it is one of this machine's own network. Raises
     CannotStartError."""
-    if session.web_port > LAST_PORT:
+    if session.page.port > LAST_PORT:
         raise CannotStartError(f"--port leaves none for the page of {session.region}; choose one below {LAST_PORT}.")
     if is_claimed:
-        claim_web_port(session.web_host, session.web_port)
+        claim_web_port(session.page.host, session.page.port)
     try:
         make_region_home(home, session)
         # right at first, also after a session that was killed

@@ -28,7 +28,7 @@ from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
 from pricefeeds.quote_replayer import run_replayer
 from session.clock import wall_now
-from session.session import ReplayTime, Session
+from session.session import LocalAccounts, PageTerms, ReplayTime, Session
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
 from tick_sets.errors import ImportRejectedError
@@ -59,7 +59,7 @@ async def run_replay(home: Path, options: ReplayOptions, config: Configuration, 
     recording = read_recording(options)
     session = replay_session(make_empty_home(home), recording, options, config)
     session = supervisors_session(session, Configuration(), {})
-    claim_web_port(session.web_host, session.web_port)
+    claim_web_port(session.page.host, session.page.port)
     for line in recording.profile.all_assumptions:
         echo(f"assumed: {line}")
     stopped = stop_event()
@@ -113,14 +113,16 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, con
         database=database_name("replay"),
         markets=recording.markets,
         settlement_currency=recording.profile.settlement_currency,
-        web_host=config.bind,
-        web_port=config.port if options.port is None else options.port,
-        access=config.access,
+        page=PageTerms(
+            host=config.bind, port=config.port if options.port is None else options.port, access=config.access
+        ),
         replay=_time_from(recording, 1.0, wall_now()),
         seed=config.seed,
-        paper_balances=recording.profile.paper_balances,
-        paper_latency_ms=config.paper.latency_ms,
-        paper_latency_spread=config.paper.latency_spread,
+        local_accounts=LocalAccounts(
+            balances=recording.profile.paper_balances,
+            latency_ms=config.paper.latency_ms,
+            latency_spread=config.paper.latency_spread,
+        ),
         transfers=known_transfers(),
     )
 

@@ -26,6 +26,9 @@ def without_silent(session: Session, silent: Collection[str]) -> tuple[Session, 
         standby_assets=tuple(asset for asset in session.standby_assets if asset in bases),
         entries={name: entry for name, entry in session.entries.items() if name in left},
         gateways={name: url for name, url in session.gateways.items() if name in left},
-        paper_balances={name: own for name, own in session.paper_balances.items() if name in left},
+        local_accounts=replace(
+            session.local_accounts,
+            balances={name: own for name, own in session.local_accounts.balances.items() if name in left},
+        ),
     )
     return rest, tuple(f"{one.exchange} {one.symbol} is left out: {reason}." for one, reason in lost.items())

@@ -42,7 +42,7 @@ class DiskWatch:
     async def look(self) -> DiskLevel:
         """Look once. Raises OSError if the disk cannot be asked, StoreError if MongoDB does not take the change."""
         free = free_bytes(self._session.home)
-        level = self._session.disk.level(free)
+        level = self._session.upkeep.disk.level(free)
         if level != self._level:
             self._level = level
             self._say(f"disk of {self._session.home}: {megabytes(free)} free; {_MEANING[level]}")
@@ -71,8 +71,8 @@ def _reduced(current: Settings) -> Settings:
 def check_room(session: Session) -> None:
     """Raise CannotStartError if a session would be reduced at once."""
     free = free_bytes(session.home)
-    if session.disk.level(free) in ("reduce_only", "stop"):
+    if session.upkeep.disk.level(free) in ("reduce_only", "stop"):
         raise CannotStartError(
             f"{session.home}: {megabytes(free)} free on its disk, and a session needs "
-            f"{megabytes(session.disk.reduce)}: make room, or change reduce_mb in [disk]."
+            f"{megabytes(session.upkeep.disk.reduce)}: make room, or change reduce_mb in [disk]."
         )

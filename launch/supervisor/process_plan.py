@@ -114,7 +114,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     `bots` per exchange: one trades, the others are on standby."""
     kafka = tuple(name for name in services if name == "kafka")
     # those of a session with regions stand outside them
-    outside = ("exchanges",) if session.exchanges_url and not session.regions else ()
+    outside = ("exchanges",) if session.simulated.url and not session.regions else ()
     # a bot may trade as soon as it runs, if the database says so
     before_bots = services + outside + ((ACCOUNTS,) if session.mode in ("sandbox", "live") else ())
     parts: list[ProcessSpec] = []
@@ -125,7 +125,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     spark = _part(session, "cep", "cep", *awaited, environment={"PYSPARK_PYTHON": sys.executable})
     parts.append(replace(spark, awaits=kafka))
     parts.append(_part(session, "publisher", "publisher", after=services))
-    if session.recordings_mb is not None:
+    if session.upkeep.recordings_mb is not None:
         parts.append(_part(session, "logrecorder", "logrecorder", after=kafka))
     if fed:
         parts += [
@@ -140,7 +140,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
         for name, exchange, number in bot_processes(session, bots)
     ]
     parts.append(_part(session, "ui", "ui", after=services))
-    if session.notices:
+    if session.upkeep.notices:
         mongodb = tuple(name for name in services if name == "mongodb")
         parts.append(_part(session, NOTIFIER, NOTIFIER, after=mongodb))
     return parts

@@ -21,12 +21,12 @@ log = logging.getLogger("launch")
 async def run_retention(session: Session, echo: Callable[[str], None]) -> None:
     """Remove arbitrages until cancelled; ends at once if nothing is to be removed. A session that is recorded keeps
     all, because it is verified against its recording."""
-    if session.keep_trades_days == 0 or session.recordings_mb is not None:
+    if session.upkeep.keep_trades_days == 0 or session.upkeep.recordings_mb is not None:
         return
     while True:
         try:
             async with await open_store(session) as store:
-                moment = await store.server_now() - session.keep_trades_days * DAY
+                moment = await store.server_now() - session.upkeep.keep_trades_days * DAY
                 removed = await remove_all_before(store, moment, PAUSE_SECONDS)
             if removed:
                 day = f"{datetime.fromtimestamp(moment / MICROSECONDS, UTC):%Y-%m-%d}"

@@ -69,7 +69,7 @@ async def endpoints_of(
     entry = session.entry_of(exchange)
     wire, facts = wire_of(entry.ccxt), own_facts(entry.ccxt)
     stream, rest = _addresses(session, exchange, facts)
-    is_lifted = session.exchanges_url is not None and not session.rate_limits
+    is_lifted = session.simulated.url is not None and not session.simulated.rate_limits
     pace = 0.0 if is_lifted else facts.feed_rest_seconds * entry.at_one_address
     symbols = len(session.markets_of(exchange))
     # a single market may have every turn
@@ -84,7 +84,7 @@ async def endpoints_of(
 
 def _addresses(session: Session, exchange: str, facts: ExchangeFacts) -> tuple[str, str]:
     """Addresses of the stream and of REST. In a sandbox session an exchange without a sandbox feeds its live prices."""
-    root = session.gateways.get(exchange) or session.exchanges_url
+    root = session.gateways.get(exchange) or session.simulated.url
     if root is not None:
         root = root.rstrip("/")
         below = f"{root}/{facts.name}"

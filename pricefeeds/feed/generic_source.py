@@ -133,7 +133,7 @@ async def generic_source(
     """`rest_seconds`: a third of the limit of staleness. Raises FeedRejectedError if ccxt has no such exchange, or
     cannot show its books often enough within the limit."""
     books, keys = _books(session, exchange)
-    is_lifted = session.exchanges_url is not None and not session.rate_limits
+    is_lifted = session.simulated.url is not None and not session.simulated.rate_limits
     pace = 0.0 if is_lifted else books.seconds_a_request * FEEDS_SHARE * session.entry_of(exchange).at_one_address
     symbols = len(session.markets_of(exchange))
     poll_seconds = max(rest_seconds / 2, pace * symbols)
@@ -166,12 +166,12 @@ def feed_error(error: ExchangeError) -> FeedDroppedError | FeedRejectedError:
 
 def _books(session: Session, exchange: str) -> tuple[BookSource, Credentials | None]:
     """With the test account of a simulated exchange, since some sign their subscriptions; never with other keys."""
-    url, entry = session.exchanges_url, session.entry_of(exchange)
+    url, entry = session.simulated.url, session.entry_of(exchange)
     try:
         config = (
             public_config(session, exchange)
             if url is None
-            else simulated_config(exchange, url, session.home, is_limited=session.rate_limits, entry=entry)
+            else simulated_config(exchange, url, session.home, is_limited=session.simulated.rate_limits, entry=entry)
         )
         return BookSource(config), config.credentials
     except AccountRejectedError as error:

@@ -237,13 +237,13 @@ class _Parts:
 @contextmanager
 def recording(session: Session, exchange: str, settings: dict[str, str] | None = None) -> Iterator[Recorder]:
     """Return the recorder of one exchange's feeder; a NoRecorder if the session does not record."""
-    if session.recordings_mb is None:
+    if session.upkeep.recordings_mb is None:
         yield NoRecorder()
         return
     entry = session.entry_of(exchange)
     settings = {**(settings or {}), "adapter": entry.adapter, "ccxt": entry.ccxt}
     header = RecordingHeader(session.session_id, exchange, session.markets_of(exchange), settings)
-    limits = RecordingLimits(total_bytes=session.recordings_mb * MEGABYTE)
+    limits = RecordingLimits(total_bytes=session.upkeep.recordings_mb * MEGABYTE)
     recorder = FileRecorder(recordings_folder(session.home), header, limits)
     try:
         yield recorder

@@ -16,7 +16,7 @@ from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
-from session.session import Session
+from session.session import Session, SimulatedTerms
 from store.mongo.store import MongoTradeStore, open_store
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
@@ -87,8 +87,7 @@ def session_at(world: Served, kafka: str, mongodb: str) -> Session:
         database=f"bots_{uuid4().hex[:8]}",
         markets=MARKETS,
         settlement_currency="USD",
-        exchanges_url=world.url,
-        rate_limits=world.is_limited,
+        simulated=SimulatedTerms(url=world.url, rate_limits=world.is_limited),
     )
 
 

@@ -16,7 +16,7 @@ from market.money import ZERO
 from market.prices.quotes import Quote
 from market.trade.arbitrages import Arbitrage
 from session.clock import wall_now
-from session.session import Session
+from session.session import LocalAccounts, Session
 from store.mongo.store import MongoTradeStore, open_store
 from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
@@ -101,8 +101,7 @@ async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIt
         database=f"bots_{uuid4().hex[:8]}",
         markets=MARKETS,
         settlement_currency="USD",
-        paper_balances=OPENING,
-        paper_latency_ms=5,
+        local_accounts=LocalAccounts(balances=OPENING, latency_ms=5),
     )
     store, writer = await open_store(session), TopicWriter(kafka_address)
     await store.settings.create(settings_of(max_notional=1_500, max_quote_age_ms=20_000))

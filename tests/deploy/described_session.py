@@ -43,7 +43,7 @@ async def assert_all_exchanges_are_called(session: Session) -> None:
             addresses = [client.implode_hostname(each) for each in every_address(client.urls)]
         finally:
             await client.close()
-        assert {urlsplit(each).netloc for each in addresses} == {urlsplit(session.exchanges_url or "").netloc}
+        assert {urlsplit(each).netloc for each in addresses} == {urlsplit(session.simulated.url or "").netloc}
 
 
 def login_by(session: Session, role: str, service: Service) -> Login | None:

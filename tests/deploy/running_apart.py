@@ -67,7 +67,7 @@ class RegionsApart:
     def regions(self) -> RunningRegions:
         """The same as a session of one command, which the simulated exchanges take the place of."""
         exchanges = next(part for part in self.parts if part.name == "exchanges")
-        return RunningRegions(self.home_of(TRADING[0]), self.session_of(TRADING[0]).web_port, exchanges.process)
+        return RunningRegions(self.home_of(TRADING[0]), self.session_of(TRADING[0]).page.port, exchanges.process)
 
     def start(self, region: str, name: str, *command: str) -> None:
         self.parts.append(started(self.home_of(region), name, *command))

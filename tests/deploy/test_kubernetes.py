@@ -200,7 +200,7 @@ def test_what_must_be_alone_is_and_bots_have_a_standby(session: Session) -> None
 
 
 def test_services_lead_to_one_part_at_a_port_that_it_listens_on(session: Session) -> None:
-    listening = {"exchanges": urlsplit(session.exchanges_url or "").port, "ui": session.web_port}
+    listening = {"exchanges": urlsplit(session.simulated.url or "").port, "ui": session.page.port}
     for name, port in listening.items():
         service, part = named("Service")[name], named("StatefulSet")[name]
         assert service["spec"]["selector"].items() <= part["metadata"]["labels"].items()
@@ -208,9 +208,9 @@ def test_services_lead_to_one_part_at_a_port_that_it_listens_on(session: Session
         (served,) = service["spec"]["ports"]
         assert (served["port"], served["targetPort"]) == (port, open_port["name"])
         assert open_port["containerPort"] == port
-    assert urlsplit(session.exchanges_url or "").hostname == "exchanges"
+    assert urlsplit(session.simulated.url or "").hostname == "exchanges"
     # else nobody outside the container would reach them
-    assert (session.web_host, command_of(named("StatefulSet")["exchanges"]).bind) == ("0.0.0.0", "0.0.0.0")
+    assert (session.page.host, command_of(named("StatefulSet")["exchanges"]).bind) == ("0.0.0.0", "0.0.0.0")
 
 
 def test_kafka_is_where_the_session_says_and_takes_its_logins(session: Session) -> None:

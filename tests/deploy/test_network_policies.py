@@ -29,7 +29,7 @@ def test_parts_call_names_and_what_they_log_in_to_and_nothing_else(session: Sess
     assert unordered(policies.pop("mongodb")) == unordered(
         ingress(peer["podSelector"], tcp(27017), to_mongodb, *peer.values())
     )
-    exchanges, port = kinds({"exchanges"}), tcp(urlsplit(session.exchanges_url or "").port)
+    exchanges, port = kinds({"exchanges"}), tcp(urlsplit(session.simulated.url or "").port)
     called = egress(kinds(TRADERS), {"podSelector": exchanges}, port)
     assert unordered(policies.pop("parts-to-exchanges")) == unordered(called)
     assert unordered(policies.pop("exchanges")) == unordered(ingress(exchanges, port, kinds(TRADERS)))

@@ -31,7 +31,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegionsApart]:
 
 def test_regions_trade_with_each_other(apart: RegionsApart) -> None:
     apart.until(lambda: apart.regions.closed_at(FAR, 0) > 0, "an arbitrage across regions is closed", LONG)
-    page = apart.session_of("us").page_url
+    page = apart.session_of("us").page.url
     assert httpx.get(f"{page}/api/health", timeout=30).status_code == 200
 
 

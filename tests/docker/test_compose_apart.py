@@ -96,8 +96,8 @@ def test_addresses_and_ports_are_those_of_the_session(session: Session) -> None:
     assert session.kafka == SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"].split("//")[1].split(",")[0]
     assert session.mongodb == "mongodb://mongodb:27017/?replicaSet=rs0"
     assert "--replSet rs0" in SERVICES["mongodb"]["entrypoint"][2]
-    assert (session.exchanges_url, session.web_host) == ("http://exchanges:8100", "0.0.0.0")
-    assert PARTS["ui"]["ports"] == [f"127.0.0.1:{session.web_port}:{session.web_port}"]
+    assert (session.simulated.url, session.page.host) == ("http://exchanges:8100", "0.0.0.0")
+    assert PARTS["ui"]["ports"] == [f"127.0.0.1:{session.page.port}:{session.page.port}"]
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["ui"]
 
 

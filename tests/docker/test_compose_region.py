@@ -92,7 +92,7 @@ def test_each_region_starts_its_exchanges_and_no_others(made: Path, region: str)
             f"{kind}-{each}" for each in session.exchanges_here
         }
     # one simulated market for all regions
-    assert ("exchanges" in parts) == (session.exchanges_url == f"http://{region}.internal:8100")
+    assert ("exchanges" in parts) == (session.simulated.url == f"http://{region}.internal:8100")
 
 
 @pytest.mark.parametrize("region", REGIONS)

@@ -18,7 +18,7 @@ from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
-from session.session import Session
+from session.session import Session, SimulatedTerms
 from simulators.faults.faults import Fault, FaultKind
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -62,7 +62,7 @@ class World:
 
     def config(self, name: str) -> ExchangeConfig:
         entry = self.session.entry_of(name)
-        url = self.session.exchanges_url or ""
+        url = self.session.simulated.url or ""
         return simulated_config(name, url, self.session.home, is_limited=False, entry=entry)
 
     def fault(self, exchange: str, kind: FaultKind, options: Mapping[str, object]) -> None:
@@ -141,8 +141,7 @@ async def moving_world(home: Path, *, is_generic: bool = False, parties: int = l
         database="",
         markets=tuple(MARKETS.values()),
         settlement_currency="USD",
-        exchanges_url=f"http://127.0.0.1:{runner.addresses[0][1]}",
-        rate_limits=False,
+        simulated=SimulatedTerms(url=f"http://127.0.0.1:{runner.addresses[0][1]}", rate_limits=False),
         entries={name: ExchangeEntry(name, "generic") for name in EXCHANGES} if is_generic else {},
     )
     truths = {name: Truth(exchanges.gateways[name].exchange, market.symbol) for name, market in MARKETS.items()}

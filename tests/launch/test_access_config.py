@@ -28,7 +28,7 @@ def test_all_of_it_reaches_the_session_and_its_file(tmp_path: Path) -> None:
     roles = 'role_claim = "realm_access.roles"\noperators = ["trader"]\nviewers = ["desk", "audit"]\n'
     file.write_text(f"require_key = true\n{limits}{OIDC}{roles}[apps]\nmay_halt = ['three-rejections']\n")
     session = paper_session(tmp_path, PaperOptions(), read_configuration(file, {}))
-    terms = Session.from_json(session.to_json()).access
+    terms = Session.from_json(session.to_json()).page.access
     assert terms == AccessTerms(
         require_key=True,
         requests=RateTerms(1_000, 2_000),

@@ -89,7 +89,7 @@ async def test_it_is_settled_by_rest(session: Session, store: MongoTradeStore, a
     for one in (foreign, doubt, balance, fresh):
         await store.differences.store(one)
     async with listening(application) as address:
-        operator = AccountOperator(replace(session, web_port=int(address.rpartition(":")[2])))
+        operator = AccountOperator(replace(session, page=replace(session.page, port=int(address.rpartition(":")[2]))))
         for _ in range(2):
             await operator.look()
     kinds = {one.difference_id: one.settled for one in await store.differences.stored()}

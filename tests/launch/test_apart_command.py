@@ -50,7 +50,7 @@ def test_each_part_finds_the_session_and_its_own_login(folder: Path) -> None:
     words = ("--kafka-mechanism", "SCRAM-SHA-256", "--owner-mechanism", "PLAIN")
     assert make(folder, SERVICES, URL, *words, "--kafka-ca", "/certificates/ca.crt") == 0
     session = read_session(folder)
-    assert (session.home, session.exchanges_url, session.kafka) == (folder, URL, "kafka:9092")
+    assert (session.home, session.simulated.url, session.kafka) == (folder, URL, "kafka:9092")
     own = own_logins(folder)
     for role, rights in ROLES.items():
         mine = with_logins(read_session(folder), role)

@@ -48,7 +48,7 @@ def test_each_region_has_its_kafka_and_all_share_one_session_and_its_store(folde
         assert (session.region, session.regions, session.kafka) == (region, REGIONS, f"{region}.internal:9092")
         assert "tls=true" in session.mongodb
         assert [one.address for one in store_of(session).members] == [f"{name}.internal:27017" for name in REGIONS]
-    assert len({(one.session_id, one.mongodb, one.exchanges_url, one.markets) for one in found.values()}) == 1
+    assert len({(one.session_id, one.mongodb, one.simulated.url, one.markets) for one in found.values()}) == 1
     assert [found[region].exchanges_here for region in REGIONS] == [
         ("coinbaseexchange", "kraken"),
         ("bitstamp",),

@@ -50,7 +50,9 @@ async def test_who_writes_its_log_waits_for_kafka_and_ends_when_it_is_asked_to()
 
 
 async def test_who_keeps_its_log_ends_with_what_it_has(tmp_path: Path) -> None:
-    session = replace(session_of(tmp_path, NOBODY), recordings_mb=100)
+    session = replace(
+        session_of(tmp_path, NOBODY), upkeep=replace(session_of(tmp_path, NOBODY).upkeep, recordings_mb=100)
+    )
     recorder = InputRecorder(session, SOURCE.topic, {(SOURCE.topic, 0): 0}, SOURCE.label)
     with pytest.raises(StreamError):
         await recorder.follow()

@@ -29,7 +29,7 @@ from market.trade.grants import grants_in
 from market.trade.leases import UNFENCED, Actor
 from market.trade.unwinding import advancing, markets_by_symbol
 from session.clock import SystemClock, wall_now
-from session.session import Session
+from session.session import Session, SimulatedTerms
 from simulators.faults.faults import Fault
 from simulators.matching.exchange_journal import read_journal
 from simulators.server import ACCOUNTS
@@ -92,8 +92,7 @@ async def stage(mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
             database=f"audit_{uuid4().hex[:8]}",
             markets=MARKETS,
             settlement_currency="USD",
-            exchanges_url=world.url,
-            rate_limits=False,
+            simulated=SimulatedTerms(url=world.url, rate_limits=False),
         )
         yield Stage(world, session)
 

@@ -38,7 +38,7 @@ from launch.sessions.paper import paper_settings
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
 from session.clock import SystemClock, wall_now
-from session.session import Session
+from session.session import PageTerms, Session, SimulatedTerms
 from simulators.faults.faults import Fault
 from simulators.server import ACCOUNTS
 from store.mongo.store import open_store
@@ -62,8 +62,8 @@ def session_of(home: Path, exchanges_url: str | None = None, mongodb: str = "mon
         database=f"chaos_{uuid4().hex[:8]}",
         markets=paper_markets(),
         settlement_currency="USD",
-        exchanges_url=exchanges_url,
-        web_port=port,
+        simulated=SimulatedTerms(url=exchanges_url),
+        page=PageTerms(port=port),
     )
 
 

@@ -155,7 +155,7 @@ def test_a_session_at_public_prices_of_another_exchange(tmp_path: Path) -> None:
     check_public(tmp_path, configured(**document))
     session = public_session(tmp_path, PaperOptions(), configured(**document))
     assert session.entries == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
-    assert session.paper_balances["okx"] == {"BTC": 1, "USDT": 100_000}
+    assert session.local_accounts.balances["okx"] == {"BTC": 1, "USDT": 100_000}
     assert Session.from_json(session.to_json()) == session
 
 

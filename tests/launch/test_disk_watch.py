@@ -11,7 +11,7 @@ from launch.config.disk import DiskConfiguration
 from launch.errors import CannotStartError
 from launch.supervisor.disk_watch import DiskWatch, check_room
 from session.disk_space import MEGABYTE, DiskBounds
-from session.session import Session
+from session.session import Session, Upkeep
 from store.mongo.store import MongoTradeStore
 from tests.market.samples import settings_of
 from tests.store.traded_session import new_session
@@ -61,7 +61,11 @@ async def test_a_disk_that_fills_up_ends_trading_before_mongod(
     session, store = traded
     lines: list[str] = []
     ends: list[str] = []
-    watch = DiskWatch(replace(session, home=small_disk, disk=BOUNDS), lambda: ends.append("ended"), lines.append)
+    watch = DiskWatch(
+        replace(session, home=small_disk, upkeep=replace(session.upkeep, disk=BOUNDS)),
+        lambda: ends.append("ended"),
+        lines.append,
+    )
     for free, level, state in (
         (28, "enough", ("running", "1")),
         (20, "low", ("running", "1")),
@@ -88,7 +92,9 @@ async def test_who_resumes_trading_without_room_is_reduced_again(
     small_disk: Path, traded: tuple[Session, MongoTradeStore]
 ) -> None:
     session, store = traded
-    watch = DiskWatch(replace(session, home=small_disk, disk=BOUNDS), lambda: None, print)
+    watch = DiskWatch(
+        replace(session, home=small_disk, upkeep=replace(session.upkeep, disk=BOUNDS)), lambda: None, print
+    )
     fill(small_disk, 12)
     await watch.look()
     await store.settings.amend(lambda now: now.model_copy(update={"trading_state": "running"}), "somebody")
@@ -97,7 +103,7 @@ async def test_who_resumes_trading_without_room_is_reduced_again(
 
 
 def test_a_session_does_not_start_where_it_would_be_reduced(small_disk: Path) -> None:
-    session = Session("one", "paper", small_disk, "", "", "", (), "USD", disk=BOUNDS)
+    session = Session("one", "paper", small_disk, "", "", "", (), "USD", upkeep=Upkeep(disk=BOUNDS))
     check_room(session)
     fill(small_disk, 15)
     with pytest.raises(CannotStartError, match=r"14 MB free on its disk, and a session needs 16 MB"):

@@ -176,7 +176,7 @@ def test_a_right_configuration_is_ready_for_its_first_request(tmp_path: Path) ->
     session = live_session(tmp_path, OPTIONS, LIVE)
     check_accounts(session, ARMED)
     assert (session.mode, session.home, session.database) == ("live", tmp_path / "live", database_name("live"))
-    assert session.exchanges_url is None
+    assert session.simulated.url is None
     assert {market.exchange for market in session.traded} == set(BOTH)
     assert b"key-" not in session.to_json()
 
@@ -186,8 +186,8 @@ def test_a_real_session_records_where_it_is_asked_to(flag: bool, configured: boo
     session = live_session(
         tmp_path, replace(OPTIONS, record=flag), LIVE.model_copy(update={"record": configured, "recordings_mb": 7})
     )
-    assert session.recordings_mb == 7
-    assert live_session(tmp_path, OPTIONS, LIVE).recordings_mb is None
+    assert session.upkeep.recordings_mb == 7
+    assert live_session(tmp_path, OPTIONS, LIVE).upkeep.recordings_mb is None
 
 
 def test_a_link_to_jars_that_are_not_there_is_no_obstacle(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> N
     """The same calls as on a real exchange, on simulated ones: a session in paper mode stands in for a live one."""
     async with served(tmp_path, only=BOTH) as outside:
         session = live_session(tmp_path, OPTIONS, LIVE)
-        stand_in = replace(session, mode="paper", exchanges_url=outside.url, home=tmp_path)
+        stand_in = replace(session, mode="paper", simulated=replace(session.simulated, url=outside.url), home=tmp_path)
         coarse = tuple(replace(market, tick_size=Decimal(1)) for market in session.markets)
         asked, fees = await with_exchange_rules(replace(stand_in, markets=coarse), {})
     assert [market for market in asked.markets if not market.is_fx] == list(session.traded)
@@ -225,7 +225,12 @@ async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> N
 async def test_a_key_that_may_withdraw_ends_the_start(tmp_path: Path) -> None:
     async with served(tmp_path, only=BOTH) as outside:
         outside.world.gateways["kraken"].exchange.may_withdraw = True
-        session = replace(live_session(tmp_path, OPTIONS, LIVE), mode="paper", exchanges_url=outside.url, home=tmp_path)
+        session = replace(
+            live_session(tmp_path, OPTIONS, LIVE),
+            mode="paper",
+            simulated=replace(live_session(tmp_path, OPTIONS, LIVE).simulated, url=outside.url),
+            home=tmp_path,
+        )
         with pytest.raises(CannotStartError, match="the API key for kraken may withdraw") as refused:
             await with_exchange_rules(session, {})
     assert "\n" not in str(refused.value)
@@ -254,7 +259,12 @@ def test_two_coins_with_one_ticker_end_the_start(tmp_path: Path) -> None:
 async def test_an_exchange_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     async with served(tmp_path, only=BOTH) as outside:
         url = outside.url
-    session = replace(live_session(tmp_path, OPTIONS, LIVE), mode="paper", exchanges_url=url, home=tmp_path)
+    session = replace(
+        live_session(tmp_path, OPTIONS, LIVE),
+        mode="paper",
+        simulated=replace(live_session(tmp_path, OPTIONS, LIVE).simulated, url=url),
+        home=tmp_path,
+    )
     with pytest.raises(CannotStartError, match="bitstamp did not answer") as rejected:
         await with_exchange_rules(session, {})
     assert "\n" not in str(rejected.value)

@@ -58,7 +58,7 @@ def test_the_session_keeps_the_market_and_the_command_goes_before_the_file(
 ) -> None:
     options = PaperOptions(market=asked)
     session = paper_session(home, options, Configuration(market=configured))
-    assert Session.from_json(session.to_json()).market.name == chosen
+    assert Session.from_json(session.to_json()).simulated.market.name == chosen
 
 
 @pytest.mark.parametrize("name", [name for name in MARKETS if name != "storm"])

@@ -12,7 +12,7 @@ from launch.errors import CannotStartError
 from launch.supervisor.process_groups import child_environment
 from launch.supervisor.process_plan import own_processes
 from session.secret_files import PROJECT
-from session.session import Session
+from session.session import Session, Upkeep
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.receivers import Answer, receiving
 from tests.notices.samples import CHAT, KEY, TOKEN
@@ -106,7 +106,9 @@ def test_a_session_holds_no_secret(tmp_path: Path) -> None:
     path.chmod(0o600)
     destinations = reported(tmp_path, f'{WEBHOOK}secrets_file = "{path}"\n{TELEGRAM}', CHAT_OF)
     assert isinstance(destinations, tuple)
-    session = Session("one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD", notices=destinations)
+    session = Session(
+        "one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD", upkeep=Upkeep(notices=destinations)
+    )
     text = session.to_json()
     assert Session.from_json(text) == session
     assert not [secret for secret in (URL, KEY, TOKEN, CHAT) if secret.encode() in text]

@@ -65,5 +65,6 @@ def test_the_log_is_recorded_by_a_part_of_its_own_where_the_session_records(tmp_
     parts = {part.name: part for part in own_processes(session, ("kafka", "mongodb"), fed=True)}
     assert parts["logrecorder"].after == ("kafka",)
     assert "logrecorder" not in {
-        part.name for part in own_processes(replace(session, recordings_mb=None), (), fed=True)
+        part.name
+        for part in own_processes(replace(session, upkeep=replace(session.upkeep, recordings_mb=None)), (), fed=True)
     }

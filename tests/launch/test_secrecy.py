@@ -19,7 +19,7 @@ from launch.setup.data_dir import write_atomically
 from launch.supervisor.process_main import EventFormatter
 from pricefeeds.recording.feed_recorder import recording
 from session.clock import SystemClock
-from session.session import Session
+from session.session import Session, SimulatedTerms, Upkeep
 from simulators.faults.faults import Fault
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.launch.left_behind import found_in, keys_in
@@ -55,8 +55,8 @@ def session_at(outside: Served) -> Session:
         database="arbitrage_test",
         markets=TRADED,
         settlement_currency="USD",
-        exchanges_url=outside.url,
-        recordings_mb=100,
+        simulated=SimulatedTerms(url=outside.url),
+        upkeep=Upkeep(recordings_mb=100),
     )
 
 

@@ -17,7 +17,9 @@ async def test_what_ended_long_ago_is_removed_and_said(mongodb_uri: str) -> None
         long_ago = ended.times["ended"] - 31 * DAY
         await store._database[ARBITRAGES].update_many({}, {"$set": {"times.ended": long_ago, "at": long_ago}})
         lines: asyncio.Queue[str] = asyncio.Queue()
-        removing = asyncio.create_task(run_retention(replace(session, keep_trades_days=30), lines.put_nowait))
+        removing = asyncio.create_task(
+            run_retention(replace(session, upkeep=replace(session.upkeep, keep_trades_days=30)), lines.put_nowait)
+        )
         assert (await lines.get()).startswith("1 arbitrages that ended before")
         removing.cancel()
         assert await store.session_arbitrages() == []
@@ -27,7 +29,9 @@ async def test_a_session_that_is_recorded_or_keeps_all_removes_nothing(mongodb_u
     async with new_session(mongodb_uri) as (session, store):
         await traded(store)
         await run_retention(session, print)
-        await run_retention(replace(session, keep_trades_days=30, recordings_mb=1), print)
+        await run_retention(
+            replace(session, upkeep=replace(session.upkeep, keep_trades_days=30, recordings_mb=1)), print
+        )
         assert len(await store.session_arbitrages()) == 1
 
 

@@ -46,7 +46,9 @@ def notifying(session: Session, environment: dict[str, str]) -> Iterator["subpro
 async def test_killed_in_the_middle_it_loses_nothing(
     reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
-    reported = replace(session, notices=(webhook(batch_seconds=0, per_minute=60), webhook("dead")))
+    reported = replace(
+        session, upkeep=replace(session.upkeep, notices=(webhook(batch_seconds=0, per_minute=60), webhook("dead")))
+    )
     async with receiving() as receiver:
         environment = {
             variable("desk", "url"): f"{receiver.url}{PATH}",

@@ -76,7 +76,7 @@ def test_what_passes_by_itself_is_not_reported() -> None:
 
 
 def test_little_room_on_the_disk_is_reported_and_its_end_too() -> None:
-    assert faults_now(present(), SESSION, AT, SESSION.disk.warn) == []
+    assert faults_now(present(), SESSION, AT, SESSION.upkeep.disk.warn) == []
     watch, reported = AlertWatch(AT), list[tuple[int, str]]()
     for second, free in ((1, 1_234_000_000), (1 + DOWN_SECONDS, 1_234_000_000), (60, 99_000_000), (90, 5_000_000_000)):
         faults = faults_now(present(), SESSION, AT, free)

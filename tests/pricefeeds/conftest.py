@@ -15,7 +15,7 @@ from market.instruments.orders import Side
 from market.money import Amount, Price
 from market.prices.quotes import MAX_LEVELS, Level
 from session.clock import SystemClock
-from session.session import Session
+from session.session import Session, SimulatedTerms
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.server import ExchangesOptions, SimulatedExchanges
@@ -80,8 +80,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         database="",
         markets=simulated_markets(),
         settlement_currency="USD",
-        exchanges_url=f"http://127.0.0.1:{port}",
-        rate_limits=False,
+        simulated=SimulatedTerms(url=f"http://127.0.0.1:{port}", rate_limits=False),
     )
     yield World(exchanges, session)
     await exchanges.close()

@@ -13,7 +13,7 @@ from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.endpoints import endpoints_of
 from session.clock import SystemClock
 from session.exchange_entries import ExchangeEntry
-from session.session import Mode, Session
+from session.session import Mode, Session, SimulatedTerms
 
 ROOT = "http://127.0.0.1:8100/"
 GATEWAY = {"kraken": "https://gateway.example/", "binance": "https://gateway.example"}
@@ -29,7 +29,7 @@ def session_of(mode: Mode, root: str | None, gateways: dict[str, str] | None = N
         database="arbitrage",
         markets=simulated_markets(),
         settlement_currency="USD",
-        exchanges_url=root,
+        simulated=SimulatedTerms(url=root),
         gateways=gateways or {},
     )
 

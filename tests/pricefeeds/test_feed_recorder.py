@@ -164,9 +164,9 @@ def test_a_session_records_only_where_it_is_asked_to(tmp_path: Path) -> None:
         settlement_currency="USD",
     )
     kinds: tuple[RecordedEventKind, ...] = ("started", "opened")
-    for one in (session, replace(session, recordings_mb=10)):
+    for one in (session, replace(session, upkeep=replace(session.upkeep, recordings_mb=10))):
         with recording(one, MARKET.exchange) as recorder:
-            assert isinstance(recorder, NoRecorder) == (one.recordings_mb is None)
+            assert isinstance(recorder, NoRecorder) == (one.upkeep.recordings_mb is None)
             for kind in kinds:
                 recorder.record(SYMBOL, kind, 1)
             recorder.record_rows(SYMBOL, 1, [])

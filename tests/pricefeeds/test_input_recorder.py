@@ -47,7 +47,10 @@ def kept(session: Session) -> dict[int, list[tuple[int, int]]]:
 
 
 async def test_each_row_is_kept_once_with_its_offset(kafka_address: str, tmp_path: Path) -> None:
-    session = replace(session_of(tmp_path, kafka_address), recordings_mb=100)
+    session = replace(
+        session_of(tmp_path, kafka_address),
+        upkeep=replace(session_of(tmp_path, kafka_address).upkeep, recordings_mb=100),
+    )
     await ensure_input_log(kafka_address, SOURCE.topic, PARTITIONS)
     assert kept(session) == {}
     for first, last in ((0, 40), (40, 41), (41, 100)):
@@ -57,7 +60,7 @@ async def test_each_row_is_kept_once_with_its_offset(kafka_address: str, tmp_pat
     assert kept(session) == wanted
     # beyond what recordings may take nothing more is kept, and what there is stays
     await written(kafka_address, 100, 120)
-    await recorded(replace(session, recordings_mb=0))
+    await recorded(replace(session, upkeep=replace(session.upkeep, recordings_mb=0)))
     assert kept(session) == wanted
 
 

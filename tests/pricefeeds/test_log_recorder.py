@@ -39,7 +39,10 @@ class KilledError(Exception):
 
 
 def session(home: Path, megabytes: int = 100) -> Session:
-    return replace(session_of(home, session_id=SESSION), recordings_mb=megabytes)
+    return replace(
+        session_of(home, session_id=SESSION),
+        upkeep=replace(session_of(home, session_id=SESSION).upkeep, recordings_mb=megabytes),
+    )
 
 
 def begun(home: Path) -> LogParts:

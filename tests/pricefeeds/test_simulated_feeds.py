@@ -88,9 +88,9 @@ async def test_at_public_prices_a_book_comes_without_keys(
     world: World, exchange: str, symbol: str, is_generic: bool
 ) -> None:
     """The simulated exchange stands for the real one's public side, asked as seldom as that allows."""
-    gateways = dict.fromkeys(world.session.exchanges, str(world.session.exchanges_url))
+    gateways = dict.fromkeys(world.session.exchanges, str(world.session.simulated.url))
     session = session_of(world, is_generic=is_generic)
-    session = replace(session, mode="public", exchanges_url=None, gateways=gateways)
+    session = replace(session, mode="public", simulated=replace(session.simulated, url=None), gateways=gateways)
     async with moving(world), watching(session, exchange, symbol, FeedTimeouts.of_limit(3.0)) as watched:
         if is_generic and exchange == "coinbaseexchange":
             # ccxt subscribes to its signed channel only

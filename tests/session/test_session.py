@@ -1,5 +1,6 @@
 """The description of a run that every process reads."""
 
+import json
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -8,10 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 from session.clock import ReplayClock, SystemClock
-from session.session import ReplayTime, Session
+from session.session import LocalAccounts, PageTerms, ReplayTime, Session, SimulatedTerms, Upkeep
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET
 
 FX_MARKET = replace(USD_MARKET, exchange="delta", symbol="EUR/USD", base="EUR", is_fx=True)
+EARLIER = Path(__file__).with_name("run_of_0_1.json")
+"""As version 0.1 wrote it, with a value of its own for each field."""
 SESSION = Session(
     session_id="one",
     mode="paper",
@@ -21,7 +24,7 @@ SESSION = Session(
     database="arbitrage",
     markets=(*MARKETS, FX_MARKET, replace(EUR_MARKET, symbol="ETH/EUR", base="ETH")),
     settlement_currency="USD",
-    paper_balances={"alpha": {"USD": Decimal("1000.10")}},
+    local_accounts=LocalAccounts(balances={"alpha": {"USD": Decimal("1000.10")}}),
 )
 
 
@@ -54,3 +57,23 @@ def test_its_clock() -> None:
 def test_what_is_no_session_is_rejected(text: str) -> None:
     with pytest.raises(ValidationError):
         Session.from_json(text)
+
+
+def test_a_file_of_an_earlier_version_is_read_and_written_as_it_was() -> None:
+    text = EARLIER.read_text()
+    session = Session.from_json(text)
+    assert json.loads(session.to_json()) == json.loads(text)
+    assert (session.page.url, session.simulated.url) == ("http://10.7.0.1:8001", "http://127.0.0.1:8100")
+    assert (session.local_accounts.latency_ms, session.upkeep.keep_trades_days) == (80, 30)
+
+
+def test_a_file_without_the_later_names_has_their_defaults() -> None:
+    needed = ("session_id", "mode", "home", "kafka", "mongodb", "database", "markets", "settlement_currency")
+    stored = json.loads(EARLIER.read_text())
+    session = Session.from_json(json.dumps({name: stored[name] for name in needed}))
+    assert (session.page, session.simulated, session.local_accounts, session.upkeep) == (
+        PageTerms(),
+        SimulatedTerms(),
+        LocalAccounts(),
+        Upkeep(),
+    )

@@ -17,7 +17,10 @@ from ui.server.application import build_app
 
 async def serve(home: str, mongodb: str, database: str, port: str = "0") -> None:
     log_events()
-    session = replace(session_of(Path(home), mongodb, database), access=AccessTerms(require_key=True))
+    session = replace(
+        session_of(Path(home), mongodb, database),
+        page=replace(session_of(Path(home), mongodb, database).page, access=AccessTerms(require_key=True)),
+    )
     async with listening(build_app(session), int(port)) as address:
         sys.stdout.write(f"{address}\n")
         sys.stdout.flush()

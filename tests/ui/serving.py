@@ -30,7 +30,7 @@ class Served:
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.session.web_port}"
+        return f"127.0.0.1:{self.session.page.port}"
 
     @property
     def log(self) -> str:
@@ -50,7 +50,7 @@ class Served:
 def served(session: Session) -> Iterator[Served]:
     """On a free port; ended at the end."""
     (port,) = free_ports(1)
-    with served_again(replace(session, web_port=port)) as dashboard:
+    with served_again(replace(session, page=replace(session.page, port=port))) as dashboard:
         yield dashboard
 
 

@@ -7,7 +7,7 @@ import orjson
 
 from session.clock import SystemClock, wall_now
 from session.roles import AccessTerms
-from session.session import Session
+from session.session import PageTerms, Session
 from store.memory.parts import MemorySettings
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
@@ -35,7 +35,7 @@ async def enabled(settings: MemorySettings) -> tuple[str, ...]:
 async def test_rows_of_the_last_minute_and_later_ones(kafka_address: str) -> None:
     await ensure_topics(kafka_address, 1)
     settings, access = MemorySettings(SystemClock()), AccessTerms(halting_apps=(OWN,))
-    session = Session("s", "paper", Path(), kafka_address, "", "", MARKETS, "USD", access=access)
+    session = Session("s", "paper", Path(), kafka_address, "", "", MARKETS, "USD", page=PageTerms(access=access))
     await settings.create(settings_of(enabled_exchanges=("alpha", "beta", "gamma")))
     writer = TopicWriter(kafka_address)
     await writer.open()

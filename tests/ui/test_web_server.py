@@ -135,11 +135,13 @@ async def test_a_taken_port_is_one_clear_sentence(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(PortTakenError, match=rf"^Cannot serve on 127.0.0.1:{port}: .+\.$"):
-            await run_ui(replace(session_of(tmp_path), web_port=port), lambda: None)
+            await run_ui(
+                replace(session_of(tmp_path), page=replace(session_of(tmp_path).page, port=port)), lambda: None
+            )
 
 
 def test_it_binds_to_loopback_alone(tmp_path: Path) -> None:
-    with bound_socket(session_of(tmp_path).web_host, 0) as listener:
+    with bound_socket(session_of(tmp_path).page.host, 0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
 
 
@@ -151,7 +153,7 @@ async def test_no_answer_waits_for_the_clients_acknowledgement(tmp_path: Path) -
         accepted.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         writer.close()
 
-    with bound_socket(session_of(tmp_path).web_host, 0) as listener:
+    with bound_socket(session_of(tmp_path).page.host, 0) as listener:
         async with await asyncio.start_server(connected, sock=listener):
             _, writer = await asyncio.open_connection(*listener.getsockname())
             assert await accepted

@@ -38,7 +38,9 @@ UNLIMITED = RateTerms(100_000, 100_000)
 def unlimited(tmp_path_factory: pytest.TempPathFactory, mongodb_uri: str, kafka_address: str) -> Iterator[Served]:
     """One that says 429 to nobody: what lies behind is looked for."""
     plain = session_of(tmp_path_factory.mktemp("web"), mongodb_uri, f"test_{uuid4().hex}", kafka_address)
-    session = replace(plain, access=AccessTerms(requests=UNLIMITED, changes=UNLIMITED, guesses=UNLIMITED))
+    session = replace(
+        plain, page=replace(plain.page, access=AccessTerms(requests=UNLIMITED, changes=UNLIMITED, guesses=UNLIMITED))
+    )
     awaited(prepare(session))
     with served(session) as running:
         yield running

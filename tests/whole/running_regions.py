@@ -49,7 +49,7 @@ class RunningRegions(Running):
         """Set the kill switch on the first region's page, which asks for a key: its address is not loopback."""
         session = self.session
         httpx.put(
-            f"http://{session.web_host}:{session.web_port}/api/trading-state",
+            f"http://{session.page.host}:{session.page.port}/api/trading-state",
             json={"state": state},
             headers={"X-API-Key": self.key},
             timeout=30,

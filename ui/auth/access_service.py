@@ -20,11 +20,11 @@ class Access:
     """Tickets, sign-ins and rates of one process. Keys are read from the data folder at each use."""
 
     def __init__(self, session: Session) -> None:
-        terms: AccessTerms = session.access
+        terms: AccessTerms = session.page.access
         self.home = session.home
         self.tokens = None if terms.oidc is None else Tokens(terms.oidc)
         """None if no OIDC issuer is configured."""
-        self.is_reading_open = is_loopback(session.web_host) and not terms.require_key
+        self.is_reading_open = is_loopback(session.page.host) and not terms.require_key
         """Whether reading needs no key."""
         self.tickets = Tickets()
         self.sign_ins = SignIns(session.home)

@@ -148,7 +148,7 @@ def simulated_market_row(session: Session) -> SimulatedMarketRow | None:
     """Return the row; None if the prices are not simulated."""
     if session.mode != "paper":
         return None
-    market = session.market
+    market = session.simulated.market
     return SimulatedMarketRow(name=market.name, tape=market.tape, calibrated_on=calibrated_on(market.name))
 
 

@@ -90,7 +90,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.add_middleware(HeadAsGet)
     app.add_middleware(SignedInOnly)
     app.add_middleware(BoundedStreams, is_from_operator=partial(is_from_operator, app))
-    app.add_middleware(SameHostOnly, names=names_of(session.web_host))
+    app.add_middleware(SameHostOnly, names=names_of(session.page.host))
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     app.add_middleware(SafeHeaders, policy=page_policy(page_shell()))

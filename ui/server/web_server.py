@@ -30,7 +30,7 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
 
     Raises PortTakenError, UiError if the server could not start.
     """
-    with bound_socket(session.web_host, session.web_port) as listener:
+    with bound_socket(session.page.host, session.page.port) as listener:
         app = build_app(session)
         server = WebServer(uvicorn_config(app, partial(is_from_operator, app)))
         serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -113,7 +113,7 @@ class AppHalts:
 async def follow_halts(session: Session, settings: SettingsStore, changed: Callable[[Settings], None]) -> None:
     """Follow halts until cancelled, through failures of Kafka and MongoDB; begin again after a fault of ours. Return at
     once if no app may halt."""
-    apps = session.access.halting_apps
+    apps = session.page.access.halting_apps
     halts = AppHalts(session.exchanges, apps, settings, session.clock(), changed)
 
     async def read() -> None:

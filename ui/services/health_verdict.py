@@ -127,12 +127,12 @@ def _sources(report: HealthReportRow) -> Iterator[FindingRow]:
 
 
 def _disk(session: Session, free: int | None) -> Iterator[FindingRow]:
-    level = "enough" if free is None else session.disk.level(free)
+    level = "enough" if free is None else session.upkeep.disk.level(free)
     if free is None or level == "enough":
         return
     what = f"The data folder's disk has {megabytes(free)} free."
     if level == "low":
-        todo = f"Make room: below {megabytes(session.disk.reduce)} nothing new is traded."
+        todo = f"Make room: below {megabytes(session.upkeep.disk.reduce)} nothing new is traded."
         yield _finding("warning", "disk", what, todo)
     else:
         todo = "Make room, then resume trading on the page Bots & thresholds."

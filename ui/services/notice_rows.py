@@ -49,7 +49,7 @@ class NoticesRow(TypedDict):
 async def notices_now(dashboard: Dashboard) -> NoticesRow:
     """Return the state of the destinations. Raises StoreUnavailableError."""
     notices = dashboard.reader.notices
-    configured = {destination.name for destination in dashboard.session.notices}
+    configured = {destination.name for destination in dashboard.session.upkeep.notices}
     states, failed = await notices.states(), await notices.failed()
     return NoticesRow(
         destinations=[_destination_row(state, state.name in configured) for state in states],

@@ -43,7 +43,7 @@ async def run_regional_chaos(
             await made.supervisors.start()
             try:
                 await unless_stopped(until_started(made.supervisors), stopped)
-                echo(f"all ready, fault injection begins: {made.first.page_url}")
+                echo(f"all ready, fault injection begins: {made.first.page.url}")
                 run = await unless_stopped(chaos_in_regions(running, options, paper_settings(config), echo), stopped)
             finally:
                 await made.supervisors.stop()

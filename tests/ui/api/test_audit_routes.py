@@ -158,7 +158,9 @@ async def test_a_token_of_the_issuer_is_taken_where_it_is_configured(
 ) -> None:
     trader = {"Authorization": f"Bearer {issuer.token()}"}
     assert (await api.get("/api/quotes", headers=trader)).status_code == 401
-    app = build_app(replace(session, access=AccessTerms(True, oidc=issuer.terms)), with_pages=False)
+    app = build_app(
+        replace(session, page=replace(session.page, access=AccessTerms(True, oidc=issuer.terms))), with_pages=False
+    )
     async with (
         app.router.lifespan_context(app),
         client_of(app) as keyed,

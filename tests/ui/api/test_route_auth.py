@@ -40,7 +40,7 @@ def viewer_key(session: Session) -> str:
 async def keyed(session: Session, store: MongoTradeStore) -> AsyncIterator[FastAPI]:
     """Yield an application whose readers need a key; five reads and two changes at once, three wrong keys."""
     terms = AccessTerms(True, RateTerms(0.1, 60), RateTerms(0.1, 2), RateTerms(0.1, 3))
-    app = build_app(replace(session, access=terms), with_pages=False)
+    app = build_app(replace(session, page=replace(session.page, access=terms)), with_pages=False)
     async with app.router.lifespan_context(app):
         await until(lambda: dashboard_of(app).hub.live_state.sources.mongodb)
         yield app

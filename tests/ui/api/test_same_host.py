@@ -68,7 +68,9 @@ def test_other_names_are_served_beyond_loopback_alone(web_host: str, is_served: 
 async def test_beyond_loopback_any_name_is_served_to_its_own_pages(
     tmp_path: Path, host: str, origin: str | None, status: int
 ) -> None:
-    app = build_app(replace(session_of(tmp_path), web_host="0.0.0.0"), with_pages=False)
+    app = build_app(
+        replace(session_of(tmp_path), page=replace(session_of(tmp_path).page, host="0.0.0.0")), with_pages=False
+    )
     headers = {"Host": host} | ({"Origin": origin} if origin else {})
     async with client_of(app, "http://any") as client:
         assert (await client.patch("/api/nothing", headers=headers)).status_code == status

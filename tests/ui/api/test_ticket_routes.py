@@ -60,7 +60,7 @@ class Place:
 async def place(session: Session, store: MongoTradeStore) -> AsyncIterator[Place]:
     key = new_key()
     add_key(session.home, StoredKey("desk", "viewer", wall_now(), digest_of(key)))
-    keyed = replace(session, access=AccessTerms(require_key=True))
+    keyed = replace(session, page=replace(session.page, access=AccessTerms(require_key=True)))
     app = build_app(keyed, with_pages=False)
     async with listening(app) as address:
         dashboard_of(app).access.recheck_seconds = 0.1

@@ -15,7 +15,7 @@ PAGES = ("trades", "backtests", "opportunities", "bots", "health")
 
 @pytest.mark.parametrize("name", PAGES)
 def test_where_reading_needs_a_key_a_page_shows_nothing_without_one(dashboard: Dashboard, name: str) -> None:
-    session = replace(dashboard.session, access=AccessTerms(require_key=True))
+    session = replace(dashboard.session, page=replace(dashboard.session.page, access=AccessTerms(require_key=True)))
     keyed = replace(dashboard, session=session, access=Access(session))
     announce(keyed)
     app = AppTest.from_string(f"from ui.pages.{name} import render_{name}; render_{name}()", default_timeout=30).run()

@@ -96,7 +96,12 @@ def test_a_tab_becomes_whom_its_ticket_was_issued_to_once(
 
 
 def test_where_reading_needs_a_key_nobody_is_nobody(dashboard: Dashboard) -> None:
-    keyed = replace(dashboard, access=Access(replace(dashboard.session, access=AccessTerms(require_key=True))))
+    keyed = replace(
+        dashboard,
+        access=Access(
+            replace(dashboard.session, page=replace(dashboard.session.page, access=AccessTerms(require_key=True)))
+        ),
+    )
     announce(keyed)
     app = page()
     assert said(app)[0] == "nobody"
