@@ -58,7 +58,7 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
     settings = own_settings(manifest) if profile is None else _settings_of(profile, exchanges)
     logged = logged_settings(tick_set)[:1] if manifest.origin == "session" else ()
     if not logged and request.follow_logged_settings:
-        raise ImportRejectedError(f"{manifest.name}: holds no settings that could be followed, ticks alone")
+        raise ImportRejectedError(f"{manifest.name}: has only ticks, no settings to follow")
     if request.follow_logged_settings:
         _check_followed(logged[0], request)
     for first in logged:

@@ -103,7 +103,7 @@ def axis_of(text: str) -> GridAxis:
     if step <= 0:
         raise SweepRejectedError(f"--grid {text}: the step must be greater than 0")
     if last < first:
-        raise SweepRejectedError(f"--grid {text}: is empty, since {text_of(last)} is below {text_of(first)}")
+        raise SweepRejectedError(f"--grid {text}: is empty, because {text_of(last)} is below {text_of(first)}")
     count = int((last - first) // step) + 1
     if count > MAX_SETS:
         raise SweepRejectedError(f"--grid {text}: {count:,} values are too many (maximum {MAX_SETS:,} sets)")
@@ -118,7 +118,7 @@ def range_of(text: str) -> Range:
         raise SweepRejectedError(f"--range {text}: is not NAME=LOW:HIGH")
     low, high = (_number(text, word, "--range") for word in words)
     if high <= low:
-        raise SweepRejectedError(f"--range {text}: is empty, since {text_of(high)} is not above {text_of(low)}")
+        raise SweepRejectedError(f"--range {text}: is empty, because {text_of(high)} is not above {text_of(low)}")
     return Range(name, low, high)
 
 

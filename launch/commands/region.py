@@ -44,7 +44,7 @@ def _set_clocks_alone(home: Path, line: str, as_json: bool, echo: Callable[[str]
     except LinkCommandError as error:
         raise CannotStartError(f"region {line!r}: {error}") from error
     if change.kind not in ("skew", "heal", "state"):
-        raise CannotStartError("the links of this session are as they are, since it was started without --wan.")
+        raise CannotStartError("the links of this session cannot be changed, because it was started without --wan.")
     if not any((region_home(home, region) / CLOCK_FILE).exists() for region in regions):
         raise CannotStartError(f"{home}: no region's clock is set here, only where `arbitrage paper --regions` runs.")
     try:

@@ -97,7 +97,7 @@ def _check_wire(name: str, entry: ExchangeEntry) -> None:
 
 
 def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:
-    """Reject a name that is not generic, because it is a slip of the pen. Raises CannotStartError."""
+    """Reject a name that is not generic, because it is a typo. Raises CannotStartError."""
     for name in config.generic_live:
         if name not in generic:
             raise CannotStartError(f"generic_live names {name}, which is not an exchange reached through ccxt alone.")

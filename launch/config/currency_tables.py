@@ -15,7 +15,7 @@ def currencies_of(markets: Iterable[Market]) -> dict[str, tuple[str, ...]]:
 
 
 def check_named(table: str, configured: Mapping[str, Iterable[str]], currencies: Mapping[str, Iterable[str]]) -> None:
-    """Raise CannotStartError for an exchange or a currency that is not among `currencies`: a slip of the pen would
+    """Raise CannotStartError for an exchange or a currency that is not among `currencies`: a typo would
     leave the default in force, and nobody would know."""
     for exchange, named in configured.items():
         if exchange not in currencies:

@@ -59,7 +59,7 @@ def has_own_names(names: Iterable[str], config: Configuration) -> bool:
 
 
 def _check_said(markets: Sequence[Market], config: Configuration) -> None:
-    """Raise CannotStartError for an `[asset.NAME]` that fits no market: a slip of the pen would have no effect."""
+    """Raise CannotStartError for an `[asset.NAME]` that fits no market: a typo would have no effect."""
     traded: dict[str, set[str]] = {}
     for market in markets:
         traded.setdefault(market.exchange, set()).update(codes_in(market.symbol))

@@ -27,7 +27,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OverflowError:
         bound.close()
         raise CannotStartError(
-            f"port {port} cannot be, since {LAST_PORT} is the last one; choose another with --port."
+            f"port {port} does not exist: {LAST_PORT} is the last one; choose another with --port."
         ) from None
     except OSError as error:
         bound.close()

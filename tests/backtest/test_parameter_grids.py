@@ -43,7 +43,7 @@ def test_an_axis_is_read(text: str, values: tuple[Decimal, ...]) -> None:
         ("min_net_bps=0:10", "is not FROM:TO:STEP"),
         ("min_net_bps=0:10:0", "the step must be greater than 0"),
         ("min_net_bps=0:10:-1", "the step must be greater than 0"),
-        ("min_net_bps=10:0:1", "is empty, since 0 is below 10"),
+        ("min_net_bps=10:0:1", "is empty, because 0 is below 10"),
         ("min_net_bps=0:1000:0.001", "1,000,001 values are too many"),
         ("min_net_bps=0:1e30:1", "out of range for every parameter"),
         ("min_net_bps=0:1:1e-999999", "out of bounds"),
@@ -61,7 +61,7 @@ def test_a_wrong_axis_is_named(text: str, said: str) -> None:
     [
         ("max_notional=100", "is not NAME=LOW:HIGH"),
         ("max_notional=100:200:5", "is not NAME=LOW:HIGH"),
-        ("max_notional=200:100", "is empty, since 100 is not above 200"),
+        ("max_notional=200:100", "is empty, because 100 is not above 200"),
         ("max_notional=a:100", "'a' is not a number"),
     ],
 )

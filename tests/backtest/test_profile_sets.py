@@ -152,7 +152,7 @@ def test_a_request_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
         (RequestedBacktest(values={"min_net_bps": "high"}), "min_net_bps: must be a number"),
         (RequestedBacktest(values={"min_net_bps": "-5"}), "min_net_bps must not be below emit_net_bps"),
         (RequestedBacktest(values={"enabled_exchanges": "kraken"}), "kraken, which has no taker fee"),
-        (RequestedBacktest(follow_logged_settings=True), "holds no settings that could be followed"),
+        (RequestedBacktest(follow_logged_settings=True), "has only ticks, no settings to follow"),
         (RequestedBacktest(latency_ms={"kraken": 1}), "latency of 'kraken': the tick set has binance"),
         (RequestedBacktest(latency_ms={"*": -1}), "-1 ms is outside 0 to 60,000"),
         (RequestedBacktest(latency_samples={"*": (1.0, float("nan"))}), "nan ms is outside"),

@@ -137,7 +137,7 @@ async def test_a_recorded_session_without_a_log_is_its_feeds(home: Path) -> None
     fed = named_set(home, (SESSION_ID,))
     assert fed.manifest.title == f"the feeds of session {SESSION_ID}"
     assert named_set(home, (str(recorded),)).folder == fed.folder
-    with pytest.raises(ImportRejectedError, match="holds no settings that could be followed"):
+    with pytest.raises(ImportRejectedError, match="has only ticks, no settings to follow"):
         parameters_for(fed, RequestedBacktest(follow_logged_settings=True))
     assert [one.name for one in known_sets(home)] == [fed.folder.name]
 

@@ -57,7 +57,7 @@ def test_a_command_sets_the_clock_of_its_region_and_healing_takes_it_back(
     ("words", "sentence"),
     [
         (("skew", "mars", "1"), "region 'skew mars 1': column 6: there is no region 'mars'; write us, eu or jp."),
-        (("cut", "jp"), "the links of this session are as they are, since it was started without --wan."),
+        (("cut", "jp"), "the links of this session cannot be changed, because it was started without --wan."),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(

@@ -117,7 +117,7 @@ class ImportedMarkets:
         if kind == "spot":
             if exchange in ALONE:
                 raise ImportRejectedError(
-                    f"{place}: {exchange} trades contracts alone; say what this one is settled in, as in "
+                    f"{place}: {exchange} trades only contracts; say what this one is settled in, as in "
                     f"--symbol {symbol}:{symbol.partition('/')[2]}"
                 )
             return None

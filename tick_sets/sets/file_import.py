@@ -141,7 +141,7 @@ class _Import:
             return
         if all(market.contract is None for market in map(self._markets.market_of, added_keys)):
             names = ", ".join(f"{exchange} {symbol}" for exchange, symbol in sorted(added_keys))
-            raise ImportRejectedError(f"--contract-size is of contracts, which {names} is not; omit it")
+            raise ImportRejectedError(f"--contract-size is only for contracts, not for {names}; omit it")
 
 
 def _others_of(path: Path, judge: Judge) -> int:

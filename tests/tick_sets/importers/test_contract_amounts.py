@@ -108,9 +108,12 @@ REJECTED = {
     "an option": (("deribit", "BTC/USD:BTC-241227-60000-C", Decimal(1)), "or is an option"),
     "a contract under a coin's name": (
         ("binanceusdm", "BTC/USDT", None),
-        "binanceusdm trades contracts alone; say what this one is settled in, as in --symbol BTC/USDT:USDT",
+        "binanceusdm trades only contracts; say what this one is settled in, as in --symbol BTC/USDT:USDT",
     ),
-    "a size of spot": (("kraken", "BTC/USD", Decimal(5)), "--contract-size is of contracts, which kraken BTC/USD is"),
+    "a size of spot": (
+        ("kraken", "BTC/USD", Decimal(5)),
+        "--contract-size is only for contracts, not for kraken BTC/USD",
+    ),
 }
 
 
