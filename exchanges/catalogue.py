@@ -26,7 +26,7 @@ EXCHANGES = (
 
 @cache
 def own_facts(ccxt_id: str) -> ExchangeFacts:
-    """Raises KeyError if the exchange has no folder."""
+    """Raise KeyError if the exchange has no folder."""
     if ccxt_id not in EXCHANGES:
         raise KeyError(ccxt_id)
     return cast(ExchangeFacts, import_module(f"exchanges.{ccxt_id}.facts").FACTS)

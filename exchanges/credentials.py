@@ -1,4 +1,4 @@
-"""API keys of one exchange account. They never appear in a repr, a log or an error."""
+"""Return the API keys of one exchange account. They never appear in a repr, a log or an error."""
 
 import json
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ def credentials_path(home: Path) -> Path:
 
 
 def load_credentials(home: Path, exchange: str) -> Credentials:
-    """API keys of a simulated exchange's test account. Raises AccountRejectedError if there are none."""
+    """Return the API keys of a simulated exchange's test account. Raises AccountRejectedError if there are none."""
     path = credentials_path(home)
     try:
         keys = json.loads(path.read_text())[exchange]

@@ -46,7 +46,7 @@ def environment_credentials(
     is_sandbox: bool = False,
     fields: Collection[str] | None = None,
 ) -> Credentials:
-    """API keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
+    """Return the API keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
     variables = key_variables(exchange, is_sandbox, fields)
     missing = [name for name in variables.values() if not environment.get(name, "").strip()]
     if missing:

@@ -174,7 +174,8 @@ def difference_advice(kind: str, cause: str = "") -> str:
     advice = DIFFERENCES.get(kind, "")
     if not cause:
         return advice
-    return f"An order of ours is in doubt there and may be the cause ({cause}): settle that one first. {advice}"
+    first = "wait until it is booked, at most ten minutes, or settle that one first"
+    return f"An order of ours is in doubt there and may be the cause ({cause}): {first}. {advice}"
 
 
 def plain(name: str) -> str:

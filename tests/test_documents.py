@@ -207,3 +207,17 @@ def test_the_table_of_folders_is_complete_and_in_the_order_of_the_contracts() ->
         level = levels(CONTRACTS.get(room, ()))
         known = [level[f"{room}.{chapter}"] for chapter in chapters if f"{room}.{chapter}" in level]
         assert all(above <= below for above, below in pairwise(known)), room
+
+
+def test_no_conflict_of_a_merge_is_left() -> None:
+    """In a text within quotes, and in documents, no other tool sees one."""
+    folders = [*ROOMS, "tests", "benchmarks", "docs", "deploy", "docker", "findings"]
+    files = [
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".md", ".sh", ".yaml")
+    ]
+    conflict = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+    assert len(files) > 1000
+    assert [path for path in files if conflict.search(path.read_text())] == []

@@ -45,7 +45,7 @@ class BinanceBook:
         self._last_id: int | None = None
         """The last update id in the book; None before the snapshot."""
         self._has_joined = False
-        """Whether a message was applied since the snapshot: from then on each begins exactly if the last ended."""
+        """Whether a message was applied since the snapshot: from then on each begins exactly where the last ended."""
         self._waiting: list[_Change] = []
 
     def open(self, now: int) -> list[WireOutput]:

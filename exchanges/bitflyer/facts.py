@@ -26,7 +26,7 @@ def _weights(asked: CountedRequest) -> Weights:
 
 
 def _is_small(size: object) -> bool:
-    """An unreadable size counts as small."""
+    """Tell if an order is small; an unreadable size counts as small."""
     try:
         return decimal_of(str(size)) <= _SMALL_ORDER
     except ValueError:

@@ -189,7 +189,7 @@ async def _taker_rate(client: Any, market: Market) -> Decimal:
 
 
 async def _server_time(client: Any) -> tuple[int, int]:
-    """It has no endpoint for it; any cheap answer has an HTTP date."""
+    """Ask for any cheap answer, which has an HTTP date: there is no endpoint for the time."""
     return await dated_answer(client, client.publicGetTickerPair({"pair": "btceur"}))
 
 

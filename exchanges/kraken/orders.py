@@ -227,7 +227,7 @@ def _pairs(market: Market) -> set[str]:
 
 
 async def _taker_rate(client: Any, market: Market) -> Decimal:
-    """The account's fees, in percent."""
+    """Return the account's fees, in percent."""
     name = str(client.markets[market.symbol]["id"])
     result = row_of(row_of(await client.privatePostTradeVolume({"pair": name})).get("result"))
     return number_in(row_of(row_of(result.get("fees")).get(name)), "fee") / PERCENT

@@ -112,7 +112,7 @@ async def measure_clock(client: Any) -> int:
 
 
 async def _server_milliseconds(client: Any) -> tuple[int, int]:
-    """The exchange's time and its uncertainty."""
+    """Return the exchange's time and its uncertainty."""
     orders = orders_of(client.id)
     return (await _unified_time(client), 0) if orders is None else await orders.server_time(client)
 

@@ -49,5 +49,6 @@ def _is_known(leg: Leg) -> bool:
 
 
 def _is_of(known: StoredDifference, fill: Fill) -> bool:
-    """Return some exchanges number the fills of each market apart, so that the id alone does not tell."""
+    """Tell if it is of this fill: some exchanges number the fills of each market apart, so the id alone does not
+    tell."""
     return known.subject == fill.fill_id and f" {fill.symbol} at " in f"{known.ours} {known.theirs}"

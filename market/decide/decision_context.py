@@ -40,7 +40,7 @@ class DecisionContext:
     risk: RiskState | None = None
     """None: not known."""
     now: int | None = None
-    """Market time, microseconds; None in the store's transaction, if nothing below is known."""
+    """Market time, microseconds; None in the store's transaction, in which nothing below is known."""
     window: SpreadWindow | None = None
     """The newest 10 s window of the opportunity's pair."""
     history: tuple[SpreadWindow, ...] = ()

@@ -8,19 +8,11 @@ from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, ORDER_TRIALS
 
 _HEAD = """# Fault matrix
 
-<<<<<<< HEAD
 How feeds and the order path handle each injected fault, printed from the table that `tests/fault_matrix/` checks
 (`python -m tests.fault_matrix.table > docs/fault-matrix.md`). Every fault runs on all five simulated exchanges, with
-the feeders' connection loop and the bots' account, over real sockets. The limit is `stale_after_ms`, 3 s by default
-(the tests take 1.2 s, by the feed's own clock).
-=======
-How the feeds and the order path handle each injected fault. Printed from the table that `tests/fault_matrix/` checks
-(`python -m tests.fault_matrix.table > docs/fault-matrix.md`): each line runs on all five simulated exchanges, with the
-feeders' connection loop and the bots' account, over real sockets.
-
-The limit is `stale_after_ms`, 3 s by default; the tests run with 1.2 s, measured on the feed's own clock. Where the
-sign is the end of the connection, they run with 9 s, so that nothing but the end can withdraw the quote.
->>>>>>> 3f0e5e10 (End a generic feed with its connection, and hold the fault matrix to it)
+the feeders' connection loop and the bots' account, over real sockets. The limit is `stale_after_ms`, 3 s by default.
+The tests take 1.2 s, by the feed's own clock; if the sign is the end of the connection they take 9 s, so that nothing
+but the end can withdraw the quote.
 
 ## Prices
 

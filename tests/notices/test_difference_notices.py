@@ -34,7 +34,7 @@ def test_an_order_in_doubt_is_named_with_what_it_may_have_caused() -> None:
     [ambiguous] = notices_of_difference(replace(SOLD, kind="order_ambiguous", subject=order))
     assert DIFFERENCES["order_ambiguous"] in ambiguous.line
     [found] = notices_of_difference(replace(SOLD, cause=order))
-    assert f"may be the cause ({order}): settle that one first" in found.line
+    assert f"may be the cause ({order}): wait until it is booked" in found.line
     assert found.facts["cause"] == order
 
 

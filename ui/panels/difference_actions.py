@@ -45,12 +45,14 @@ def _render_exchange(dashboard: Dashboard, exchange: str, found: Sequence[Stored
             f"**{exchange_name(exchange)} is reduce-only**: its account differs from our books. Acknowledge what you "
             "know of, such as a trade by hand, or adopt it as a deposit or withdrawal; then the exchange trades again."
         )
-        if len(found) > 1:
+        # what an order in doubt may have moved is looked at by itself: booked in passing, the order stays unbooked
+        clear = [one for one in found if not one.cause]
+        if len(clear) > 1:
             streamlit.button(
-                f"Acknowledge all {len(found)} of {exchange_name(exchange)}",
+                f"Acknowledge all {len(clear)} of {exchange_name(exchange)}",
                 key=f"settle.{exchange}",
                 on_click=_settle,
-                args=(dashboard, tuple(one.difference_id for one in found), "acknowledged"),
+                args=(dashboard, tuple(one.difference_id for one in clear), "acknowledged"),
             )
         for one in found:
             _render_difference(dashboard, one)

@@ -316,7 +316,7 @@ class HostedApp:
         return self._regions.own_alone(stream, lambda at, row: self._out.append((stream, at, row)))
 
     def _table_listener(self, stored: StoredTable) -> TableListener:
-        """What a stored table's rows become is among the app's rows."""
+        """Give what a stored table's rows become as rows of the app."""
 
         def changed(key: Hashable, row: Row | None) -> None:
             order = self.busy_with or 0, len(self._out)

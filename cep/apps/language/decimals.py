@@ -20,7 +20,7 @@ _is_short = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,14})?", re.ASCII).fullmatch
 
 
 def decimal_of(text: str) -> Decimal:
-    """Raises ValueError, one sentence, if `text` is not a finite number within the bounds."""
+    """Raise ValueError, one sentence, if `text` is not a finite number within the bounds."""
     if _is_short(text):
         return Decimal(text)
     if len(text) > MOST_CHARACTERS:

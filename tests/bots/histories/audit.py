@@ -132,7 +132,7 @@ def _balances(world: World) -> Iterator[str]:
 
 
 def _drifts(world: World) -> Iterator[str]:
-    """Return a row that had to be corrected had been wrong before, unless the exchange was."""
+    """Name rows that had to be corrected, which were wrong before unless the exchange was."""
     for kept in world.ask(world.store.differences.stored()):
         if kept.kind == "balance_differs" and not world.exchanges[kept.exchange].has_lied:
             yield f"{kept.exchange}: {kept.subject} was {kept.ours} in our books, {kept.theirs} there"

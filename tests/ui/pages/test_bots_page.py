@@ -128,7 +128,7 @@ def test_what_keeps_an_exchange_reduce_only_is_settled_here(dashboard: Dashboard
     said = [one.value for one in app.markdown if "reduce-only" in one.value]
     assert said == [
         "**alpha is reduce-only**: its account differs from our books. Acknowledge what you know of, such as a trade "
-        "by hand, or adopt it as a deposit or a withdrawal; then it trades again."
+        "by hand, or adopt it as a deposit or withdrawal; then the exchange trades again."
     ]
     assert any("Fill foreign: BTC. Ours: 10; theirs: 0." in one.value for one in app.text)
     advice = [one.value for one in app.caption]
