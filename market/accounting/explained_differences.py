@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from market.accounting.differences import Difference, StoredDifference, leg_subject
 from market.accounting.reconciliation import BookState, ExchangeState, Owners, booked_fills, compared_balances
 from market.instruments.orders import Fill
-from market.trade.arbitrages import Leg
 from market.trade.reservation_state import fill_key
 
 
@@ -32,7 +31,7 @@ def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) ->
             return known.subject not in resting
         case "report_implausible" | "order_ambiguous":
             return any(
-                _is_known(own.leg) for own in ours.legs if known.subject == leg_subject(own.arbitrage_id, own.leg)
+                own.leg.is_booked for own in ours.legs if known.subject == leg_subject(own.arbitrage_id, own.leg)
             )
         case "fill_foreign":
             return any(_is_of(known, fill) for fill in booked.values()) or any(
@@ -41,11 +40,6 @@ def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) ->
         case "fill_not_listed" | "fill_differs":
             return any(_is_of(known, one.fill) for one in theirs.fills if fill_key(one.fill) in booked)
     return False
-
-
-def _is_known(leg: Leg) -> bool:
-    """Whether it is booked by now what became of its order."""
-    return leg.state == "done" and leg.unresolved is None
 
 
 def _is_of(known: StoredDifference, fill: Fill) -> bool:

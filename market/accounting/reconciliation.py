@@ -246,7 +246,9 @@ def _late(ours: BookState, order_id: str, owner: BookedLeg, missing: list[Fill])
     doubt = ours.rules.doubt(leg, report)
     if doubt is not None or leg.unresolved == IMPLAUSIBLE:
         why = "an earlier report contradicts its order" if doubt is None else doubt.text
-        return implausible(owner.arbitrage_id, leg, f"{there} ({why})")
+        lie = implausible(owner.arbitrage_id, leg, f"{there} ({why})")
+        # the mark of a leg goes once that is booked; of one that is booked already, a person alone says what is true
+        return replace(lie, subject=order_id) if leg.is_booked else lie
     return Difference("fill_late", ours.exchange, order_id, here, there, result_of(owner.arbitrage_id, leg, report))
 
 

@@ -53,6 +53,11 @@ class Leg:
         return self.state in ("done", "not_sent")
 
     @property
+    def is_booked(self) -> bool:
+        """Whether it is known, and booked, what became of its order."""
+        return self.state == "done" and self.unresolved is None
+
+    @property
     def is_unposted(self) -> bool:
         """It ended without a byte of it having left this machine, for certain."""
         return self.state == "not_sent" and self.exchange_order_id is None and "unconfirmed" not in self.times

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from bots.execute.order_lookup import OrderLookup, ignore_failure
-from market.instruments.orders import OrderReport
+from market.instruments.orders import AccountFill, OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Leg
 from market.trade.leases import UNFENCED
 from market.trade.report_checks import IMPLAUSIBLE
 from market.trade.unwinding import advancing
-from tests.bots.reconciling_bench import ID, MINUTE, Bench, buy_sent, opened_bench
+from tests.bots.reconciling_bench import ID, MINUTE, Bench, buy_sent, finish, opened_bench
 from tests.market.samples import MARKETS
 from tests.store.booking import book_reported
 from tests.store.reservation_requests import filled, opportunity, request
@@ -102,3 +102,30 @@ async def test_another_lie_is_another_mark(bench: Bench) -> None:
     lookup = OrderLookup(bench.store, bench.exchange, UNFENCED, ignore_failure)
     await lookup.report("arbitrage-2", replace(buy, client_order_id="another"), doubled(filled(buy)))
     assert await bench.reduce_only() == ["alpha"]
+
+
+async def test_a_lie_about_what_is_booked_stays_until_a_person_settles_it(bench: Bench) -> None:
+    """The order was booked as it was; then the exchange lists more of it than was ordered, once."""
+    buy = await buy_sent(bench)
+    report = filled(buy)
+    bench.exchange.fill(report)
+    await finish(bench, "buy", report)
+    process = bench.process()
+    await bench.rounds(process, 2)
+    assert await bench.store.differences.stored() == []
+    lie = AccountFill(replace(report.fills[0], fill_id="lie"), report.exchange_order_id, buy.client_order_id)
+    bench.exchange.fills.append(lie)
+    await bench.rounds(process, 1)
+    bench.exchange.fills.remove(lie)
+    for _ in range(3):
+        await bench.rounds(process, 2)
+        assert await rejection(bench) == "unexplained_difference"
+    [mark] = await bench.store.differences.open_at("alpha")
+    assert (mark.kind, mark.subject) == ("report_implausible", report.exchange_order_id)
+    await bench.store.differences.settle(mark.difference_id, "acknowledged", "owner")
+    bench.exchange.fills.append(lie)
+    await bench.rounds(process, 2)
+    assert await bench.reduce_only() == []
+    booked = (await bench.arbitrage()).leg("buy")
+    assert booked is not None
+    assert booked.fills == report.fills
