@@ -319,9 +319,11 @@ def _marked(row: BalanceRow, there: Decimal, ours: BookState) -> BalanceRow:
 
 
 def _is_settled_twice(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
-    """Whether a settlement had the late fills in it that were booked since: both are apart by exactly those."""
-    apart = there - row.free - row.held
-    return row.doubted != 0 and abs(apart + row.doubted) <= rounding_of(row.currency, _fills(ours))
+    """Whether the settlement had the late fills in it that were booked since: both are apart by exactly those, and it
+    was of as much. Fills that never reached the account are apart by as much, too."""
+    apart, margin = there - row.free - row.held, rounding_of(row.currency, _fills(ours))
+    had = (row.doubted > 0) == (row.settled > 0) and abs(row.doubted) <= abs(row.settled) + margin
+    return row.doubted != 0 and had and abs(apart + row.doubted) <= margin
 
 
 def compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[BalanceRow, Decimal]]:
@@ -360,7 +362,8 @@ def _balances(ours: BookState, theirs: ExchangeState) -> list[Difference]:
         remedy = RowCorrection(row, replace(row, free=there, held=ZERO, unexplained=ZERO, doubted=ZERO))
         here = text_of(row.free + row.held)
         if not _is_explained(row, there, ours) and _is_settled_twice(row, there, ours):
-            twice = f"{text_of(row.doubted)} by late fills, after a settlement at {row.settled_at}"
+            settlement = f"a settlement of {text_of(row.settled)} at {row.settled_at}"
+            twice = f"{text_of(row.doubted)} by late fills, after {settlement}"
             back = TakenBack(_marked(row, there, ours))
             found.append(Difference("settled_twice", ours.exchange, currency, twice, "in the settlement already", back))
         elif not _is_explained(row, there, ours):

@@ -31,6 +31,7 @@ class BalanceRow:
     `opened_at`: when the exchange's balance was taken for it, as a session starts. `settled_at`: when a person last
     settled what was unexplained. Both by the server's time, 0: never. An order that was granted before, and whose fills
     are listed later, may be in what was taken or settled already.
+    `settled`: what that settlement booked, less what was taken back from it.
     `doubted`: what such fills moved since the settlement; the next comparison finds whether they are in it twice.
     """
 
@@ -42,6 +43,7 @@ class BalanceRow:
     doubted: BoundedDecimal = ZERO
     opened_at: int = 0
     settled_at: int = 0
+    settled: BoundedDecimal = ZERO
 
     @property
     def usable(self) -> Decimal:
@@ -49,9 +51,12 @@ class BalanceRow:
         return self.free + self.unexplained if self.unexplained < 0 else self.free
 
     def explained(self, settled_at: int | None = None) -> "BalanceRow":
-        """Return the row with what was unexplained booked to what is free; `settled_at`: if a person settled it."""
-        since = self.settled_at if settled_at is None else settled_at
-        return replace(self, free=self.free + self.unexplained, unexplained=ZERO, doubted=ZERO, settled_at=since)
+        """Return the row with what was unexplained booked to what is free: by a person at `settled_at`, or taken back
+        from what a person had settled."""
+        booked = replace(self, free=self.free + self.unexplained, unexplained=ZERO, doubted=ZERO)
+        if settled_at is None:
+            return replace(booked, settled=self.settled + self.unexplained)
+        return replace(booked, settled=self.unexplained, settled_at=settled_at)
 
     def with_late(self, change: Decimal, granted_at: int) -> "BalanceRow":
         """Return the row after a late fill moved it by `change`: of an order granted then, whose leg had ended without
@@ -306,7 +311,7 @@ def reported_rows(
         row = known.get(name) or BalanceRow(exchange, name, ZERO, ZERO)
         since = row.opened_at if opened_at is None else opened_at
         free = balances.get(name, ZERO) - row.held
-        reported.append(BalanceRow(exchange, name, free, row.held, opened_at=since, settled_at=row.settled_at))
+        reported.append(replace(row, free=free, unexplained=ZERO, doubted=ZERO, opened_at=since))
     return reported
 
 

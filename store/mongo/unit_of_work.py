@@ -209,7 +209,8 @@ def _row_reads(opportunity: Opportunity, fill_keys: Iterable[str]) -> list[Batch
 
 
 def balance_update(row: BalanceRow) -> UpdateOne:
-    amounts = {name: stored_amount(getattr(row, name)) for name in ("free", "held", "unexplained", "doubted")}
+    names_of_amounts = ("free", "held", "unexplained", "doubted", "settled")
+    amounts = {name: stored_amount(getattr(row, name)) for name in names_of_amounts}
     names = {"exchange": row.exchange, "currency": row.currency}
     times = {"opened_at": row.opened_at, "settled_at": row.settled_at}
     return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names | times}, upsert=True)

@@ -156,6 +156,7 @@ def balance_of(document: Document) -> BalanceRow:
         amount_of(document.get("doubted", "0")),
         integer_of(document.get("opened_at", 0)),
         integer_of(document.get("settled_at", 0)),
+        amount_of(document.get("settled", "0")),
     )
 
 

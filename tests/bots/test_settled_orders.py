@@ -101,7 +101,7 @@ class Scene:
         return owned
 
 
-async def scene(is_acknowledged: bool = False) -> Scene:
+async def scene(is_acknowledged: bool = False, is_lie: bool = False) -> Scene:
     bench = await opened_bench()
     buy = await buy_sent(bench)
     if is_acknowledged:
@@ -110,11 +110,12 @@ async def scene(is_acknowledged: bool = False) -> Scene:
     process = bench.process()
     process.advance = close
     bench.clock.time += 1_000_000
-    return Scene(bench, buy, filled(buy), process)
+    # what a lie lists as filled never reaches the account
+    return Scene(bench, buy, filled(buy), process, is_filled=is_lie)
 
 
-async def after(events: Sequence[str], is_acknowledged: bool = False) -> Scene:
-    stage = await scene(is_acknowledged)
+async def after(events: Sequence[str], is_acknowledged: bool = False, is_lie: bool = False) -> Scene:
+    stage = await scene(is_acknowledged, is_lie)
     for event in events:
         await stage.happens(event)
     return stage
@@ -184,13 +185,53 @@ async def test_a_settlement_is_taken_back_for_nothing_but_the_late_fills() -> No
     assert await stage.by_entries() == stage.bench.exchange.owned
 
 
+@pytest.mark.parametrize(
+    ("btc", "usd", "twice"),
+    [
+        ("0.5", "-50", []),  # less than the order
+        ("-3", "400", []),  # the other way
+        ("5", "400", ["BTC"]),  # the BTC may have had it, the USD not
+        ("0", "-150", []),
+        ("2", "-200.2", ["BTC", "USD"]),  # as much: nothing tells it from the order
+    ],
+)
+async def test_a_settlement_of_less_than_the_fills_had_them_not(btc: str, usd: str, twice: list[str]) -> None:
+    """A trade by hand was settled; then an order is listed as filled, whose fills never reach the account."""
+    stage = await scene(is_lie=True)
+    owned = stage.bench.exchange.owned
+    owned["BTC"] += Decimal(btc)
+    owned["USD"] += Decimal(usd)
+    for event in ("compares", "compares", "settles"):
+        await stage.happens(event)
+    assert await stage.are_books_the_account()
+    for event in ("is listed", *["compares"] * 6):
+        await stage.happens(event)
+    entries = await stage.bench.store.differences.stored()
+    assert sorted(one.subject for one in entries if one.kind == "settled_twice") == twice
+    assert await stage.bench.reduce_only() == ([] if twice == ["BTC", "USD"] else ["alpha"])
+    await stage.settles()
+    await stage.compares()
+    assert await stage.are_books_the_account()
+    assert await stage.by_entries() == owned
+
+
+async def test_what_is_taken_back_is_taken_from_one_settlement_once() -> None:
+    stage = await after((*SETTLED, "is listed", "compares", "compares", "compares"))
+    assert [(await stage.row(currency)).settled for currency in CURRENCIES] == [ZERO, ZERO]
+
+
 @given(
     events=st.lists(st.sampled_from(EVENTS), max_size=14).filter(lambda them: them.count("restarts") < 2),
     is_acknowledged=st.booleans(),
+    is_lie=st.booleans(),
 )
-def test_in_any_order_the_books_are_the_account_in_the_end(events: list[str], is_acknowledged: bool) -> None:
+def test_in_any_order_the_books_are_the_account_in_the_end(
+    events: list[str], is_acknowledged: bool, is_lie: bool
+) -> None:
+    """`is_lie`: what is listed as filled never reaches the account."""
+
     async def ends() -> None:
-        stage = await after((*events, "is listed"), is_acknowledged)
+        stage = await after((*events, "is listed"), is_acknowledged, is_lie)
         for _ in range(4):
             # as often as a person looks
             for event in ("compares", "compares", "compares", "settles"):
