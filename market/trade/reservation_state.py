@@ -62,11 +62,9 @@ class BalanceRow:
         """Return the row after a late fill moved it by `change`: of an order granted then, whose leg had ended without
         it.
 
-        The opening balance has it already if the order is older. So may a settlement; until a comparison has found out,
-        the row counts on nothing twice. Otherwise it explains what was unexplained, as far as that goes.
+        A settlement may have it already if the order is older; until a comparison has found out, the row counts on
+        nothing twice. Otherwise it explains what was unexplained, as far as that goes.
         """
-        if granted_at < self.opened_at:
-            return self
         after = replace(self, free=self.free + change)
         if granted_at < self.settled_at:
             return replace(after, unexplained=self.unexplained - change, doubted=self.doubted + change)
@@ -110,6 +108,9 @@ class ReservationState:
     leases: Mapping[str, Lease] | None = None
     """Exchange → who acts for it; None if nobody needs a lease: in a backtest."""
     arbitrage: Arbitrage | None = None
+    is_of_earlier: bool = False
+    """Whether the arbitrage began in an earlier session: what it moved before this one's opening balances is in
+    them. A time does not tell by itself, as the clock of another server may be behind."""
     pair: PairRow = field(default_factory=PairRow)
     balances: Mapping[tuple[str, str], BalanceRow] = field(default_factory=dict)
     """(exchange, currency) → row, of both exchanges."""
@@ -141,11 +142,12 @@ class ReservationState:
         return replace(self, balances=balances)
 
     def with_late_changes(self, leg: Leg, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
-        """Return the same for fills of a leg that had ended without them."""
-        after = self
+        """Return the same for fills of a leg that had ended without them; what the opening balances have moves none."""
+        after, granted_at = self, leg.times.get("granted", 0)
         for currency, change in changes:
             row = after.balance(leg.exchange, currency)
-            after = after.with_balance(row.with_late(change, leg.times.get("granted", 0)))
+            if not (self.is_of_earlier and granted_at < row.opened_at):
+                after = after.with_balance(row.with_late(change, granted_at))
         return after
 
     def with_liquidity(self, leg: Leg, amount: Decimal) -> "ReservationState":
@@ -221,6 +223,7 @@ class RowsRead:
     settings_version: int | None = None
     has_arbitrage: bool = False
     """Whether there was one of this id."""
+    is_of_earlier: bool = False
     reservations_open: bool = True
     open_arbitrages: int = 0
     notional: dict[str, BoundedDecimal] = field(default_factory=dict)
@@ -247,6 +250,7 @@ class RowsRead:
             paused_until=self.paused_until,
             unexplained=self.unexplained,
             by=self.by,
+            is_of_earlier=self.is_of_earlier,
             pair=self.pair,
             balances={(row.exchange, row.currency): row for row in self.balances},
             liquidity=self.liquidity,
@@ -266,6 +270,7 @@ def rows_read(rows: ReservationState, results: Iterable[OrderResult] = ()) -> Ro
         by=rows.by,
         settings_version=None if rows.settings is None else rows.settings.version,
         has_arbitrage=rows.arbitrage is not None,
+        is_of_earlier=rows.is_of_earlier,
         leases=_leases_of(rows.leases, exchanges),
         balances=tuple(rows.balances[place] for place in places if place in rows.balances),
         in_flight={key: rows.in_flight[key] for key in inflight_keys(opportunity) if key in rows.in_flight},

@@ -72,6 +72,8 @@ class MemoryTradeStore(TradeSteps):
         """Arbitrage → its steps, as the store on MongoDB keeps them."""
         self._rejection_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
+        self._earlier: frozenset[str] = frozenset()
+        """Arbitrages that began before this session."""
         self._pairs: dict[str, PairRow] = {}
         self._in_flight: dict[str, str | None] = {}
         self._open_arbitrages = 0
@@ -85,6 +87,10 @@ class MemoryTradeStore(TradeSteps):
         """Not booked yet, by their ids."""
         self._watching_grants: set[Queue[Grant]] = set()
         self._watching_results: set[Queue[OrderResult]] = set()
+
+    def begin_session(self) -> None:
+        """All that is stored is of earlier ones from now on."""
+        self._earlier = frozenset(self._arbitrages)
 
     def moment(self, by: Actor) -> Moment:
         """Raise FencedOutError if another process acts for the actor's exchange."""
@@ -225,6 +231,7 @@ class MemoryTradeStore(TradeSteps):
             paused_until={name: health.paused_until for name, health in self.health.kept.items()},
             unexplained=tuple(name for name, health in self.health.kept.items() if health.unexplained_since),
             arbitrage=self._arbitrages.get(opportunity.opportunity_id),
+            is_of_earlier=opportunity.opportunity_id in self._earlier,
             leases=self.leases.kept if by.exchange is not None else None,
             pair=self._pairs.get(pair_key(opportunity), PairRow()),
             balances=self.balances.kept,

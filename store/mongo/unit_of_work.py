@@ -108,6 +108,7 @@ class MongoUnitOfWork:
             paused_until={str(document["_id"]): integer_of(document["paused_until"]) for document in health},
             unexplained=tuple(str(document["_id"]) for document in health if document.get("unexplained_since")),
             arbitrage=None if begun is None else begun.arbitrage,
+            is_of_earlier=self._stored is not None and self._stored["session_id"] != self._session_id,
             leases=self._leases,
             pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
             balances={(row.exchange, row.currency): row for row in map(balance_of, balances)},

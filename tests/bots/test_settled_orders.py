@@ -54,6 +54,7 @@ class Scene:
             case "waits":
                 self.bench.clock.time += 11 * MINUTE
             case "restarts":
+                self.bench.store.begin_session()
                 await self.bench.store.balances.replace("alpha", dict(exchange.owned), "before", UNFENCED)
 
     async def compares(self) -> None:
@@ -101,8 +102,8 @@ class Scene:
         return owned
 
 
-async def scene(is_acknowledged: bool = False, is_lie: bool = False) -> Scene:
-    bench = await opened_bench()
+async def scene(is_acknowledged: bool = False, is_lie: bool = False, bench: Bench | None = None) -> Scene:
+    bench = bench or await opened_bench()
     buy = await buy_sent(bench)
     if is_acknowledged:
         await record_sent(bench.store, ID, "buy", f"order-{buy.client_order_id}", UNFENCED)
@@ -158,6 +159,19 @@ async def test_what_was_settled_is_booked_once(events: tuple[str, ...], words: i
     assert leg.fills == stage.report.fills
     if "restarts" not in events:
         assert await stage.by_entries() == stage.bench.exchange.owned
+
+
+async def test_a_clock_that_was_set_back_moves_no_order_into_the_session_before() -> None:
+    """Another server took over, whose clock is behind: the order was granted before the books were opened, by time."""
+    bench = await opened_bench()
+    bench.clock.time -= 3_000_000
+    stage = await scene(bench=bench)
+    bench.clock.time += 4_000_000
+    for event in ("is listed", *["compares"] * 4):
+        await stage.happens(event)
+    assert await bench.stored() == ["order_found healed"]
+    assert await stage.are_books_the_account()
+    assert await stage.by_entries() == bench.exchange.owned
 
 
 async def test_what_may_be_booked_twice_counts_once_until_it_is_known() -> None:

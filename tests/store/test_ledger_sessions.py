@@ -16,6 +16,7 @@ from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.queries.session_export import exporting
 from store.server.client import connect
+from store.server.documents import BALANCES
 from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import filled, granted, open_books, opportunity, ready_bot, reserved
@@ -115,3 +116,27 @@ async def test_what_was_sent_before_the_opening_belongs_to_the_session_before(
     await finish_leg(later, ID, "flatten", late, ADVANCE, UNFENCED)
     assert await later.fills() == []
     assert {fill.fill_id for fill in await mongo_store.fills()} == {bought.fill_id, report.fills[0].fill_id, "late"}
+    rows = {(row.exchange, row.currency): row.free for row in await later.balances.rows()}
+    assert (rows["alpha", "BTC"], rows["alpha", "USD"]) == (Decimal(5), Decimal(5))
+
+
+async def test_a_late_fill_moves_the_balances_of_the_session_that_has_it_whatever_the_clock_said(
+    mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    """A server whose clock is ahead opened the books; by that time, the order was granted before."""
+    (bought,) = (await left_by_a_halt(mongo_store)).legs[0].fills
+    ahead = {"$set": {"opened_at": await mongo_store.server_now() + 3_600_000_000}}
+    client = connect(mongodb_uri)
+    await client[database][BALANCES].update_many({}, ahead)
+    client.close()
+    before = await btc_of(mongo_store)
+    late = replace(bought, fill_id="late", amount=Amount(Decimal("0.01")))
+    await finish_leg(
+        mongo_store, ID, "buy", OrderReport("late", True, Amount(Decimal("0.01")), (late,)), ADVANCE, UNFENCED
+    )
+    assert {fill.fill_id for fill in await mongo_store.fills()} == {bought.fill_id, "late"}
+    assert await btc_of(mongo_store) == before + late.amount
+
+
+async def btc_of(store: MongoTradeStore) -> Decimal:
+    return next(row.free for row in await store.balances.rows() if (row.exchange, row.currency) == ("alpha", "BTC"))
