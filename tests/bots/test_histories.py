@@ -1,6 +1,7 @@
 """Two bots with a standby each, over any history of interleavings, deaths, lost answers and late orders."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from random import Random
 from typing import ClassVar
@@ -13,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from bots.loop import BotLoop
 from market.decide.kill_switch import TradingState
 from market.instruments.markets import Market
+from market.trade.arbitrages import Transition
 from market.trade.unwinding import UNCONFIRMED
 from store.memory.store import MemoryTradeStore
 from tests.bots.histories.audit import judged
@@ -27,8 +29,9 @@ from tests.bots.histories.broken_stores import (
     PostsLate,
 )
 from tests.bots.histories.exchange_model import ExchangeModel, Treatment
+from tests.bots.histories.legality import given_up_too_early
 from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World
-from tests.market.samples import EUR_MARKET
+from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
 
 QUICK = 60
 SLOW = 500
@@ -240,6 +243,25 @@ def test_whatever_lacks_one_rule_is_found_out(broken: Store | type[BotLoop], fou
     with pytest.raises(AssertionError) as failure:
         run_state_machine_as_test(Broken, settings=histories(MOST_OF_A_MUTANT, is_mutant=True))
     assert re.search(found, str(failure.value))
+
+
+@pytest.mark.parametrize(
+    ("unresolved", "order_id", "is_excused"),
+    [("order_not_final", "order", True), ("ambiguous_order", None, True), (None, "order", True), (None, None, False)],
+)
+def test_an_order_in_doubt_excuses_no_other_leg(unresolved: str | None, order_id: str | None, is_excused: bool) -> None:
+    """The sell was given up without a denial; the buy was, too, or was found and never became final."""
+    one, hundred = Decimal(1), Decimal(100)
+    buy, sell = (
+        replace(leg, state="not_sent", times={"unconfirmed": 5})
+        for leg in (order_leg(USD_MARKET, "buy", one, hundred), order_leg(EUR_MARKET, "sell", one, hundred))
+    )
+    of = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("101", "1"))))
+    doubted = replace(buy, unresolved=unresolved, exchange_order_id=order_id)
+    history = (Transition("residual", 5, "bot", 0, unresolved or "order_not_final"),)
+    wrong = list(given_up_too_early(replace(arbitrage_of(of, doubted, sell), history=history), World()))
+    roles = ["sell"] if is_excused else ["buy", "sell"]
+    assert wrong == [f"{role} counted as not sent after denials at []" for role in roles]
 
 
 class SearchedFromTheIntent(ExchangeModel):

@@ -15,11 +15,13 @@ from tests.bots.histories.world import World
 
 DECISION = decision_right(0)
 """There is one base, so one partition."""
+_IN_DOUBT = ("ambiguous_order", NOT_FINAL)
 
 
 def steps_not_allowed(world: World) -> Iterator[str]:
     for one in world.arbitrages():
-        for wrong in (*_illegal(one), *_forbidden(one, world), *_granted_wrongly(one, world), *_given_up(one, world)):
+        wrongs = (*_illegal(one), *_forbidden(one, world), *_granted_wrongly(one, world))
+        for wrong in (*wrongs, *given_up_too_early(one, world)):
             yield f"{one.arbitrage_id}: {wrong}"
     yield from _fenced_out(world)
     yield from _posted_wrongly(world)
@@ -91,19 +93,23 @@ def _decided(arbitrage: Arbitrage) -> list[Transition]:
     return list(arbitrage.history[: whats.index("reserved") + 1])
 
 
-def _given_up(arbitrage: Arbitrage, world: World) -> Iterator[str]:
+def given_up_too_early(arbitrage: Arbitrage, world: World) -> Iterator[str]:
     """Yield legs that were counted as not sent although they may have been, before they were denied for long enough."""
-    # found, and nobody can say what becomes of it: nothing goes in its place
-    if any(step.reason in ("ambiguous_order", NOT_FINAL) for step in arbitrage.history):
-        return
     for leg in arbitrage.legs:
         exchange = world.exchanges[leg.exchange]
-        if "unconfirmed" not in leg.times or leg.client_order_id in exchange.refused:
+        if "unconfirmed" not in leg.times or leg.client_order_id in exchange.refused or _is_in_doubt(arbitrage, leg):
             continue
         given_up = world.moment_of(leg.times["unconfirmed"])
         denied = [at for at in exchange.denials.get(leg.client_order_id, []) if at <= given_up]
         if not denied or denied[-1] - denied[0] < UNKNOWN_AFTER_SECONDS * MICROSECONDS:
             yield f"{leg.role} counted as not sent after denials at {denied}"
+
+
+def _is_in_doubt(arbitrage: Arbitrage, leg: Leg) -> bool:
+    """Whether its order was found, and nobody could say what becomes of it: nothing goes in its place. If it was booked
+    after all, the history alone tells so."""
+    was_found = leg.unresolved is None and leg.exchange_order_id is not None
+    return leg.unresolved in _IN_DOUBT or (was_found and any(step.reason in _IN_DOUBT for step in arbitrage.history))
 
 
 def _posted_wrongly(world: World) -> Iterator[str]:
