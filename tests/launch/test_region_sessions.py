@@ -198,7 +198,7 @@ def test_links_without_delays_are_not_changed_and_one_sentence_says_so(tmp_path:
     first = sessions(tmp_path)[0].session
     for folder in (tmp_path, first.home):
         write_atomically(folder / "run.json", first.to_json())
-        with pytest.raises(CannotStartError, match="since it was started without --wan"):
+        with pytest.raises(CannotStartError, match="because it was started without --wan"):
             run_region(folder, ("cut", "eu"), False, print)
 
 

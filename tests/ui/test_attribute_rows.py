@@ -25,7 +25,7 @@ from tests.market.samples import USD_MARKET
 from tests.store.reservation_requests import filled
 from tests.ui.samples import START, arbitrage
 from ui.api.audit_routes import AuditRow
-from ui.api.difference_routes import DifferenceRow
+from ui.api.difference_routes import DifferenceRow, difference_row
 from ui.api.strategy_routes import AverageOrderRow
 from ui.live.consumer_lag import DetectionLag, StreamLag
 from ui.live.latency_histograms import LatencyHistogram, TradeLatencies
@@ -143,7 +143,7 @@ ROWS: list[tuple[type, object]] = [
     (AuditRow, row_from(AuditRow, AuditEntry("e", "ada", "owner", "key", "", "key.add", "bob"))),
     (
         DifferenceRow,
-        row_from(DifferenceRow, StoredDifference("d", "balance_differs", "alpha", "USD", "1", "2", "healed", 1)),
+        difference_row(StoredDifference("d", "balance_differs", "alpha", "USD", "1", "2", "healed", 1)),
     ),
     (AverageOrderRow, row_from(AverageOrderRow, AverageOrder(), arbitrage_id="one")),
 ]

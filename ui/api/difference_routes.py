@@ -62,7 +62,7 @@ async def differences(
     """Return the differences that reconciliation found, of all sessions, newest first; kinds:
     docs/reconciliation.md."""
     reader = dashboard_of(request.app).reader
-    return page_row(await reader.differences(tuple(kind or ()), cursor, limit, open_only=is_open), _row)
+    return page_row(await reader.differences(tuple(kind or ()), cursor, limit, open_only=is_open), difference_row)
 
 
 @router.post(
@@ -72,12 +72,12 @@ async def settle(request: Request, difference_id: str, wanted: WantedSettlement,
     """Acknowledge a difference, or adopt it as a deposit or withdrawal: the surplus or shortfall at the exchange is
     booked to our balance, and the exchange trades again once none is open. Idempotent. 409: it cannot be settled so."""
     try:
-        return _row(await settle_difference(dashboard_of(request.app), difference_id, wanted.settled, caller))
+        return difference_row(await settle_difference(dashboard_of(request.app), difference_id, wanted.settled, caller))
     except NoSuchDifferenceError as error:
         raise ProblemError(404, f"There is no difference {error.difference_id!r}.") from None
     except CannotSettleError as error:
         raise ProblemError(409, f"Not settled: {error}") from None
 
 
-def _row(one: StoredDifference) -> DifferenceRow:
+def difference_row(one: StoredDifference) -> DifferenceRow:
     return row_from(DifferenceRow, one, advice=difference_advice(one.kind, one.cause) if one.settled is None else "")
