@@ -124,11 +124,19 @@ class LyingFloor(Floor):
                 await book_reported(self.store, advancing(MARKETS))
             await self.follow_up(identity)
             self.is_honest_again()
+            await self.acknowledge_lies_about_booked()
             stored = await self.found(identity)
             is_settled = not any(leg.unresolved for leg in stored.legs) and not await self.marks()
             if attempt > 1 and is_settled:
                 break
         return stored
+
+    async def acknowledge_lies_about_booked(self) -> None:
+        """Settle, as a person does, what contradicts orders that were booked before: nothing else ends that."""
+        orders = {leg.exchange_order_id for one in await self.store.session_arbitrages() for leg in one.legs}
+        for one in await self.store.differences.open_at(self.liar):
+            if one.kind == "report_implausible" and one.subject in orders:
+                await self.store.differences.settle(one.difference_id, "acknowledged", "owner")
 
     async def marks(self) -> list[str]:
         """Return the kinds of differences that keep the liar from trading."""
