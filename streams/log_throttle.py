@@ -32,4 +32,6 @@ class LogThrottle:
             return
         self._logged_at[cause] = now
         suppressed = self._suppressed.pop(cause, 0)
-        log.warning("kafka connection", extra={"address": self.address, "cause": cause, "suppressed": suppressed})
+        # address and cause stand in the text, since a terminal shows no more
+        words = {"address": self.address, "cause": cause, "suppressed": suppressed}
+        log.warning("kafka connection to %s: %s", self.address, cause, extra=words)

@@ -93,7 +93,8 @@ class InjectedFault:
 
     @property
     def description(self) -> str:
-        how_long = f"{self.fault.count} times" if self.fault.seconds is None else f"{self.fault.seconds} s"
+        often = "once" if self.fault.count == 1 else f"{self.fault.count} times"
+        how_long = often if self.fault.seconds is None else f"{self.fault.seconds} s"
         skew = "" if self.fault.skew_seconds is None else f" of {self.fault.skew_seconds} s"
         lie = "" if self.fault.lie is None else f" ({self.fault.lie})"
         return f"{self.fault.exchange}: {self.fault.kind}{skew}{lie}, {how_long}"
