@@ -10,12 +10,13 @@ import aiohttp
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from launch.chaos.rest_client import rest_client
 from market.accounting.differences import MAY_BE_OURS, ORDER_DOUBTS, DifferenceKind
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
 from session.session import Session
-from ui.auth.api_keys import ensure_api_key
 
+DIFFERENCES = "/api/differences"
 ROUND_SECONDS = 2.0
 REST_SECONDS = 5.0
 PATIENCE = 20 * MICROSECONDS
@@ -82,12 +83,10 @@ class AccountOperator:
 
     async def look(self) -> None:
         """Settle once what is due; nothing where REST does not answer: the web process is killed too."""
-        headers = {"X-API-Key": ensure_api_key(self._session.home).read_text().strip()}
-        limit = aiohttp.ClientTimeout(total=REST_SECONDS)
         with suppress(aiohttp.ClientError, TimeoutError, ValidationError):
-            async with aiohttp.ClientSession(headers=headers, timeout=limit) as client:
+            async with rest_client(self._session, REST_SECONDS) as client:
                 for one in due(await self._rows(client), wall_now()):
-                    url = f"{self._url}/{one['difference_id']}/settle"
+                    url = f"{DIFFERENCES}/{one['difference_id']}/settle"
                     async with client.post(url, json={"settled": "acknowledged"}) as answer:
                         self.settled[one["kind"]] += answer.status == 200
 
@@ -95,10 +94,6 @@ class AccountOperator:
         while True:
             await self.look()
             await SystemClock().sleep(ROUND_SECONDS)
-
-    @property
-    def _url(self) -> str:
-        return f"http://{self._session.page.host}:{self._session.page.port}/api/differences"
 
     async def _rows(self, client: aiohttp.ClientSession) -> list[SeenDifference]:
         """Open ones, and orders in doubt that are settled already."""
@@ -108,7 +103,7 @@ class AccountOperator:
         )
         rows: dict[str, Any] = {}
         for query in wanted:
-            async with client.get(self._url, params=[*query, ("limit", str(MOST))]) as answer:
+            async with client.get(DIFFERENCES, params=[*query, ("limit", str(MOST))]) as answer:
                 answer.raise_for_status()
                 rows |= {one["difference_id"]: one for one in (await answer.json())["items"]}
         return _ROWS.validate_python(list(rows.values()))

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 
 import aiohttp
 
+from launch.chaos.rest_client import rest_client
 from launch.sessions.shutdown import retry_while_down
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import VersionConflictError
 from store.mongo.store import open_store
-from ui.auth.api_keys import ensure_api_key
 
 _REST_SECONDS = 2.0
 _CHANGED_BY = "chaos"
@@ -38,14 +38,11 @@ class SettingsTuner:
 
     async def _changed_by_rest(self, changes: Mapping[str, object]) -> bool:
         """Return whether REST accepted the changes."""
-        url = f"http://{self._session.page.host}:{self._session.page.port}/api/settings"
-        headers = {"X-API-Key": ensure_api_key(self._session.home).read_text().strip(), "X-Changed-By": _CHANGED_BY}
-        limit = aiohttp.ClientTimeout(total=_REST_SECONDS)
         try:
-            async with aiohttp.ClientSession(headers=headers, timeout=limit) as client:
-                async with client.get(url) as answer:
+            async with rest_client(self._session, _REST_SECONDS, **{"X-Changed-By": _CHANGED_BY}) as client:
+                async with client.get("/api/settings") as answer:
                     version = answer.headers.get("ETag", "")
-                async with client.patch(url, json=changes, headers={"If-Match": version}) as answer:
+                async with client.patch("/api/settings", json=changes, headers={"If-Match": version}) as answer:
                     return answer.status == 200
         except (aiohttp.ClientError, TimeoutError):
             return False
