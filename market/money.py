@@ -98,7 +98,7 @@ def decimal_of_whole(number: int) -> Decimal:
 
 
 def _bounded(value: object) -> object:
-    """Return what is no number of any kind is left to pydantic to reject in its own words."""
+    """Return a number as a Decimal; what is none of any kind is left to pydantic to reject in its own words."""
     is_number = isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
     return decimal_of(value) if is_number else value  # type: ignore[arg-type] # just looked at
 

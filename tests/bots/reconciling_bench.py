@@ -152,7 +152,7 @@ async def opened_bench() -> Bench:
 
 
 async def buy_sent(bench: Bench, sold: str = "2") -> Leg:
-    """Return the buy on alpha is under way, the sell on beta has sold so much."""
+    """Have the buy on alpha under way and the sell on beta filled so far."""
     await reserved(bench.store, amount="2")
     buy, sell = await granted(bench.store, ID, "buy"), await granted(bench.store, ID, "sell")
     await finish(bench, "sell", filled(sell, Decimal(sold)))

@@ -70,7 +70,7 @@ class Regions:
         return self.layout.place(name).address, PORT
 
     def inside(self, name: str, made: Callable[[], socket.socket]) -> socket.socket:
-        """Return a socket belongs to the namespace of the thread that made it, for good."""
+        """Make the socket in a thread of its own: it belongs to the namespace of that thread, for good."""
         namespace = self.layout.place(name).namespace
 
         def work() -> socket.socket:

@@ -74,7 +74,7 @@ def leg_of(rows: ReservationState, side: Side) -> Leg:
 def finished(
     rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
 ) -> ReservationState:
-    """Return what became of one order is booked."""
+    """Book what became of one order."""
     leg = arbitrage_of(rows).leg(role)
     assert leg is not None
     return booked(rows, [result_of("opportunity-1", leg, report)], settings, advance)

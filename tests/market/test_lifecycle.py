@@ -13,7 +13,7 @@ ONE, PRICE = Decimal(1), Decimal(100)
 
 
 def leg(role: LegRole, state: LegState, *, is_filled: bool = False) -> Leg:
-    """Return what is not sent has never been."""
+    """Return a leg; one that is not sent has never been granted."""
     fills = (fill_of(USD_MARKET, "buy", ONE, PRICE),) if is_filled else ()
     times = {"reserved": 1} if state in ("reserved", "not_sent") else {"reserved": 1, "granted": 2}
     return replace(order_leg(USD_MARKET, "buy", ONE, PRICE, fills), role=role, state=state, times=times)

@@ -33,7 +33,7 @@ def totals(rows: ReservationState) -> Mapping[tuple[str, str], Decimal]:
 
 
 def used(side: Side, amount: str) -> ReservationState:
-    """Return the quote's liquidity was taken by others."""
+    """Return rows in which others took the quote's liquidity."""
     return replace(rows_of(), liquidity={liquidity_key(opportunity(), side): Decimal(amount)})
 
 

@@ -60,7 +60,7 @@ async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeS
 
 
 async def since(store: TradeStore, exchange: str, moment: int) -> list[Arbitrage]:
-    """Return what may be left out of them is."""
+    """Return the arbitrages without all that may be left out of them."""
     return [legs_alone(one) for one in await store.differences.arbitrages_since(exchange, moment)]
 
 

@@ -29,7 +29,7 @@ TOP = BookTop(levels(*BIDS), levels(*ASKS), TIME)
 
 
 def ready() -> Conversation:
-    """Return the book includes update 10 and has joined the stream."""
+    """Return a conversation whose book includes update 10 and has joined the stream."""
     conversation = conversation_of(EXCHANGE)
     assert conversation.take_frame(binance_change(8, 10, [], []), NOW) == [FETCH]
     assert conversation.take_snapshot(binance_book(9), NOW) == [TOP]

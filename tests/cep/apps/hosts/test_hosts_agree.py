@@ -48,7 +48,7 @@ TIMEOUT_SECONDS = 120.0
 
 @pytest.fixture
 def own_kafka(tmp_path: Path) -> Iterator[str]:
-    """Return the topics' names are fixed, so each test has a broker of its own."""
+    """Start a broker for each test, since the topics' names are fixed."""
     with embedded_kafka(tmp_path / "kafka") as process:
         asyncio.run(ensure_topics(process.address, PARTITIONS))
         yield process.address
