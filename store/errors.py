@@ -20,9 +20,25 @@ class FencedOutError(StoreError):
 class VersionConflictError(StoreError):
     """The document has a newer version than the one the change was made from; read it again."""
 
-    def __init__(self, current: int) -> None:
-        super().__init__(f"the settings have changed: they are at version {current}")
+    def __init__(self, current: int, what: str | None = None) -> None:
+        """Say that `what` has changed; None: the settings."""
+        text = "the settings have changed: they are" if what is None else f"{what} has changed: it is"
+        super().__init__(f"{text} at version {current}")
         self.current = current
+
+
+class AppExistsError(StoreError):
+    """There is a stream app of that name already."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is an app {name} already")
+
+
+class AppRunsError(StoreError):
+    """A stream app that is wanted to run cannot be removed; stop it first."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the app {name} is published; stop it first")
 
 
 class HistoryLostError(StoreError):

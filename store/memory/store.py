@@ -28,6 +28,7 @@ from market.trade.reservation_state import (
     pair_key,
 )
 from session.clock import Clock, SystemClock
+from store.memory.apps import MemoryApps
 from store.memory.backtests import MemoryBacktests
 from store.memory.differences import MemoryDifferences
 from store.memory.parts import (
@@ -66,6 +67,7 @@ class MemoryTradeStore(TradeSteps):
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
+        self.apps = MemoryApps(self._clock)
         self.are_steps_recorded = False
         """Not for a backtest, which can be run again."""
         self.steps: dict[str, list[str]] = {}

@@ -32,6 +32,7 @@ from store.mongo.orders import MongoOrders
 from store.mongo.overview import read_overview
 from store.mongo.settings import MongoSettings
 from store.mongo.unit_of_work import MongoUnitOfWork
+from store.operations.apps import MongoApps
 from store.operations.backtests import MongoBacktests
 from store.ports.trading import Overview
 from store.server.change_streams import ChangeStreamProgress
@@ -106,6 +107,7 @@ class MongoTradeStore(TradeSteps):
         self.differences = MongoDifferences(self._database, self.balances)
         self.averages = MongoAverages(self._database, session_id)
         self.backtests = MongoBacktests(self._database)
+        self.apps = MongoApps(self._database, None if place is None else place.region)
         self._observations = MongoObservations(self._database, session_id)
         self.health = MongoHealth(self._database)
         self.consumer_positions = ConsumerPositions(self._database)

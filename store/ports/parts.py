@@ -1,4 +1,4 @@
-"""The store's parts: leases, settings, balances, health, moving averages, differences, backtests."""
+"""The store's parts: leases, settings, balances, health, moving averages, differences, backtests, stream apps."""
 
 from collections.abc import AsyncIterator, Callable, Collection
 from decimal import Decimal
@@ -12,6 +12,7 @@ from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
 from session.audit_entry import AuditEntry
+from store.ports.apps import StoredApps
 from store.ports.backtests import Backtests
 
 Balances = dict[str, dict[str, Decimal]]
@@ -227,3 +228,5 @@ class StoreParts(Protocol):
 
     @property
     def backtests(self) -> Backtests: ...
+    @property
+    def apps(self) -> StoredApps: ...

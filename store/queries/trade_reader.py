@@ -30,6 +30,7 @@ from store.mongo.health import MongoHealth
 from store.mongo.leases import MongoLeases
 from store.mongo.risk_counters import RiskCounters, read_counters
 from store.mongo.settings import MongoSettings
+from store.operations.apps import MongoApps
 from store.operations.audit import MongoAudit
 from store.operations.backtests import MongoBacktests
 from store.operations.notices import MongoNotices
@@ -104,6 +105,7 @@ class TradeReader:
         """To settle differences."""
         self.audit = MongoAudit(primary)
         self.backtests = MongoBacktests(primary)
+        self.apps = MongoApps(primary, region)
         self.notices = MongoNotices(self._database)
         self.leases = MongoLeases(self._database)
         self.processes = MongoProcesses(self._database, of_session, region)

@@ -65,6 +65,12 @@ CONSUMER_POSITIONS = "consumer_positions"
 """Consumer offsets and lag of each bot."""
 APP_TABLES = "app_tables"
 """Rows of stream apps' tables, by app, collection and key."""
+STREAM_APPS = "stream_apps"
+"""Stream apps by name, with what is wanted of each."""
+APP_VERSIONS = "stream_app_versions"
+"""Their texts."""
+APP_REPORTS = "stream_app_reports"
+"""What hosts say of them: by name, in a session with regions `region/name`."""
 MONTH_SUMS = "month_sums"
 """Sums of arbitrages that were removed for their age, by month."""
 COLLECTIONS = (
@@ -96,6 +102,9 @@ COLLECTIONS = (
     NOTICES,
     NOTICE_DESTINATIONS,
     APP_TABLES,
+    STREAM_APPS,
+    APP_VERSIONS,
+    APP_REPORTS,
     MONTH_SUMS,
 )
 

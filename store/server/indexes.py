@@ -6,6 +6,7 @@ from pymongo.errors import CollectionInvalid, OperationFailure
 from store.server.client import Database
 from store.server.documents import (
     APP_TABLES,
+    APP_VERSIONS,
     ARBITRAGES,
     AUDIT,
     AVERAGE_TRADES,
@@ -39,6 +40,7 @@ _EXPIRY = IndexModel([("recorded_at", ASCENDING)], expireAfterSeconds=RETENTION_
 
 INDEXES: dict[str, list[IndexModel]] = {
     APP_TABLES: [IndexModel([("app", ASCENDING), ("collection", ASCENDING), ("partition", ASCENDING)])],
+    APP_VERSIONS: [IndexModel([("name", ASCENDING), ("version", DESCENDING)])],
     AUDIT: [
         IndexModel(_NEWEST_FIRST),
         IndexModel([("who", ASCENDING), *_NEWEST_FIRST]),
