@@ -28,7 +28,7 @@ from backtest.simulate.trade_simulation import BacktestError, trade
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import markets_by_symbol
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.exchange_times import feed_delays
 from tick_sets.sets.manifest import read_manifest

@@ -17,7 +17,7 @@ from benchmarks.percentiles import percentiles_text
 from benchmarks.quiet_apps import READY_ALONE, ROLE, made_up_session
 from launch.setup.data_dir import home_folder, read_session
 from launch.setup.login_files import with_logins
-from session.clock import steady_now
+from runtime.clock import steady_now
 from streams.message_format import row_of
 from streams.topic_reader import TopicReader
 from streams.topics import APPS

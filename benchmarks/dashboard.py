@@ -27,7 +27,7 @@ from playwright.async_api import Page, async_playwright
 from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.order_results import result_of
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore, open_store
 from store.server.client import connect, database_of

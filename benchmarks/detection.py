@@ -27,8 +27,8 @@ from launch.setup.login_files import own_logins, write_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import checked_java
 from launch.supervisor.readiness import until_ready
-from session.clock import SystemClock, steady_now, wall_now
-from session.logins import Address, login_of
+from runtime.clock import SystemClock, steady_now, wall_now
+from runtime.logins import Address, login_of
 from session.session import Session
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from streams.message_format import quote_row, row_of

@@ -23,7 +23,7 @@ from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.supervisor.recorded_processes import PROCESSES_FILE
 from market.trade.leases import decision_right
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from session.session import Session
 from session.simulated_market import MARKETS
 from store.errors import StoreUnavailableError

@@ -8,7 +8,7 @@ import orjson
 from aiohttp import web
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 Frames = list[tuple[int, str]]
 

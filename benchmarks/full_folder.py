@@ -14,7 +14,7 @@ from benchmarks.earlier_sessions import fill
 from benchmarks.live_path import END_SECONDS, paper, until_ready
 from benchmarks.part_minutes import PartMinute, part_minute
 from benchmarks.session_calls import PAGE_CALLS, session_calls
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 COPIED_SECONDS = 60.0
 """How long the copied session trades."""

@@ -22,7 +22,7 @@ from benchmarks.generated_ticks import ASSETS, SETTINGS, GeneratedTicks, markets
 from market.prices.feed_state import FeedState
 from market.time_units import MICROSECONDS
 from market.trade.reservation_state import BalanceRow
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 from store.queries.trade_reader import TradeReader
 from store.server.client import connect

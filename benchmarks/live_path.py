@@ -42,11 +42,11 @@ from launch.setup.login_rights import SUPERVISOR
 from market.decide.kill_switch import HALTED, TradingState
 from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage
-from session.clock import SystemClock, steady_now, wall_now
-from session.processes import ProcessKind
+from runtime.clock import SystemClock, steady_now, wall_now
 from session.session import Session
 from session.simulated_market import MARKETS
 from store.mongo.store import MongoTradeStore, open_store
+from store.records.processes import ProcessKind
 from streams.broker.embedded_broker import free_ports
 from streams.topic_admin import client_settings
 from streams.topic_reader import TopicReader

@@ -21,9 +21,9 @@ from pricefeeds.feed.source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder
-from session.clock import SystemClock
+from runtime.clock import SystemClock
+from runtime.tasks import run_all
 from session.session import Session, SimulatedTerms
-from session.tasks import run_all
 
 TIMEOUTS = FeedTimeouts()
 WARM_UP_SECONDS = 3.0

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from benchmarks.messages import EXCHANGES, STEP, PreparedStream, prepared_stream
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 
 class StreamServer:

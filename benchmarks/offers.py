@@ -14,7 +14,7 @@ from market.money import Amount, Price, decimal_of
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.prices.quotes import MAX_LEVELS, Level
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 
 LIFETIME = 5 * MICROSECONDS

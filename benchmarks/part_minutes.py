@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.live_path import Parts
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 
 MINUTE = 60.0
 

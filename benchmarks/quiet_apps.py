@@ -27,7 +27,7 @@ from benchmarks.processes import cpu_seconds
 from cep.apps.resident.worker_progress import worker_progress
 from launch.setup.data_dir import home_folder, read_session, write_atomically
 from launch.setup.login_files import with_logins, write_logins
-from session.logins import login_of
+from runtime.logins import login_of
 from session.session import Session
 from streams.topic_admin import ensure_topics
 

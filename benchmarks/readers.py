@@ -27,7 +27,7 @@ from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, NoRecorder, RecordingLimits
 from pricefeeds.recording.feed_recording import RecordingHeader
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 
 LAST = Decimal(LAST_AMOUNT).scaleb(-8)
 PATIENT = FeedTimeouts(stale_after=60.0, first_book=60.0, compare_every=3_600.0)

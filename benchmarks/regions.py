@@ -27,7 +27,7 @@ from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.trade.arbitrages import Arbitrage
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.simulated_market import MARKETS
 from store.mongo.store import open_store
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from launch.setup.data_dir import read_session
-from session.clock import steady_now
+from runtime.clock import steady_now
 from ui.auth.api_keys import ensure_api_key
 
 PAGE_CALLS = (

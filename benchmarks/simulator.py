@@ -27,7 +27,7 @@ from exchanges.catalogue import own_facts, wire_of
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from pricefeeds.feed.websocket import WebSocketConnection, connected
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from streams.broker.embedded_broker import free_ports
 
 Follow = Callable[[asyncio.Barrier], Coroutine[object, object, None]]

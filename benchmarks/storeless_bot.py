@@ -44,7 +44,7 @@ from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import advancing, markets_by_symbol
-from session.clock import SystemClock, steady_now, wall_now
+from runtime.clock import SystemClock, steady_now, wall_now
 from session.session import Session
 from store.memory.store import MemoryTradeStore
 from streams.topic_reader import TopicReader

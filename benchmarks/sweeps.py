@@ -18,7 +18,7 @@ import psutil
 
 from benchmarks.backtests.generator import generate, tick_set_folder
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 ROWS, SIDE, GOAL = 1_000_000, 10, 20.0
 LOOK_SECONDS = 0.2

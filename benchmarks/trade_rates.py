@@ -29,7 +29,7 @@ from benchmarks.trading_services import (
 from benchmarks.two_legs import Side, started
 from exchanges.accounts.ccxt_account import open_session_account
 from launch.sessions.summary import balance_differences
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore, open_store
 

@@ -34,9 +34,9 @@ from market.trade.leg_lifecycle import Advance
 from market.trade.reservation_state import SIDES
 from market.trade.reservations import Reservation, ReservationResult
 from market.trade.unwinding import client_order_id, markets_by_symbol
-from session.clock import wall_now
+from runtime.clock import wall_now
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 from store.mongo.store import MongoTradeStore
 from store.server.client import connect
 

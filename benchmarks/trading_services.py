@@ -13,7 +13,7 @@ from exchanges.simulated_markets import paper_markets, taker_fees
 from launch.setup.login_files import own_logins, with_logins, write_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.decide.settings import Settings
-from session.logins import Address, login_of
+from runtime.logins import Address, login_of
 from session.session import Session, SimulatedTerms
 from store.server.embedded_mongod import EmbeddedMongod
 from streams.broker.embedded_broker import free_ports

@@ -35,7 +35,7 @@ from benchmarks.trading_services import (
     write_terms,
 )
 from market.decide.settings import Settings
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from store.mongo.store import open_store
 

@@ -13,8 +13,8 @@ from bots.retry import BackgroundTask
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.ports.account import TradingAccount
 from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, steady_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, steady_now
 
 FIRST_SECONDS = 1.0
 MAX_SECONDS = 10.0

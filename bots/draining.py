@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 
 from bots.loop import BotLoop
-from session.tasks import run_until_first
+from runtime.tasks import run_until_first
 
 
 class Draining:

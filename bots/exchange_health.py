@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bots.decide.state_cache import StateCache
 from market.decide.circuit_breaker import Failure, FailureKind
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from store.ports.parts import StoreParts
 from store.ports.trading import Overview
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 from bots.errors import BotError
 from market.time_units import MICROSECONDS
 from market.trade.leases import LEASE_SECONDS, Actor, Lease, decided_partition
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from store.errors import FencedOutError, StoreUnavailableError
 from store.ports.parts import LeaseStore
 

@@ -39,7 +39,7 @@ from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
 from market.trade.report_checks import ReportRules
 from market.trade.unwinding import CLOSED, Markets, advancing, markets_by_symbol, waits_for_market
-from session.clock import Clock, ReplayClock, SystemClock, steady_now, wall_now
+from runtime.clock import Clock, ReplayClock, SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
 from store.ports.trading import TradeStore
 from streams.records import Record

@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Callable, Iterable
 
-from session.clock import SystemClock, wall_now
-from session.lag import ConsumerPosition
+from runtime.clock import SystemClock, wall_now
 from store.errors import StoreError
 from store.mongo.consumer_positions import ConsumerPositions
+from store.records.consumer_position import ConsumerPosition
 from store.server.change_streams import ChangeStreamProgress
 from streams.topic_reader import TopicReader
 

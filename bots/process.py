@@ -31,9 +31,9 @@ from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import Actor
 from market.trade.moving_average import AverageRule
 from market.trade.unwinding import advancing
-from session.clock import SystemClock
+from runtime.clock import SystemClock
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
 from store.mongo.store import MongoTradeStore, open_store
 from store.ports.trading import TradeStore

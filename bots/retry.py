@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from exchanges.errors import ExchangeUnavailableError
 from market.time_units import MICROSECONDS
-from session.backoff import backoff, retry_on
-from session.clock import SystemClock, steady_now
+from runtime.backoff import backoff, retry_on
+from runtime.clock import SystemClock, steady_now
 from store.errors import HistoryLostError, StoreUnavailableError
 from streams.errors import StreamUnavailableError
 

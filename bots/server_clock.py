@@ -4,7 +4,7 @@ which orders are held back, and the best estimate, by which their times are reco
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 RESOLUTION = 1_000
 """Microseconds in which the store's clock goes on."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from exchanges.paper.account import PaperAccount
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from streams.message_format import WireError, mark_of, opportunity_of, quote_of, row_of, spread_window_of
 from streams.records import Record
 from streams.topic_reader import TopicReader

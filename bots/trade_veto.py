@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bots.decide.state_cache import StateCache
 from market.trade.leases import NO_BOT, Actor, Veto
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from store.ports.parts import LeaseStore
 
 ROUND_SECONDS = 0.25

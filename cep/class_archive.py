@@ -17,7 +17,7 @@ from cep.detection.market_layout import layout_of
 from cep.detection.window_query import start_spreads
 from cep.errors import CepStoppedError
 from cep.spark_session import archive_path, connector_jars, spark_session, stop_in_order
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from streams.errors import StreamError
 

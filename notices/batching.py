@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
-from session.notices import Destination
+from session.notice_destinations import Destination
 from store.operations.notices import QueuedNotice
 
 MINUTE = 60 * MICROSECONDS

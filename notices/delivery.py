@@ -11,9 +11,9 @@ from notices.batching import batch_name, next_batch
 from notices.channels.sender_port import Sender
 from notices.errors import DestinationRejectedError, DestinationUnavailableError
 from notices.messages import NoticeMessage
-from session.backoff import CHANCE, jittered
-from session.clock import wall_now
-from session.notices import Destination
+from runtime.backoff import CHANCE, jittered
+from runtime.clock import wall_now
+from session.notice_destinations import Destination
 from session.session import Mode
 from store.operations.notices import MongoNotices, QueuedNotice
 from store.server.change_streams import read_until_reachable

@@ -4,9 +4,9 @@ from exchanges.labels import exchange_name
 from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Health
 from market.money import text_of
-from session.labels import difference_advice
-from session.notices import Notice
+from store.records.notice import Notice
 from store.server.documents import SettingsVersion
+from wording.labels import difference_advice
 
 
 def notices_of_difference(found: StoredDifference) -> list[Notice]:

@@ -15,13 +15,14 @@ from notices.ongoing_alerts import AlertWatch, faults_now
 from notices.routing import is_wanted
 from notices.trade_notices import notices_of_arbitrage
 from notices.trading_state_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
-from session.clock import SystemClock, wall_now
-from session.disk_space import known_free_bytes
-from session.notices import Destination, Notice
+from runtime.clock import SystemClock, wall_now
+from runtime.disk_space import known_free_bytes
+from runtime.tasks import run_all
+from session.notice_destinations import Destination
 from session.session import Session
-from session.tasks import run_all
 from store.operations.notices import NoticePosition
 from store.queries.notice_events import CurrentState, NoticeEvent, NoticeEventFollower, NoticeEventReader
+from store.records.notice import Notice
 from store.server.change_streams import read_until_reachable
 from store.server.documents import SettingsVersion
 

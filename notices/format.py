@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from market.money import text_of
 from market.time_units import MICROSECONDS
-from session.number_format import MINUS, TENTH, money_step, number, rounded, signed
 from session.session import Mode
+from wording.number_format import MINUS, TENTH, money_step, number, rounded, signed
 
 _BADGES: dict[Mode, str] = {
     "paper": "PAPER",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from market.money import decimal_of, total
 from notices.format import badge, clock_time, plural, signed_money
-from session.notices import Notice
 from session.session import Mode
+from store.records.notice import Notice
 
 MAX_LINES = 12
 """Maximum lines of the text; the webhook's JSON has all notices."""

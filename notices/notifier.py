@@ -7,9 +7,9 @@ from notices.channels.secrets import Secrets
 from notices.channels.senders import opened_senders
 from notices.delivery import Delivery
 from notices.event_reader import EventReader
-from session.clock import SystemClock
+from runtime.clock import SystemClock
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 from store.queries.notice_events import NoticeEventReader
 from store.server.change_streams import read_until_reachable
 

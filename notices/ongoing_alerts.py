@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from exchanges.labels import exchange_name
 from market.time_units import MICROSECONDS
-from session.disk_space import megabytes
-from session.notices import Notice, NoticeKind
+from runtime.disk_space import megabytes
+from session.notice_destinations import NoticeKind
 from session.session import Session
 from store.queries.notice_events import CurrentState
+from store.records.notice import Notice
 
 DOWN_SECONDS = 15
 """Minimum duration of an alert before a notice is sent: a reconnection or restart takes less."""

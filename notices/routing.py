@@ -1,7 +1,8 @@
 """Selects the notices that a destination wants. Pure."""
 
 from market.money import decimal_of
-from session.notices import Destination, Notice
+from session.notice_destinations import Destination
+from store.records.notice import Notice
 
 
 def is_wanted(notice: Notice, destination: Destination, since: int) -> bool:

@@ -4,7 +4,8 @@ from exchanges.labels import exchange_name, exchange_names
 from market.money import BPS, ZERO, text_of
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, Transition
 from notices.format import exact, signed_bps, signed_money
-from session.notices import Notice, NoticeKind
+from session.notice_destinations import NoticeKind
+from store.records.notice import Notice
 
 SINGLE = "single_leg"
 _RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing was filled"}

@@ -6,8 +6,8 @@ from market.decide.kill_switch import TradingState
 from market.decide.settings import Settings
 from market.money import text_of
 from notices.format import clock_time, plural, signed_money
-from session.notices import Notice
 from store.mongo.risk_counters import RiskCounters, day_of
+from store.records.notice import Notice
 from store.server.documents import SettingsVersion
 
 _SWITCHED: dict[TradingState, tuple[str, str]] = {

@@ -11,7 +11,7 @@ from market.time_units import MICROSECONDS
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.recording.feed_recorder import recordings_folder
 from pricefeeds.recording.pending_rows import PendingRows
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from streams.last_sequences import newest_settings_rows
 from streams.message_format import WireError, row_of

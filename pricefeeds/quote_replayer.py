@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 from session.session import Session
 from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from market.decide.settings import Settings
 from pricefeeds.feed.followed_settings import follow_settings
 from pricefeeds.feed.startup_retry import retry_until_available
-from session.clock import Clock, SystemClock
+from runtime.clock import Clock, SystemClock
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 from store.mongo.store import open_store
 from store.ports.parts import SettingsStore
 from store.queries.trade_reader import TradeReader, open_reader

@@ -1,1 +1,1 @@
-"""Shared by every process of a session: its description, the clock, roles, processes, labels and number formats."""
+"""A session: its description, and the parts that it is made of."""

@@ -10,11 +10,11 @@ from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import BoundedDecimal
-from session.clock import Clock, ReplayClock, SystemClock
-from session.disk_space import DiskBounds
+from runtime.clock import Clock, ReplayClock, SystemClock
+from session.access_terms import AccessTerms
+from session.disk_bounds import DiskBounds
 from session.exchange_entries import ExchangeEntry
-from session.notices import Destination
-from session.roles import AccessTerms
+from session.notice_destinations import Destination
 from session.simulated_market import SimulatedMarket
 
 Mode = Literal["paper", "public", "replay", "sandbox", "live"]

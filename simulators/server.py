@@ -15,7 +15,7 @@ from aiohttp import web
 
 from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
-from session.clock import Clock, SystemClock, wall_now
+from runtime.clock import Clock, SystemClock, wall_now
 from session.simulated_market import DEFAULT_MARKET, MARKETS
 from simulators.binance import gateway as binance
 from simulators.binance.signing_keys import signing_keys

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from market.decide.settings import Settings
-from session.audit_entry import AuditEntry
 from store.errors import VersionConflictError
+from store.records.audit_entry import AuditEntry
 
 FIRST_AUTHOR = "start"
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 REPEAT_AFTER = 10 * MICROSECONDS
 """Minimum time between two messages of one cause."""

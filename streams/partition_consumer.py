@@ -7,7 +7,7 @@ from typing import Self
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from runtime.clock import steady_now
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.log_throttle import LogThrottle
 from streams.records import Newest, Position, Record, Start

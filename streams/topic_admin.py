@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now
-from session.logins import login_of
+from runtime.clock import SystemClock, steady_now
+from runtime.logins import login_of
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.topics import (
     ALL_TOPICS,

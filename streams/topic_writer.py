@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from runtime.clock import steady_now
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.log_throttle import LogThrottle
 from streams.topic_admin import check_reachable, client_settings, reason_of

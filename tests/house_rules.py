@@ -18,11 +18,11 @@ from exchanges.catalogue import EXCHANGES
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
-    *("market", "session", "streams", "store", "exchanges", "simulators", "tick_sets", "pricefeeds", "cep", "bots"),
-    *("backtest", "notices", "ui", "launch"),
+    *("market", "runtime", "wording", "session", "streams", "store", "exchanges", "simulators", "tick_sets"),
+    *("pricefeeds", "cep", "bots", "backtest", "notices", "ui", "launch"),
 )
 READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
-CLOCK = "session/clock.py"
+CLOCK = "runtime/clock.py"
 OUTERMOST = {"launch/supervisor/process_main.py", "cep/apps/functions/python_functions.py"}
 """And places that call code of the operator, which may raise anything."""
 MAKES_DECIMALS = {"market/money.py", "cep/apps/language/decimals.py"}

@@ -17,9 +17,9 @@ from launch.setup.data_dir import home_folder, read_session
 from launch.setup.jars import broker_classpath
 from launch.setup.prerequisites import checked_java
 from launch.setup.service_logins import configured_kafka_login, configured_mongodb
-from session.certificate_issuing import SERVER_DAYS, moment_of
-from session.clock import wall_now
-from session.logins import Address, Login
+from runtime.certificate_issuing import SERVER_DAYS, moment_of
+from runtime.clock import wall_now
+from runtime.logins import Address, Login
 from store.errors import StoreError
 from store.server.client import connect
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod

@@ -15,7 +15,7 @@ from launch.setup.jars import broker_classpath
 from launch.setup.login_files import write_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from launch.setup.prerequisites import checked_java
-from session.logins import Address, Login, login_of
+from runtime.logins import Address, Login, login_of
 from session.session import Session
 from store.errors import StoreError
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod, new_key, prepare

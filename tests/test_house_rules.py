@@ -60,7 +60,7 @@ def test_money_and_the_app_engine_alone_make_decimals_of_texts() -> None:
 
 
 def test_the_clock_alone_reads_time() -> None:
-    assert not wrong("time.time()", "session/clock.py")
+    assert not wrong("time.time()", "runtime/clock.py")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from socket import create_server
 from threading import Thread
 
 from launch.setup.authority_folder import AuthorityFiles, issue_files
-from session.certificate_issuing import moment_of
-from session.clock import wall_now
+from runtime.certificate_issuing import moment_of
+from runtime.clock import wall_now
 
 
 def made_certificates(folder: Path, *hosts: str, at: datetime | None = None) -> AuthorityFiles:

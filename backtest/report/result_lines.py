@@ -5,7 +5,7 @@ from backtest.report.trade_lines import bracketed, trade_lines
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.quote_spacing import bars_words
 from market.time_units import MICROSECONDS
-from session.backtest_requests import BacktestFigures
+from store.records.backtest_requests import BacktestFigures
 
 
 def result_lines(result: BacktestResult) -> list[str]:

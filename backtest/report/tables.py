@@ -24,7 +24,7 @@ from backtest.result.quote_spacing import MarketSpacing, seconds_words
 from backtest.result.trading_outcome import Lifetime
 from market.money import total
 from market.trade.arbitrages import Arbitrage
-from session.backtest_requests import BacktestFigures, BacktestTrade
+from store.records.backtest_requests import BacktestFigures, BacktestTrade
 
 PAGE_TRADES = 500
 """Trades in one of the page's folded tables."""

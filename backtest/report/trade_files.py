@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from market.money import text_of
 from market.trade.arbitrages import Arbitrage
-from session.backtest_requests import BacktestTrade
+from store.records.backtest_requests import BacktestTrade
 
 TRADES = TypeAdapter(tuple[BacktestTrade, ...])
 

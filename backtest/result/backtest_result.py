@@ -21,7 +21,7 @@ from backtest.result.quote_spacing import (
 from backtest.result.trading_outcome import TradingOutcome
 from market.accounting.equity_curve import thinned
 from market.money import BPS, ZERO, text_of
-from session.backtest_requests import BacktestFigures
+from store.records.backtest_requests import BacktestFigures
 from tick_sets.sets.exchange_times import FeedDelay
 from tick_sets.sets.manifest import Manifest
 

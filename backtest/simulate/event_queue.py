@@ -23,7 +23,7 @@ class _Until:
 
 
 class EventQueue:
-    """A `session.clock.Clock` with the pending events."""
+    """A `runtime.clock.Clock` with the pending events."""
 
     def __init__(self) -> None:
         self._now = 0

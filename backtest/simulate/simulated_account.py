@@ -16,7 +16,7 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.prices.quotes import Level, Quote
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import Markets
-from session.clock import Clock
+from runtime.clock import Clock
 from streams.message_format import levels_text
 
 

@@ -29,8 +29,8 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import markets_by_symbol
-from session.lag import WINDOW_BATCH_SECONDS
 from store.memory.store import MemoryTradeStore
+from streams.query_progress import WINDOW_BATCH_SECONDS
 
 WINDOW_DELAY = (1 + WINDOW_BATCH_SECONDS) * MICROSECONDS
 """Longest time from the end of a spread window until live bots have it: a row a second past it, then a batch."""

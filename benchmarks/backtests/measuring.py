@@ -14,7 +14,7 @@ import psutil
 
 from benchmarks.backtests.definition import Found
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 SAMPLE_SECONDS = 0.25
 MOST_BYTES = 16 * 1024**3

@@ -16,7 +16,7 @@ from market.trade.leg_lifecycle import Advance
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult, result_of
 from market.trade.unwinding import Markets
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from store.errors import FencedOutError, StoreError, StoreUnavailableError
 from store.ports.trading import DecisionStore
 

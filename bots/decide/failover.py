@@ -14,7 +14,7 @@ from bots.lease_keeper import RENEW_SECONDS, LeaseKeeper
 from bots.retry import run_forever
 from market.prices.opportunities import Opportunity
 from market.trade.leases import Actor, decision_right
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from store.errors import FencedOutError
 from store.ports.parts import LeaseStore
 from streams.topics import partition_of

@@ -11,7 +11,7 @@ from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import entry_rules
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Lease
-from session.clock import steady_now
+from runtime.clock import steady_now
 from session.exchange_entries import ExchangeEntry
 
 _MAX_REMEMBERED = 2_000

@@ -20,7 +20,7 @@ from market.trade.leases import Actor
 from market.trade.reservation_state import liquidity_key
 from market.trade.reservations import Reservation, ReservationResult
 from market.trade.unwinding import Markets
-from session.clock import Clock, wall_now, wall_seconds
+from runtime.clock import Clock, wall_now, wall_seconds
 from store.errors import FencedOutError, StoreUnavailableError
 from store.ports.trading import DecisionStore
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Protocol
 
 from exchanges.errors import ExchangeError
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from market.trade.arbitrages import Leg
 from market.trade.leases import Actor
 from market.trade.report_checks import ReportRules
 from market.trade.reservations import SEND_WITHIN
-from session.clock import steady_now
+from runtime.clock import steady_now
 from store.ports.trading import OrderStore
 
 log = logging.getLogger(__name__)

@@ -19,8 +19,8 @@ from market.trade.leases import Actor
 from market.trade.order_results import result_of
 from market.trade.report_checks import IMPLAUSIBLE, ReportRules, listed_amount
 from market.trade.unwinding import UNCONFIRMED
-from session.backoff import backoff
-from session.clock import SystemClock, steady_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, steady_now
 from store.ports.trading import OrderStore
 
 log = logging.getLogger(__name__)

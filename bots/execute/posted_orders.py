@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 REMEMBER_SECONDS = 600
 """How long an order is remembered after its result is stored: longer than anybody works on what was read before."""

@@ -41,7 +41,7 @@ from market.trade.order_results import OrderResult
 from market.trade.report_checks import ReportRules
 from market.trade.reservation_state import BalanceRow
 from market.trade.unwinding import UNCONFIRMED
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from store.ports.trading import TradeStore
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from market.money import Price
 from market.time_units import MICROSECONDS
 from market.trade.leases import Actor
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close, order_of, period_of
-from session.clock import Clock, ReplayClock, SystemClock, wall_seconds
+from runtime.clock import Clock, ReplayClock, SystemClock, wall_seconds
 from session.session import Session
 from store.ports.trading import TradeStore
 

@@ -20,8 +20,8 @@ from cep.detection.query_watch import HEARTBEAT_SECONDS, QueryHeartbeat, Watched
 from cep.detection.window_query import LOOK_BACK, start_spreads
 from cep.errors import CepCannotStartError, CepStoppedError
 from cep.spark_session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
-from session.backoff import retry_on
-from session.clock import SystemClock, wall_now
+from runtime.backoff import retry_on
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 from streams.broker.kafka_users import spark_options
 from streams.errors import StreamError, StreamUnavailableError

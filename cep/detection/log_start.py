@@ -12,7 +12,7 @@ from cep.detection import latest, latest_counted
 from cep.detection import spark_schema as schema
 from cep.detection.latest_counted import RateSource, rate_sources
 from cep.detection.market_layout import Layout
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from streams.last_sequences import newest_settings_rows
 from streams.message_format import row_of

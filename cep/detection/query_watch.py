@@ -17,11 +17,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
-from session.lag import QueryProgress
+from runtime.clock import wall_now
 from session.session import Session
 from streams.errors import StreamError
-from streams.query_progress import progress_row
+from streams.query_progress import QueryProgress, progress_row
 from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 from streams.topics import HEALTH, TICKS, bases_by_partition

@@ -20,10 +20,10 @@ from cep.detection.log_start import LogStart
 from cep.detection.market_layout import Layout
 from cep.detection.spread_rows import counted_rows, log_rows, rows_in_order
 from cep.detection.spread_windows import LATENESS, LONGEST, SpreadWindows
-from session.lag import WINDOW_BATCH_SECONDS
 from session.session import Session
 from streams.message_format import row_of, spread_window_message
 from streams.mirrored_rows import unrepeated_rows
+from streams.query_progress import WINDOW_BATCH_SECONDS
 from streams.topic_writer import TopicWriter
 from streams.topics import SPREADS
 

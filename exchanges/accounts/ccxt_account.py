@@ -23,7 +23,7 @@ from market.instruments.markets import Market
 from market.instruments.order_rules import rule_broken
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import ZERO, Amount
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from session.exchange_entries import ExchangeEntry
 from session.session import Session
 

@@ -29,7 +29,7 @@ from market.instruments.fees import fee_currency
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
 from market.money import ZERO, Amount, Price, decimal_of, floor_to_step, total
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 
 _ENDED = ("closed", "canceled", "expired", "rejected")
 _MICROS_OF_MS = 1_000

@@ -33,7 +33,7 @@ from market.instruments.markets import Market, codes_in
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, StatedOrder
 from market.money import Amount, Price, text_of
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 _ENDED = ("closed", "canceled", "expired")
 _TRADES_A_QUERY = 20

@@ -17,7 +17,7 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import markets_by_symbol
-from session.clock import Clock, wall_now, wall_seconds
+from runtime.clock import Clock, wall_now, wall_seconds
 
 FeeRate = Callable[[], Decimal]
 """The taker fee in force, a fraction."""

@@ -14,7 +14,7 @@ from exchanges.paper.depth import Taken
 from market.instruments.orders import LimitOrder, OrderReport
 from market.money import BoundedDecimal
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 LOCK_SECONDS = 5.0
 """Other processes hold the lock for one line only; one that holds it longer was suspended."""

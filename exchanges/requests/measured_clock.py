@@ -8,7 +8,7 @@ import ccxt
 from exchanges.ports.orders import AnswerNotUnderstoodError
 from exchanges.requests.time_synced_signing import measure_clock
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from aiohttp.connector import Connection
 
 from exchanges.errors import NotPostedError
 from exchanges.ports.permits import outgoing_order
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 
 @dataclass(slots=True)

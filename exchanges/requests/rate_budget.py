@@ -20,7 +20,7 @@ from exchanges.ports.limits import OF_ORDERS, LimitRules, Weights
 from exchanges.rate_counters import Limit, Used
 from exchanges.requests.rate_limits import rules_of
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from exchanges.errors import AccountRejectedError
 from exchanges.ports.orders import AnswerNotUnderstoodError, number_in
 from exchanges.requests.budgeted_client import BudgetedClient
 from exchanges.requests.permit_requests import recorded_send_time
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 _MILLISECOND = 1_000
 _NEGLIGIBLE_MS = 1_000

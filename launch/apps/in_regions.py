@@ -14,7 +14,7 @@ from launch.errors import CannotStartError
 from launch.regions.sessions import region_home
 from launch.setup.data_dir import read_session
 from launch.supervisor.process_groups import end_with_parent
-from session.tasks import run_all
+from runtime.tasks import run_all
 
 Echo = Callable[[str], None]
 COMMAND = (sys.executable, "-m", "launch.commands.main", "app", "run")

@@ -16,7 +16,7 @@ import orjson
 
 from cep.apps.hosts.counted_warnings import CountedWarnings
 from launch.setup.data_dir import write_atomically
-from session.backoff import retry_on
+from runtime.backoff import retry_on
 from streams.errors import StreamError
 from streams.message_format import WireError, row_of
 from streams.records import Position, Record

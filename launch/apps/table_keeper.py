@@ -12,8 +12,8 @@ from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.shared_rows import oldest_kept
 from cep.apps.hosts.stored_tables import TableChange, not_kept, table_changes
 from market.time_units import MICROSECONDS
-from session.backoff import retry_on
-from session.clock import wall_now
+from runtime.backoff import retry_on
+from runtime.clock import wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
 from store.operations.app_tables import KeptChange, KeptPlace, MongoAppTables, open_app_tables

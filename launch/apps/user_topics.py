@@ -13,8 +13,8 @@ from cep.apps.hosts.kafka_addresses import SESSION, kafka_brokers
 from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
 from launch.errors import CannotStartError
 from launch.setup.service_logins import hosts_needing_tls
-from session.logins import Address, Login, Mechanism, Protocol
-from session.secret_files import PrivateFileError, private_toml
+from runtime.logins import Address, Login, Mechanism, Protocol
+from runtime.secret_files import PrivateFileError, private_toml
 from session.session import Session
 from streams.records import Start
 from streams.topic_admin import ensure_app_topic

@@ -31,7 +31,7 @@ from launch.setup.data_dir import check_writable
 from launch.setup.data_layout import LAYOUT
 from launch.supervisor.ctrl_c import Stopping
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.backups.database_dump import database_snapshot, granted_orders
 from store.errors import StoreError
 

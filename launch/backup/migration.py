@@ -15,7 +15,7 @@ from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_layout import LAYOUT, database_name, mark_layout, stored_layout
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Mode
 from store.backups.database_load import make_indexes
 from store.backups.database_migration import drop_database, migrate_database, open_in

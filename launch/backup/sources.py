@@ -12,7 +12,7 @@ from launch.setup.data_dir import CERTIFICATES, RUN_FILE, locked, read_session, 
 from launch.setup.data_layout import LAYOUT, database_name, stored_layout
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
-from session.logins import Address
+from runtime.logins import Address
 from session.session import Mode
 
 MODES: dict[Mode, str] = {"paper": "", "public": "public", "sandbox": "sandbox", "live": "live"}

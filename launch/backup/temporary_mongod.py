@@ -12,8 +12,8 @@ from launch.setup.login_rights import SUPERVISOR
 from launch.supervisor.failure_log import last_log_lines
 from launch.supervisor.process_groups import ProcessSpec, spawn
 from market.time_units import MICROSECONDS
-from session.clock import steady_now, wall_now
-from session.logins import Address
+from runtime.clock import steady_now, wall_now
+from runtime.logins import Address
 from store.errors import StoreError, StoreUnavailableError
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
 from store.server.system_client import node_address

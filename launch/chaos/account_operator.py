@@ -1,4 +1,4 @@
-"""The person of a chaos run who settles differences by REST, as `session.labels.DIFFERENCES` advises."""
+"""The person of a chaos run who settles differences by REST, as `wording.labels.DIFFERENCES` advises."""
 
 import asyncio
 from collections import Counter
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from launch.chaos.rest_client import rest_client
 from market.accounting.differences import MAY_BE_OURS, ORDER_DOUBTS, DifferenceKind
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 
 DIFFERENCES = "/api/differences"

@@ -30,9 +30,9 @@ from launch.errors import LaunchError
 from launch.supervisor.process_groups import signal_group
 from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now, wall_now
+from runtime.clock import SystemClock, steady_now, wall_now
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 from simulators.server import ACCOUNTS
 from simulators.web.fault_admin import token_path
 from store.errors import StoreUnavailableError

@@ -33,7 +33,7 @@ from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import bot_processes, own_processes, service_processes
 from launch.supervisor.supervisor import Supervised, Supervisor, kill_leftovers
 from market.decide.settings import Settings
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from session.simulated_market import MarketName
 from simulators.matching.exchange_journal import read_journal

@@ -19,7 +19,7 @@ from launch.setup.login_files import EVERYTHING, FOLDER, OWN, OwnLogins, own_log
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR, LoginRights
 from launch.setup.service_logins import with_authority, without_login
 from market.decide.settings import Settings
-from session.logins import Login, Mechanism, Protocol, login_of
+from runtime.logins import Login, Mechanism, Protocol, login_of
 from session.session import Session
 from simulators.server import EXCHANGES
 from simulators.web.account_keys import ensure_credentials

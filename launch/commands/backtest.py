@@ -31,7 +31,7 @@ from launch.supervisor.ctrl_c import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 from market.money import text_of
 from market.validation_messages import error_text
-from session.backtest_requests import BacktestFigures
+from store.records.backtest_requests import BacktestFigures
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.exchange_times import feed_delays
 

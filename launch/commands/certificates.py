@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from launch.setup.authority_folder import AuthorityFiles, Done, issue_files
-from session.certificate_issuing import moment_of
-from session.clock import wall_now
+from runtime.certificate_issuing import moment_of
+from runtime.clock import wall_now
 
 _DONE: Mapping[Done, str] = {
     "made": "made, until {until}.",

@@ -36,8 +36,8 @@ from launch.setup.prerequisites import java_fault, java_output, python_fault
 from launch.setup.service_logins import TlsServer, configured_kafka_login, tls_servers
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.priorities import can_write_autogroup, has_autogroups
-from session.clock import wall_now
-from session.logins import Address
+from runtime.clock import wall_now
+from runtime.logins import Address
 from session.session import Session
 from store.errors import StoreError
 from store.server.embedded_mongod import mongod_program
@@ -231,7 +231,7 @@ def own_certificate_findings(home: Path, now: int) -> Iterator[CheckResult]:
         return
     # imported here, because it takes a library that nothing else here needs
     from launch.setup.authority_folder import AuthorityFiles, ends_at
-    from session.certificate_issuing import RENEWED_BEFORE, moment_of
+    from runtime.certificate_issuing import RENEWED_BEFORE, moment_of
 
     files = AuthorityFiles(home / CERTIFICATES)
     for path in (files.ca, *map(files.server, files.hosts())):
@@ -331,7 +331,7 @@ def configured_findings(config: Configuration, environment: Mapping[str, str]) -
 def served_finding(server: TlsServer, now: int) -> CheckResult:
     """Check a server's certificate."""
     # imported here, because it takes a library that nothing else here needs
-    from session.certificate_issuing import RENEWED_BEFORE, moment_of
+    from runtime.certificate_issuing import RENEWED_BEFORE, moment_of
 
     subject, place = f"{server.service}'s certificate", f"{server.host}:{server.port}"
     try:

@@ -18,7 +18,7 @@ from launch.setup.data_dir import check_writable, process_lock, ready_file, writ
 from launch.supervisor.ctrl_c import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.binance.signing_keys import ensure_signing_keys, signing_keys

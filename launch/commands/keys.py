@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from launch.errors import CannotStartError, LaunchError
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
-from session.roles import Role
+from runtime.clock import wall_now
 from ui.auth.api_keys import digest_of, ensure_api_key, keys_folder, new_key, owner_key
+from ui.auth.callers import Role
 from ui.auth.key_store import StoredKey, add_key, read_keys_strictly, revoke_key
 from ui.errors import UiError
 

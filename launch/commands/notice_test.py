@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from launch.config.notice_destinations import secrets_checked
 from launch.errors import CannotStartError
 from notices.channels.trial import try_destinations
-from session.notices import Destination
+from session.notice_destinations import Destination
 from session.session import Mode
 
 Echo = Callable[[str], None]

@@ -13,7 +13,7 @@ from launch.regions.network.control_socket import command_carrier
 from launch.regions.network.link_commands import LinkCommandError, parsed_change
 from launch.regions.sessions import REGIONS, region_home
 from launch.setup.data_dir import RUN_FILE, read_session
-from session.clock_shift import CLOCK_FILE
+from runtime.clock_shift import CLOCK_FILE
 
 
 def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[str], None]) -> int:

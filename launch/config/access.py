@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from session.roles import AccessTerms, OidcTerms, RateTerms
+from session.access_terms import AccessTerms, OidcTerms, RateTerms
 from ui.auth.access_service import LOOPBACK_NAMES
 
 Claims = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(max_length=50)]

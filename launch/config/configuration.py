@@ -20,8 +20,8 @@ from launch.errors import CannotStartError
 from market.decide.settings import Settings
 from market.money import BoundedDecimal
 from market.validation_messages import error_text, fault_text, sentence_of
+from session.access_terms import AccessTerms
 from session.exchange_entries import Adapter
-from session.roles import AccessTerms
 from session.simulated_market import DEFAULT_MARKET, MarketName
 
 DEFAULT_FILE = "arbitrage.toml"

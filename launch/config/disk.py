@@ -2,7 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from session.disk_space import MEGABYTE, DiskBounds
+from runtime.disk_space import MEGABYTE
+from session.disk_bounds import DiskBounds
 
 _MOST_MB = 1_000_000_000
 

@@ -11,7 +11,7 @@ from launch.errors import CannotStartError
 from market.money import BoundedDecimal
 from notices.channels.secrets import Secrets, checked_secrets
 from notices.errors import MisconfiguredError
-from session.notices import KINDS, TELEGRAM_URL, Destination, DestinationKind, NoticeKind
+from session.notice_destinations import KINDS, TELEGRAM_URL, Destination, DestinationKind, NoticeKind
 
 Least = Annotated[BoundedDecimal, Field(ge=0, le=1_000_000_000)]
 

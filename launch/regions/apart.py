@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.sessions import check_region_names, markets_in
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from session.session import Session
 from store.server.replica_set import REPLICA_SET, ReplicaSet, regional_set
 from streams.broker.mirror_maker import RegionKafka, mirror_properties

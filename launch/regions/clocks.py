@@ -5,7 +5,7 @@ from pathlib import Path
 
 from launch.regions.network.links import MILLISECOND
 from launch.regions.sessions import region_home
-from session.clock_shift import CLOCK_FILE, keep_shift, shift_at
+from runtime.clock_shift import CLOCK_FILE, keep_shift, shift_at
 
 Clocks = Mapping[str, int]
 """Region → microseconds that its clock is ahead of the machine's, less than 0 if behind; only clocks that are off."""

@@ -21,8 +21,8 @@ from launch.supervisor.process_plan import (
     own_processes,
 )
 from market.decide.settings import Settings
-from session.clock import wall_now
-from session.logins import Address
+from runtime.clock import wall_now
+from runtime.logins import Address
 from store.server.embedded_mongod import EmbeddedMongod
 from streams.broker.mirror_maker import MirrorMaker, RegionKafka
 

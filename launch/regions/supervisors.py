@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.readiness import IDLE_SECONDS
 from launch.supervisor.supervisor import PROGRESS_SECONDS, Supervisor
-from session.tasks import run_all
+from runtime.tasks import run_all
 
 Mirrors = Callable[[], Mapping[str, ProcessSpec]]
 """Region → its mirror, once each region's Kafka is there."""

@@ -19,8 +19,8 @@ from cep.apps.language.errors import AppTextError
 from launch.apps.user_topics import topic_openers
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
-from session.backoff import retry_on
-from session.clock import ReplayClock, wall_now
+from runtime.backoff import retry_on
+from runtime.clock import ReplayClock, wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
 from store.operations.app_tables import open_app_tables

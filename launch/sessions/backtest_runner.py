@@ -17,13 +17,13 @@ from backtest.report.trade_files import TRADES
 from launch.sessions.tick_set_names import known_sets, manifests
 from launch.supervisor.process_groups import ProcessSpec, group_members, signal_group, spawn
 from market.money import text_of
-from session.backoff import backoff
-from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
-from session.clock import SystemClock
+from runtime.backoff import backoff
+from runtime.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.store import open_store
 from store.ports.backtests import Backtests
+from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
 
 POLL_SECONDS = 1.0
 STOP_SECONDS = 5.0

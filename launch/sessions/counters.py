@@ -11,8 +11,8 @@ import websockets
 
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of

@@ -34,7 +34,7 @@ from market.decide.market_rules import rule_key, rules_of
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.token_contracts import Token
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Mode, PageTerms, Session, Upkeep
 from streams.broker.embedded_broker import free_ports
 

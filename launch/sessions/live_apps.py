@@ -34,8 +34,8 @@ from launch.supervisor.ctrl_c import SIGNALS
 from launch.supervisor.spark_command import quiet_session
 from market.time_units import MICROSECONDS
 from pricefeeds.input_recorder import InputRecorder
-from session.backoff import retry_on
-from session.clock import SystemClock, steady_now
+from runtime.backoff import retry_on
+from runtime.clock import SystemClock, steady_now
 from session.session import Session
 from store.errors import StoreError
 from streams.errors import StreamError, StreamUnavailableError

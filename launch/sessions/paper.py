@@ -36,9 +36,9 @@ from launch.supervisor.trade_retention import run_retention
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
-from session.clock import wall_now
+from runtime.clock import wall_now
+from runtime.tasks import run_all
 from session.session import PageTerms, Session, SimulatedTerms, Upkeep
-from session.tasks import run_all
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
 from ui.auth.api_keys import ensure_api_key

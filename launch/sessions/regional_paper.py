@@ -37,8 +37,8 @@ from launch.setup.login_files import OwnLogins, own_logins, session_logins
 from launch.supervisor.ports import LAST_PORT, claim_web_port
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
-from session.clock import wall_now
-from session.clock_shift import CLOCK_FILE, keep_shift
+from runtime.clock import wall_now
+from runtime.clock_shift import CLOCK_FILE, keep_shift
 from session.session import Session
 from streams.broker.embedded_broker import LOOPBACK
 

@@ -27,7 +27,7 @@ from launch.supervisor.process_plan import own_processes, service_processes
 from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
 from pricefeeds.quote_replayer import run_replayer
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import LocalAccounts, PageTerms, ReplayTime, Session
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports

@@ -14,8 +14,8 @@ from launch.sessions.summary import Activity, latencies_of, summary_of
 from launch.sessions.summary_lines import summary_lines
 from launch.setup.data_dir import write_atomically
 from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, steady_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, steady_now
 from session.session import Session
 from store.errors import LoginRefusedError, StoreError
 from store.mongo.store import MongoTradeStore

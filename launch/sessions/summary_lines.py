@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from exchanges.labels import exchange_name
 from market.trade.arbitrages import PROFIT_PARTS as PARTS
-from session.labels import PROFIT_PARTS, reason_name, state_name
-from session.number_format import TENTH, money, number, worth
+from wording.labels import PROFIT_PARTS, reason_name, state_name
+from wording.number_format import TENTH, money, number, worth
 
 TITLE_WIDTH = 27
 STEPS = {"detected_to_sent": "opportunity to sent", "filled_to_shown": "filled to shown"}

@@ -8,7 +8,7 @@ from backtest.verify.recorded_session import TICK_SET
 from launch.errors import CannotStartError
 from launch.sessions.recorded_sessions import LOG_TICKS, recorded_logs, recorded_session
 from launch.setup.data_dir import process_lock
-from session.backtest_requests import TickSetSummary
+from store.records.backtest_requests import TickSetSummary
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.manifest import MANIFEST, read_manifest
 from tick_sets.sets.tick_set import TickSet, open_tick_set

@@ -9,7 +9,7 @@ from cep.apps.hosts.input_log import InputPlace, SourceRow
 from cep.apps.hosts.product_streams import STORE, ProductStream
 from cep.apps.hosts.trading_rows import base_of, fill_row, rejection_row, trade_rows
 from market.time_units import MICROSECONDS
-from session.clock import steady_now, wall_now
+from runtime.clock import steady_now, wall_now
 from session.session import Session
 from store.queries.session_export import ExportedFill
 from store.queries.trading_changes import ArbitrageSteps, Trading, TradingChange, TradingChanges

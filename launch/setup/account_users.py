@@ -17,8 +17,8 @@ from market.instruments.orders import OpenOrder
 from market.money import text_of
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import is_session_order
-from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 from store.mongo.store import open_store
 from store.ports.trading import OrderStore

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from launch.errors import CannotStartError
 from launch.setup.data_dir import write_atomically
-from session.certificate_issuing import (
+from runtime.certificate_issuing import (
     LOOPBACK_NAMES,
     RENEWED_BEFORE,
     IssuedCertificate,

@@ -9,7 +9,7 @@ from pathlib import Path
 from launch.errors import CannotStartError
 from launch.setup.data_dir import RUN_FILE, write_atomically
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Mode
 
 LAYOUT = 4

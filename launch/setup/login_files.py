@@ -17,7 +17,7 @@ from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, read_session, write_atomically
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR, LoginRights
 from launch.setup.service_logins import configured_kafka_login, configured_mongodb
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from session.session import Session
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import new_key

@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote, unquote_plus
 
 from launch.config.configuration import LAST_PORT, Configuration
 from launch.errors import CannotStartError
-from session.logins import Login, Mechanism, Protocol
-from session.loopback import is_loopback
+from runtime.logins import Login, Mechanism, Protocol
+from runtime.loopback import is_loopback
 
 LOGIN_VARIABLES = (
     "ARBITRAGE_KAFKA_USER",

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from launch.setup.data_dir import write_atomically
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 LINE_EVERY_SECONDS = 10.0
 

@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 
 from launch.errors import StoppedError, TerminatedError
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 Result = TypeVar("Result")
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from launch.errors import CannotStartError
 from market.decide.kill_switch import reduced
 from market.decide.settings import Settings
-from session.clock import SystemClock
-from session.disk_space import DiskLevel, free_bytes, megabytes
+from runtime.clock import SystemClock
+from runtime.disk_space import free_bytes, megabytes
+from session.disk_bounds import DiskLevel
 from session.session import Session
 from store.errors import StoreError
 from store.mongo.store import open_store

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from session.clock import SystemClock
-from session.processes import ProcessKind
+from runtime.clock import SystemClock
+from store.records.processes import ProcessKind
 
 Priority = Literal["first", "second", "third", "fourth"]
 NICENESS: Mapping[Priority, int] = {"first": 0, "second": 3, "third": 8, "fourth": 12}

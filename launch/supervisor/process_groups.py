@@ -15,7 +15,7 @@ from launch.config.configuration import ENVIRONMENT
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.priorities import niceness_of
 from notices.channels.secrets import PREFIX as NOTICES_PREFIX
-from session.processes import kind_of
+from store.records.processes import kind_of
 
 STOP_SECONDS = 5.0
 NOTIFIER = "notifier"

@@ -14,8 +14,8 @@ from types import FrameType
 
 from launch.errors import LaunchError
 from launch.setup.data_dir import process_lock, read_session, ready_file, write_atomically
-from session.clock import region_clock
-from session.clock_shift import CLOCK_FILE
+from runtime.clock import region_clock
+from runtime.clock_shift import CLOCK_FILE
 from store.errors import LoginRefusedError
 
 Ready = Callable[[], None]

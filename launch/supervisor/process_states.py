@@ -4,8 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from launch.supervisor.process_groups import ProcessSpec
-from session.clock import steady_now
-from session.processes import MAX_STARTS, STOPPABLE, ProcessKind, ProcessOrder, ProcessReport, ProcessState, kind_of
+from runtime.clock import steady_now
+from store.records.processes import (
+    MAX_STARTS,
+    STOPPABLE,
+    ProcessKind,
+    ProcessOrder,
+    ProcessReport,
+    ProcessState,
+    kind_of,
+)
 
 
 @dataclass(slots=True)

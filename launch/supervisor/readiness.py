@@ -10,7 +10,7 @@ from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file
 from launch.supervisor.process_groups import group_members
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from store.errors import StoreUnavailableError
 from streams.errors import StreamUnavailableError
 

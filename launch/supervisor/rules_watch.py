@@ -15,8 +15,8 @@ from exchanges.ccxt.client import session_config
 from exchanges.errors import UNEXPECTED, ExchangeError
 from market.decide.market_rules import with_account_rules
 from market.decide.settings import Settings
-from session.backoff import backoff
-from session.clock import SystemClock
+from runtime.backoff import backoff
+from runtime.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError
 from store.mongo.store import open_store

@@ -8,8 +8,8 @@ import os
 
 from launch.supervisor.process_states import ProcessStates
 from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 from store.errors import StoreError
 from store.operations.processes import MongoProcesses, open_processes

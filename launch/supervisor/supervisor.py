@@ -21,8 +21,8 @@ from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_wo
 from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
 from launch.supervisor.status_writer import StatusWriter
 from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, steady_now, wall_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, steady_now, wall_now
 from session.session import Session
 
 PROGRESS_SECONDS = 60.0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError
 from store.mongo.store import MongoTradeStore, open_store

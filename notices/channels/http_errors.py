@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from market.time_units import MICROSECONDS
 from notices.errors import DestinationRejectedError, DestinationUnavailableError
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 LATER = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 LONGEST_WAIT = 3_600.0

@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from notices.errors import MisconfiguredError
-from session.loopback import is_loopback
-from session.notices import Destination
-from session.secret_files import PrivateFileError, private_toml
+from runtime.loopback import is_loopback
+from runtime.secret_files import PrivateFileError, private_toml
+from session.notice_destinations import Destination
 
 PREFIX = "ARBITRAGE_NOTICES_"
 """Prefix of every variable that may hold a secret of a destination."""

@@ -7,7 +7,7 @@ from notices.channels.secrets import Secrets, TelegramSecrets
 from notices.channels.sender_port import Sender
 from notices.channels.telegram_bot import TelegramSender
 from notices.channels.webhook import WebhookSender
-from session.notices import Destination
+from session.notice_destinations import Destination
 
 
 @asynccontextmanager

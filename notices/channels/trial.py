@@ -10,9 +10,10 @@ from notices.channels.sender_port import Sender
 from notices.channels.senders import opened_senders
 from notices.errors import NoticesError
 from notices.messages import NoticeMessage
-from session.clock import wall_now
-from session.notices import Destination, Notice
+from runtime.clock import wall_now
+from session.notice_destinations import Destination
 from session.session import Mode
+from store.records.notice import Notice
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from notices.channels.secrets import WebhookSecrets
 from notices.channels.sender_port import ANSWER_SECONDS
 from notices.errors import DestinationRejectedError, DestinationUnavailableError
 from notices.messages import NoticeMessage
-from session.clock import wall_now
-from session.notices import Notice
+from runtime.clock import wall_now
+from store.records.notice import Notice
 
 FORM = 1
 """Version of the JSON; whoever reads this one may not understand a later one."""

@@ -14,9 +14,9 @@ from pricefeeds.feed.rest_checks import BookChecks
 from pricefeeds.feed.session import FeedSession, WireRequest
 from pricefeeds.feed.source import FeedSource, StreamConnection
 from pricefeeds.feed.timeouts import FeedTimeouts
-from session.backoff import CHANCE, backoff
-from session.clock import Clock, SystemClock
-from session.tasks import run_all
+from runtime.backoff import CHANCE, backoff
+from runtime.clock import Clock, SystemClock
+from runtime.tasks import run_all
 
 log = logging.getLogger("pricefeeds")
 

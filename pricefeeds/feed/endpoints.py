@@ -16,7 +16,7 @@ from pricefeeds.feed.rest_reader import RestReader, rest_reader
 from pricefeeds.feed.shared_connections import SharedConnections, shared_connections
 from pricefeeds.feed.source import FeedSource, StreamConnection
 from pricefeeds.feed.websocket import connected
-from session.clock import Clock
+from runtime.clock import Clock
 from session.session import Session
 
 

@@ -8,8 +8,8 @@ from exchanges.books.errors import FeedDroppedError
 from exchanges.books.port import ServerTime
 from pricefeeds.feed.source import FeedSource
 from pricefeeds.quoting.clock_offset import ClockSamples
-from session.backoff import backoff
-from session.clock import Clock, SystemClock
+from runtime.backoff import backoff
+from runtime.clock import Clock, SystemClock
 
 FIRST_READINGS = 5
 FIRST_SECONDS = 0.3

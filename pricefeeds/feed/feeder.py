@@ -19,10 +19,10 @@ from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import Recorder, recording
-from session.backoff import backoff
-from session.clock import SystemClock
+from runtime.backoff import backoff
+from runtime.clock import SystemClock
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 from store.errors import StoreUnavailableError
 from store.mongo.store import open_store
 from store.ports.trading import ObservationStore

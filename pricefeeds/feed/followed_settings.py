@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 from market.decide.settings import Settings
-from session.backoff import backoff
-from session.clock import SystemClock
+from runtime.backoff import backoff
+from runtime.clock import SystemClock
 from store.errors import HistoryLostError, StoreUnavailableError
 from store.ports.parts import SettingsStore
 

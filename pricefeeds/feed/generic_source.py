@@ -17,7 +17,7 @@ from pricefeeds.errors import FeedStaleError, RestFailedError
 from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestAnswer, RestTurns
 from pricefeeds.feed.source import FeedSource, RestSource, StreamConnection
-from session.clock import Clock, SystemClock
+from runtime.clock import Clock, SystemClock
 from session.session import Session
 
 FEEDS_SHARE = 2

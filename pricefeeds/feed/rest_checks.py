@@ -13,8 +13,8 @@ from pricefeeds.feed.session import FeedSession
 from pricefeeds.feed.source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.book_comparison import Doubt, doubts, is_same
-from session.backoff import jittered
-from session.clock import Clock, SystemClock
+from runtime.backoff import jittered
+from runtime.clock import Clock, SystemClock
 
 COMPARISONS = 2
 """At most one request in so many is for a comparison: quiet markets are live only while others confirm them."""

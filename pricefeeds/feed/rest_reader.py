@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from pricefeeds.errors import RestFailedError
-from session.clock import Clock, SystemClock
+from runtime.clock import Clock, SystemClock
 
 MAX_BODY_BYTES = 16 << 20
 TOO_MANY = (418, 429)

@@ -11,7 +11,7 @@ from exchanges.credentials import Credentials
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
 from pricefeeds.feed.websocket import WebSocketConnection, connected
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 
 COLLECT_SECONDS = 0.05
 """Symbols that start together subscribe together."""

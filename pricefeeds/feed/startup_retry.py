@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from session import backoff
+from runtime import backoff
 from store.errors import StoreUnavailableError
 from streams.errors import StreamUnavailableError
 

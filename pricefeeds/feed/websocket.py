@@ -13,7 +13,7 @@ from websockets.exceptions import WebSocketException
 from exchanges.books.errors import FeedDroppedError
 from exchanges.log_redaction import redacting_logger
 from pricefeeds.errors import FeedStaleError
-from session.loopback import is_near
+from runtime.loopback import is_near
 
 OPEN_SECONDS = 5.0
 CLOSE_SECONDS = 0.5

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from market.time_units import MICROSECONDS
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes
-from session.clock import steady_now
+from runtime.clock import steady_now
 from streams.records import Record
 from tick_sets.sets.log_parts import LogParts
 

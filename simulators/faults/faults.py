@@ -6,7 +6,7 @@ from random import Random
 from typing import Literal, get_args
 
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.faults.lies import LIES
 
 FaultKind = Literal[

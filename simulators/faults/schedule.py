@@ -8,7 +8,7 @@ from random import Random
 import orjson
 
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.faults.faults import FAULT_KINDS, Fault, FaultKind, FaultRejectedError, Faults, Symbols
 from simulators.faults.requests import fault_from
 

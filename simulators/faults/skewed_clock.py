@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.faults.faults import ExchangeFaults
 
 _SKEW_SECONDS = 300.0

@@ -6,7 +6,7 @@ cancellation is refused while the counter is full: here it is accepted, and coun
 
 from exchanges.rate_counters import Used, counter
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.matching.order_records import RequestRejectedError, SimulatedOrder
 
 MOST = 125

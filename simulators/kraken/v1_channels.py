@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.kraken.account_channels import KrakenReader, KrakenReaders
 from simulators.kraken.market_channels import DepthView
 from simulators.kraken.public import KrakenDay

@@ -10,7 +10,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from market.money import BoundedDecimal
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.matching.order_records import PreventedTrade, RejectedOrder, SimulatedFill, SimulatedOrder
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from session.clock import Clock
+from runtime.clock import Clock
 
 Value = TypeVar("Value")
 _MOST = 4

@@ -9,7 +9,7 @@ from typing import Protocol
 from market.instruments.order_matching import filled_offers
 from market.instruments.orders import Side, changes_of
 from market.money import ZERO
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.matching.engine import BookOrder, Match, MatchingBook
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import ANY_PRICE

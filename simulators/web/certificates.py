@@ -9,7 +9,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from session.certificate_issuing import (
+from runtime.certificate_issuing import (
     LOOPBACK_NAMES,
     RENEWED_BEFORE,
     SERVER_DAYS,

@@ -8,7 +8,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.faults.faults import FAULT_KINDS, FaultKind, FaultRejectedError, Faults
 from simulators.faults.requests import fault_description, fault_from, fault_row
 from simulators.web.account_keys import write_private

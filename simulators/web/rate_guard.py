@@ -14,7 +14,7 @@ from aiohttp.typedefs import Handler, Middleware
 from exchanges.rate_counters import Limit, Used, counter, window
 from market.money import decimal_of
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.matching.order_records import RequestRejectedError
 from simulators.web.exchange_gateway import REJECTION
 

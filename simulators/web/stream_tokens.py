@@ -3,7 +3,7 @@
 import secrets
 
 from market.time_units import MICROSECONDS
-from session.clock import Clock
+from runtime.clock import Clock
 
 
 class StreamTokens:

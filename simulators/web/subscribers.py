@@ -9,7 +9,7 @@ import orjson
 from aiohttp import WSMsgType, web
 from aiohttp.typedefs import Handler
 
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.faults.faults import ExchangeFaults
 from simulators.faults.frames import Frame, FrameFaults, SymbolOf
 from simulators.web.socket_terms import SocketLife, SocketStep, SocketTerms

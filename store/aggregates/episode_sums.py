@@ -14,7 +14,7 @@ from typing import get_args
 from market.money import ZERO
 from market.prices.episodes import EXPIRED, EpisodeOutcome
 from market.time_units import MICROSECONDS
-from session.clock import steady_now, wall_now
+from runtime.clock import steady_now, wall_now
 from store.aggregates.session_totals import RunningSums, decimal_of
 from store.errors import StoreError
 from store.server.client import Database, Document, translated_errors

@@ -8,7 +8,7 @@ from typing import Literal
 
 from market.money import ZERO
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.aggregates.episode_sums import BINS_PER_BPS, EpisodeSums
 from store.aggregates.session_totals import RunningSums, decimal_of
 from store.server.client import Database, Document, translated_errors

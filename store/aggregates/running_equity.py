@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from market.accounting.equity_curve import Ending, Equity, EquityCurve, EquitySum
 from market.trade.arbitrages import FINAL_STATES, ArbitrageState
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.aggregates.month_sums import MonthSums, equity_sum_of
 from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICROSECONDS
 from store.server.client import Database, Document, Moment, one_moment, translated_errors

@@ -14,7 +14,7 @@ from market.money import ZERO, decimal_of_whole
 from market.prices.episodes import EpisodeOutcome
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.aggregates.month_sums import MonthSums, Sums
 from store.server.client import Database, Document, Moment, one_moment, translated_errors
 from store.server.documents import ARBITRAGES, REJECTIONS, integer_of

@@ -4,7 +4,7 @@ from asyncio import Event
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from session.clock import Clock
+from runtime.clock import Clock
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
 from store.records.apps import AppOrder, AppReport, AppVersion, AppWanted, StoredApp, ordered
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from market.time_units import MICROSECONDS
-from session.backtest_requests import (
+from runtime.clock import Clock
+from store.ports.backtests import SILENT_RUNNER_SECONDS
+from store.records.backtest_requests import (
     ENDED_STATES,
     MAX_ATTEMPTS,
     BacktestFigures,
@@ -14,8 +16,6 @@ from session.backtest_requests import (
     BacktestTrade,
     TickSetSummary,
 )
-from session.clock import Clock
-from store.ports.backtests import SILENT_RUNNER_SECONDS
 
 
 class MemoryBacktests:

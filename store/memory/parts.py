@@ -21,10 +21,10 @@ from market.trade.moving_average import (
     with_order,
 )
 from market.trade.reservation_state import BalanceRow, reported_rows
-from session.audit_entry import AuditEntry
-from session.clock import Clock
+from runtime.clock import Clock
 from store.ports.parts import Balances
 from store.preconditions import check_lease, in_force
+from store.records.audit_entry import AuditEntry
 from store.settings_versions import Following, SettingsVersions, halt_entry, is_enabling, without_exchange
 
 

@@ -27,7 +27,7 @@ from market.trade.reservation_state import (
     liquidity_key,
     pair_key,
 )
-from session.clock import Clock, SystemClock
+from runtime.clock import Clock, SystemClock
 from store.memory.apps import MemoryApps
 from store.memory.backtests import MemoryBacktests
 from store.memory.differences import MemoryDifferences

@@ -3,8 +3,8 @@
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING
 
-from session.lag import ConsumerPosition
 from store.errors import StoreError
+from store.records.consumer_position import ConsumerPosition
 from store.server.client import QUICK, Database, Document, translated_errors
 from store.server.documents import CONSUMER_POSITIONS, microseconds_of
 

@@ -12,7 +12,7 @@ from pymongo.errors import BulkWriteError
 from market.prices.episodes import Episode
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.errors import StoreUnavailableError
 from store.server.client import Database, Document, translated_errors
 from store.server.documents import (

@@ -6,8 +6,8 @@ from functools import partial
 from pymongo import ASCENDING, InsertOne, ReplaceOne
 
 from market.decide.settings import Settings
-from session.audit_entry import AuditEntry
 from store.operations.audit import audit_document
+from store.records.audit_entry import AuditEntry
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.client import Database, Document, translated_errors
 from store.server.documents import (

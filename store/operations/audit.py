@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
-from session.audit_entry import AuditEntry, AuditOutcome
 from store.errors import StoreError
+from store.records.audit_entry import AuditEntry, AuditOutcome
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import server_now
 from store.server.documents import AUDIT

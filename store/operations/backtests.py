@@ -7,7 +7,9 @@ from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, DESCENDING, ReturnDocument
 
 from market.time_units import MICROSECONDS
-from session.backtest_requests import (
+from store.errors import StoreError
+from store.ports.backtests import SILENT_RUNNER_SECONDS
+from store.records.backtest_requests import (
     MAX_ATTEMPTS,
     BacktestFigures,
     BacktestJob,
@@ -16,8 +18,6 @@ from session.backtest_requests import (
     BacktestTrade,
     TickSetSummary,
 )
-from store.errors import StoreError
-from store.ports.backtests import SILENT_RUNNER_SECONDS
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import server_now
 from store.server.documents import BACKTEST_REPORTS, BACKTESTS, TICK_SETS

@@ -10,8 +10,9 @@ from pymongo import ASCENDING, DESCENDING, UpdateOne
 from pymongo.errors import BulkWriteError
 
 from market.time_units import MICROSECONDS
-from session.notices import Destination, Notice
+from session.notice_destinations import Destination
 from store.errors import StoreError
+from store.records.notice import Notice
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import server_now
 from store.server.documents import NOTICE_DESTINATIONS, NOTICES, date_of, plain

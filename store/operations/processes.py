@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, ReturnDocument, UpdateOne
 
-from session.processes import STOPPABLE, SUPERVISOR, Process, ProcessOrder, ProcessReport, Wanted, is_silent
 from session.session import Session
 from store.errors import StoreError
+from store.records.processes import STOPPABLE, SUPERVISOR, Process, ProcessOrder, ProcessReport, Wanted, is_silent
 from store.server.client import QUICK, REACH_MS, Database, Document, connect, database_of, translated_errors
 from store.server.clock import server_now
 from store.server.documents import PROCESSES, integer_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from session.backtest_requests import (
+from store.records.backtest_requests import (
     BacktestFigures,
     BacktestJob,
     BacktestRequest,

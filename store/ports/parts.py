@@ -11,9 +11,9 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
-from session.audit_entry import AuditEntry
 from store.ports.apps import StoredApps
 from store.ports.backtests import Backtests
+from store.records.audit_entry import AuditEntry
 
 Balances = dict[str, dict[str, Decimal]]
 """Exchange → currency → amount."""

@@ -9,7 +9,7 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.read_concern import ReadConcern
 
-from session.logins import Address, login_of
+from runtime.logins import Address, login_of
 from store.errors import StoreError
 from store.server.client import REGION, Client, connect, translated_errors
 from store.server.documents import ARBITRAGES, BALANCES, FILLS, STEPS

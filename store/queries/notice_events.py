@@ -16,13 +16,13 @@ from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Lease
-from session.processes import Process
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.differences import difference_of
 from store.mongo.risk_counters import RiskCounters, read_counters
 from store.operations.notices import MongoNotices
 from store.operations.processes import MongoProcesses
+from store.records.processes import Process
 from store.server.change_streams import ChangeFollower
 from store.server.client import Database, Document, connect, database_of, translated_errors
 from store.server.documents import (

@@ -17,8 +17,8 @@ from motor.motor_asyncio import AsyncIOMotorCollection
 from pymongo.errors import OperationFailure, PyMongoError
 
 from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, steady_now, wall_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
 from store.server.client import Database, Document, first_sentence, is_passing, translated_errors
 from store.server.documents import microseconds_of

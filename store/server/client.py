@@ -13,7 +13,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.read_preferences import Nearest
 from pymongo.write_concern import WriteConcern
 
-from session.logins import login_of
+from runtime.logins import login_of
 from store.errors import LoginRefusedError, StoreError, StoreUnavailableError
 
 Document = dict[str, object]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import OperationFailure
 
-from session.logins import Login
+from runtime.logins import Login
 from store.server.client import Document, connect, translated_errors
 
 ADMIN = "admin"

@@ -24,7 +24,7 @@ from market.trade.leases import Lease
 from market.trade.moving_average import AverageState, AverageTrade
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.errors import StoreError
 from store.server.client import Document
 

@@ -7,7 +7,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from store.errors import StoreError, StoreUnavailableError
 from store.server.client import Document, first_sentence
 from store.server.database_users import DatabaseUser, set_users

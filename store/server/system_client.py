@@ -2,7 +2,7 @@
 
 from motor.motor_asyncio import AsyncIOMotorClient
 
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from store.server.client import Document
 
 SELECTION_MS = 500

@@ -12,8 +12,8 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import PyMongoError
 
 from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, steady_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, steady_now
 from store.server.client import (
     SNAPSHOT,
     BlockingDatabase,

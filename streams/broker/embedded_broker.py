@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now, wall_now
-from session.logins import Login
+from runtime.clock import SystemClock, steady_now, wall_now
+from runtime.logins import Login
 from streams.broker.java_files import LOGGING_PROPERTIES, argument_file, property_file, write_privately
 from streams.broker.kafka_users import jaas_of
 from streams.errors import StreamRejectedError, StreamUnavailableError

@@ -22,7 +22,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public 
     UserScramCredentialUpsertion,
 )
 
-from session.logins import Login, login_of
+from runtime.logins import Login, login_of
 from streams.errors import StreamUnavailableError
 from streams.topic_admin import client_settings, reason_of
 

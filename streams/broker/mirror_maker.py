@@ -12,8 +12,8 @@ from pathlib import Path
 import orjson
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now
-from session.logins import Login
+from runtime.clock import SystemClock, steady_now
+from runtime.logins import Login
 from streams.broker.java_files import LOGGING_PROPERTIES, argument_file, property_file, write_privately
 from streams.broker.kafka_users import TopicUser, java_client_settings
 from streams.errors import StreamRejectedError, StreamUnavailableError
@@ -44,7 +44,7 @@ appender.console.filter.checkpoints.onMismatch=NEUTRAL
 
 @dataclass(frozen=True, slots=True)
 class RegionKafka:
-    """The Kafka of a region, as a MirrorMaker reaches it; its login is in the address (`session.logins.Address`)."""
+    """The Kafka of a region, as a MirrorMaker reaches it; its login is in the address (`runtime.logins.Address`)."""
 
     region: str
     address: str

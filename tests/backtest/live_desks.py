@@ -18,7 +18,7 @@ from market.prices.quotes import Quote
 from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
-from session.clock import Clock
+from runtime.clock import Clock
 from store.memory.parts import MemoryBalances, MemoryLeases
 from store.memory.store import MemoryTradeStore
 from tests.backtest.trading_samples import MARKETS, OPENING

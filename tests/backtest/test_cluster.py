@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from backtest.detect.batch_detection import detected, detection_summary
 from backtest.detect.batch_session import backtest_session
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from streams.broker.embedded_broker import free_ports
 from tests.backtest.detected_sets import CUTS, messages_found
 from tests.backtest.test_batch_detection import log_set, summary_of, wanted_of

@@ -17,7 +17,7 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.money import Amount
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.bots.exchange_floor import OPENING
 from tests.market.samples import EUR_MARKET, USD_MARKET, fill_of, levels, opportunity_of, settings_of
 

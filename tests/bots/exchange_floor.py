@@ -35,8 +35,8 @@ from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.order_results import OrderResult
 from market.trade.reservations import Reservation, ReservationResult
-from session.clock import Clock
-from session.tasks import run_all
+from runtime.clock import Clock
+from runtime.tasks import run_all
 from store.memory.store import MemoryTradeStore
 from tests.bots.hurried_loop import LoopClock
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of

@@ -6,7 +6,7 @@ from market.instruments.orders import Side
 from market.money import Amount, Price
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
 from market.prices.quotes import Level
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.exchanges.served import Served
 
 MARKETS = paper_markets()

@@ -22,7 +22,7 @@ from market.money import Price
 from market.trade.leases import UNFENCED
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close, MovingAverage
 from market.trade.unwinding import advancing
-from session.clock import Clock, ReplayClock, SystemClock
+from runtime.clock import Clock, ReplayClock, SystemClock
 from session.session import Session
 from store.memory.store import MemoryTradeStore
 from tests.bots.exchange_floor import until

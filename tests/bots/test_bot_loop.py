@@ -16,7 +16,7 @@ from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
 from market.trade.leases import LEASE_SECONDS, NO_BOT, decision_right
 from market.trade.unwinding import NOT_POSTED
-from session.clock import ReplayClock
+from runtime.clock import ReplayClock
 from tests.bots.exchange_floor import LONG_SECONDS, WAIT_SECONDS, Book, Floor, Mishaps, until
 from tests.bots.hurried_loop import START, LoopClock
 from tests.bots.ledger import balances_by_fills

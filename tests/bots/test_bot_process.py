@@ -15,7 +15,7 @@ from bots.process import run_bot
 from market.money import ZERO
 from market.prices.quotes import Quote
 from market.trade.arbitrages import Arbitrage
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import LocalAccounts, Session
 from store.mongo.store import MongoTradeStore, open_store
 from streams.tick_writer import TickWriter

@@ -9,7 +9,7 @@ import pytest
 from bots.execute.dead_mans_switch import REFRESH_SECONDS, TIMEOUT_SECONDS, DeadMansSwitch
 from exchanges.accounts.ccxt_account import open_account
 from exchanges.errors import ExchangeUnavailableError
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from simulators.matching.order_records import OrderRequest
 from store.errors import FencedOutError
 from tests.exchanges.served import TRADED, served

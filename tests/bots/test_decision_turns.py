@@ -10,7 +10,7 @@ from bots.decide.failover import LEAVING_SECONDS, POLL_SECONDS, DecisionTurns
 from bots.lease_keeper import RENEW_SECONDS
 from market.prices.opportunities import Opportunity
 from market.trade.leases import LEASE_SECONDS, Lease, decision_right
-from session.clock import Clock
+from runtime.clock import Clock
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.parts import MemoryLeases
 from store.memory.store import MemoryTradeStore

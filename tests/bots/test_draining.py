@@ -13,7 +13,7 @@ from bots.loop import DRAIN_SECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from market.trade.leases import NO_BOT, Actor, Veto, decision_right
 from market.trade.reservations import Reservation, ReservationResult
-from session.clock import Clock
+from runtime.clock import Clock
 from store.errors import FencedOutError
 from store.memory.parts import MemoryLeases
 from tests.bots.exchange_floor import WAIT_SECONDS, Floor, Mishaps, SlowStore, until

@@ -16,7 +16,7 @@ from market.money import Amount
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
 from market.trade.unwinding import client_order_id
-from session.clock import SystemClock, steady_now
+from runtime.clock import SystemClock, steady_now
 from store.errors import StoreUnavailableError
 from store.memory.parts import MemoryHealth
 from store.memory.store import MemoryTradeStore

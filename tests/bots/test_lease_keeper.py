@@ -9,8 +9,8 @@ from bots.lease_keeper import LeaseKeeper, holder_name
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import rules_of
 from market.trade.leases import LEASE_SECONDS, Lease, decision_right
-from session.clock import region_clock
-from session.clock_shift import CLOCK_FILE, keep_shift
+from runtime.clock import region_clock
+from runtime.clock_shift import CLOCK_FILE, keep_shift
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.parts import MemoryLeases
 from store.memory.store import MemoryTradeStore

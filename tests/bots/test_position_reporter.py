@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from bots.position_reporter import PositionReporter
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.mongo.consumer_positions import ConsumerPositions
 from store.server.change_streams import ChangeStreamProgress
 from streams.records import Position

@@ -17,7 +17,7 @@ from market.trade.leases import LEASE_SECONDS, UNFENCED, Actor, Veto, decision_r
 from market.trade.reservation_state import liquidity_key
 from market.trade.reservations import Reservation, ReservationResult
 from market.trade.unwinding import markets_by_symbol
-from session.clock import Clock
+from runtime.clock import Clock
 from store.errors import StoreUnavailableError
 from store.memory.store import MemoryTradeStore
 from tests.bots.exchange_floor import OPENING

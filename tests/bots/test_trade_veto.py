@@ -7,7 +7,7 @@ import pytest
 from bots.decide.state_cache import MAX_SETTINGS_SILENCE, StateCache
 from bots.trade_veto import TradeVeto
 from market.trade.leases import LEASE_SECONDS, NO_BOT, Actor, Veto
-from session.clock import Clock
+from runtime.clock import Clock
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.parts import MemoryLeases
 from store.memory.store import MemoryTradeStore

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.clients.environments import installed
 from tests.clients.forwarding import forwarded
 from tests.clients.running import RUN_SECONDS, assert_placed_and_cancelled, said

@@ -10,7 +10,7 @@ from exchanges.addresses import every_address
 from exchanges.ccxt.client import make_exchange, session_config
 from launch.commands.main import run
 from launch.setup.login_files import FOLDER, with_logins
-from session.logins import Login, login_of
+from runtime.logins import Login, login_of
 from session.session import Session
 from tests.deploy.manifests import ROOT
 

@@ -19,7 +19,7 @@ from launch.setup.login_files import own_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import checked_java
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from runtime.clock import steady_now
 from session.session import Session
 from streams.broker.embedded_broker import free_ports
 from tests.secured_services import members_address, secured_kafka, secured_members

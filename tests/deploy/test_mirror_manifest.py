@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from launch.setup.login_rights import MIRROR, MIRROR_READER
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from streams.broker.mirror_maker import OWN_TOPICS, RegionKafka, mirror_properties, mirror_users
 from streams.topic_admin import DAY_MS, RETAINED_BYTES, SEGMENT_BYTES
 from streams.topics import QUOTES, SHARED, SHARED_IN

@@ -17,7 +17,7 @@ from launch.regions.network.namespaces import IMPATIENT
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import FOLDER, with_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
-from session.logins import login_of
+from runtime.logins import login_of
 from session.session import Session
 from store.server.embedded_mongod import ABANDONED, COPYING, LEAVING
 from tests.deploy.described_session import IMAGE_HOME, made_by_page

@@ -16,7 +16,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import OrderReport, Side
 from market.money import Amount, Price, floor_to_step, total
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import order_on
 

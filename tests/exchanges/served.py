@@ -15,7 +15,7 @@ from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
-from session.clock import Clock, SystemClock, wall_now
+from runtime.clock import Clock, SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Faults
 from simulators.market.chosen_market import STORM

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 
 @dataclass

@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row
 from pricefeeds.recording.feed_recording import RecordedEventKind
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from tests.fault_matrix.orders import order_under
 from tests.fault_matrix.trials import FeedTrial, OrderShows, OrderTrial, Withdrawal
 from tests.fault_matrix.truth import oldest_belief

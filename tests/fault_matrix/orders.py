@@ -11,7 +11,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import Fill, LimitOrder, OrderReport
 from market.money import floor_to_step
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import order_on
 from tests.fault_matrix.trials import Found, OrderShows, OrderTrial, Placed

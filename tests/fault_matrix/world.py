@@ -16,7 +16,7 @@ from exchanges.ccxt.client import ExchangeConfig, simulated_config
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
 from session.session import Session, SimulatedTerms
 from simulators.faults.faults import Fault, FaultKind

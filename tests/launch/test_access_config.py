@@ -6,7 +6,7 @@ from launch.config.configuration import read_configuration
 from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_session
-from session.roles import AccessTerms, OidcTerms, RateTerms
+from session.access_terms import AccessTerms, OidcTerms, RateTerms
 from session.session import Session
 
 OIDC = '[oidc]\nissuer = "https://login.example/realm"\naudience = "arbitrage"\n'

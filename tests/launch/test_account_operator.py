@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from launch.chaos.account_operator import PATIENCE, SEARCHED_FOR, AccountOperator, SeenDifference, due
 from market.accounting.differences import HANDLING, DifferenceKind, StoredDifference
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore, open_store
 from tests.store.reservation_requests import open_books

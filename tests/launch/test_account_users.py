@@ -24,7 +24,7 @@ from market.instruments.orders import OpenOrder
 from market.money import Amount, Price
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import client_order_id, is_session_order
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from simulators.matching.order_records import OrderRequest
 from store.memory.store import MemoryTradeStore
 from store.mongo.store import open_store

@@ -13,7 +13,7 @@ from launch.regions.apart import store_of
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import own_logins, with_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR
-from session.logins import login_of
+from runtime.logins import login_of
 from session.session import Session
 
 REGIONS = ("us", "eu", "jp")

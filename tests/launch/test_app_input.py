@@ -22,7 +22,7 @@ from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.task import ResidentTask
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import counted_already, first_offsets, input_merger, keep_merging, requests_from
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.operations.app_tables import KeptPlace, open_app_tables
 from streams.message_format import row_of

@@ -28,7 +28,7 @@ from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.grants import grants_in
 from market.trade.leases import UNFENCED, Actor
 from market.trade.unwinding import advancing, markets_by_symbol
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import Session, SimulatedTerms
 from simulators.faults.faults import Fault
 from simulators.matching.exchange_journal import read_journal

@@ -15,7 +15,7 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import UNCONFIRMED, advancing
-from session.clock import steady_now
+from runtime.clock import steady_now
 from simulators.faults.faults import Fault
 from store.mongo.store import MongoTradeStore
 from store.server.client import connect

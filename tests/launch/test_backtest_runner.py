@@ -21,10 +21,10 @@ from launch.regions.sessions import region_home
 from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_arguments, publish_tick_sets
 from market.accounting.equity_curve import EquityPoint
 from market.time_units import MICROSECONDS
-from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from store.memory.store import MemoryTradeStore
 from store.mongo.store import open_store
+from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
 from tests.backtest.made_up_result import arbitrage
 from tests.backtest.made_up_set import made_up_files
 from tests.ui.samples import session_of

@@ -21,8 +21,8 @@ from market.trade.arbitrages import Leg
 from market.trade.grants import Grant
 from market.trade.leases import Actor, decision_right
 from market.trade.reservations import ReservationResult
-from session.clock import SystemClock, steady_now
-from session.logins import Address
+from runtime.clock import SystemClock, steady_now
+from runtime.logins import Address
 from simulators.matching.order_records import SimulatedOrder
 from store.errors import FencedOutError, StoreUnavailableError
 from store.mongo.store import MongoTradeStore

@@ -12,8 +12,8 @@ from launch.errors import CannotStartError
 from launch.setup.authority_folder import AUTHORITY_DAYS, AuthorityFiles, IssuedFile, issue_files
 from launch.setup.data_dir import CERTIFICATES
 from market.time_units import MICROSECONDS
-from session.certificate_issuing import SERVER_DAYS, moment_of
-from session.clock import wall_now
+from runtime.certificate_issuing import SERVER_DAYS, moment_of
+from runtime.clock import wall_now
 from tests.tls_handshake import shake_hands
 
 HOSTS = ["kafka.example", "10.0.0.5"]

@@ -37,7 +37,7 @@ from launch.errors import CannotStartError, LaunchError
 from launch.sessions.paper import paper_settings
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import PageTerms, Session, SimulatedTerms
 from simulators.faults.faults import Fault
 from simulators.server import ACCOUNTS

@@ -15,7 +15,7 @@ from launch.errors import StoppedError, TerminatedError
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping, signals_deferred
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.backtest.sweep_samples import log_of, tick_set_of
 
 ROOT = Path(__file__).parents[2]

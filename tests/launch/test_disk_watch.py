@@ -10,7 +10,8 @@ import pytest
 from launch.config.disk import DiskConfiguration
 from launch.errors import CannotStartError
 from launch.supervisor.disk_watch import DiskWatch, check_room
-from session.disk_space import MEGABYTE, DiskBounds
+from runtime.disk_space import MEGABYTE
+from session.disk_bounds import DiskBounds
 from session.session import Session, Upkeep
 from store.mongo.store import MongoTradeStore
 from tests.market.samples import settings_of

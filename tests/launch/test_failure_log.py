@@ -7,7 +7,7 @@ import pytest
 
 from launch.supervisor.failure_log import busy_machine, last_log_lines
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 
 @pytest.mark.parametrize(

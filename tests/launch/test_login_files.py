@@ -24,7 +24,7 @@ from launch.setup.login_files import (
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.process_groups import child_environment
-from session.logins import Address, Login, login_of
+from runtime.logins import Address, Login, login_of
 from session.session import Session
 from store.mongo.database_setup import prepare_database
 from store.mongo.store import open_store

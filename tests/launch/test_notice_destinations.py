@@ -11,7 +11,7 @@ from launch.config.notice_destinations import configured_destinations
 from launch.errors import CannotStartError
 from launch.supervisor.process_groups import child_environment
 from launch.supervisor.process_plan import own_processes
-from session.secret_files import PROJECT
+from runtime.secret_files import PROJECT
 from session.session import Session, Upkeep
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.receivers import Answer, receiving

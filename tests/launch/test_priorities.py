@@ -24,7 +24,7 @@ from launch.supervisor.priorities import (
     write_autogroup,
 )
 from launch.supervisor.process_groups import ProcessSpec, spawn
-from session.processes import ProcessKind
+from store.records.processes import ProcessKind
 
 needs_autogroups = pytest.mark.skipif(not ENABLED.exists(), reason="this kernel has no autogroups")
 

@@ -13,8 +13,8 @@ import pytest
 from launch.errors import CannotStartError
 from launch.setup.data_dir import RUN_FILE, ready_file
 from launch.supervisor.process_main import followed_clock
-from session.clock import wall_now
-from session.clock_shift import CLOCK_FILE, keep_shift
+from runtime.clock import wall_now
+from runtime.clock_shift import CLOCK_FILE, keep_shift
 from session.session import Mode
 from tests.ui.samples import session_of
 

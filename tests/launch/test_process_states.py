@@ -4,7 +4,7 @@ import pytest
 
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.process_states import ProcessStates
-from session.processes import MAX_STARTS, ProcessKind, ProcessOrder, ProcessState, kind_of
+from store.records.processes import MAX_STARTS, ProcessKind, ProcessOrder, ProcessState, kind_of
 
 BOT = ProcessSpec("bot-alpha", ("true",), exchange="alpha")
 SECOND = ProcessSpec("bot-alpha-2", ("true",), exchange="alpha")

@@ -21,7 +21,7 @@ from launch.sessions.public_paper import OPENING, public_session, public_setting
 from launch.sessions.silent_exchanges import without_silent
 from launch.setup.data_layout import database_name
 from pricefeeds.feed.endpoints import endpoints_of
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from tests.exchanges.served import served
 

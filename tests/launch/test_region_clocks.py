@@ -11,7 +11,7 @@ from launch.commands.main import run
 from launch.regions.clocks import clocks_off, set_clocks
 from launch.regions.sessions import region_home
 from launch.setup.data_dir import RUN_FILE, write_atomically
-from session.clock_shift import CLOCK_FILE, keep_shift, shift_at
+from runtime.clock_shift import CLOCK_FILE, keep_shift, shift_at
 from tests.ui.samples import session_of
 
 REGIONS = ("us", "eu", "jp")

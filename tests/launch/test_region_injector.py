@@ -19,7 +19,7 @@ from launch.regions.network.link_commands import LinkCommandError, parsed_change
 from launch.regions.network.links import RegionLinks, links_of
 from launch.regions.sessions import region_home
 from launch.supervisor.supervisor import Supervisor
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.faults.faults import Fault
 from tests.exchanges.served import served
 from tests.launch.test_chaos_run import BASE, WAIT_SECONDS, session_of, until

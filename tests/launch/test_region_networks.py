@@ -36,9 +36,9 @@ from launch.regions.network.namespaces import (
 from launch.regions.network.tun_device import enter_namespace, in_own_thread
 from launch.setup.data_dir import ready_file
 from launch.supervisor.process_groups import spawn
-from session.carrier_socket import SOCKET
-from session.clock import steady_now, wall_now
-from session.link_states import CarrierState
+from runtime.carrier_socket import SOCKET
+from runtime.clock import steady_now, wall_now
+from runtime.link_states import CarrierState
 
 FAULT = regions_fault()
 needs_namespaces = pytest.mark.skipif(FAULT is not None, reason=f"regions cannot run here: {FAULT}")

@@ -10,7 +10,7 @@ from pymongo.errors import OperationFailure
 
 from launch.setup.login_files import OwnLogins, own_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from store.server.client import Client, Document, connect
 from store.server.database_users import ensure_users_at
 from store.server.documents import COLLECTIONS

@@ -18,7 +18,7 @@ from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import FILE, row_sharer
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.operations.app_tables import open_app_tables
 from streams.message_format import row_of

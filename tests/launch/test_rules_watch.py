@@ -11,7 +11,7 @@ from exchanges.errors import AccountRejectedError, OrderRejectedError
 from exchanges.simulated_markets import simulated_taker_fees
 from launch.supervisor.rules_watch import LONGEST_SECONDS, RULES_SECONDS, RulesWatch, keep_asking
 from market.decide.market_rules import market_in_force
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from simulators.matching.volume_tiers import tiers_of
 from store.errors import StoreUnavailableError
 from store.memory.store import MemoryTradeStore

@@ -18,7 +18,7 @@ from exchanges.errors import ExchangeError
 from launch.setup.data_dir import write_atomically
 from launch.supervisor.process_main import EventFormatter
 from pricefeeds.recording.feed_recorder import recording
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session, SimulatedTerms, Upkeep
 from simulators.faults.faults import Fault
 from tests.exchanges.served import TRADED, Served, order_on, served

@@ -20,10 +20,10 @@ from launch.setup.service_logins import (
     places_of,
     without_login,
 )
-from session.certificate_issuing import moment_of
-from session.clock import wall_now
-from session.logins import Address, Login
-from session.loopback import is_loopback
+from runtime.certificate_issuing import moment_of
+from runtime.clock import wall_now
+from runtime.logins import Address, Login
+from runtime.loopback import is_loopback
 from streams.broker.kafka_users import spark_options
 from streams.topic_admin import client_settings
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from launch.sessions.counters import SessionCounters
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.ui.samples import session_of
 

@@ -16,8 +16,8 @@ from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder
 from launch.setup.jars import mirror_classpath
 from launch.setup.prerequisites import checked_java
-from session.clock import SystemClock, wall_now
-from session.logins import Address
+from runtime.clock import SystemClock, wall_now
+from runtime.logins import Address
 from streams.broker.embedded_broker import free_ports
 from streams.broker.mirror_maker import MirrorMaker, RegionKafka
 from streams.topic_reader import TopicReader

@@ -8,7 +8,7 @@ import pytest
 
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.status_writer import StatusWriter
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from streams.broker.embedded_broker import free_ports
 from tests.market.samples import EUR_MARKET, USD_MARKET

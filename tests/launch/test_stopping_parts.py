@@ -16,10 +16,10 @@ import pytest
 from launch.setup.data_dir import ready_file
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
-from session.processes import SUPERVISOR, Process
 from session.session import Session
 from store.mongo.store import open_store
 from store.operations.processes import MongoProcesses, open_processes
+from store.records.processes import SUPERVISOR, Process
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
 from tests.services import note_session
 from tests.ui.samples import NOWHERE, session_of

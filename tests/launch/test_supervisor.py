@@ -16,7 +16,7 @@ from launch.setup.data_dir import ready_file
 from launch.supervisor.priorities import has_autogroups, niceness_of
 from launch.supervisor.process_groups import ProcessSpec, group_members
 from launch.supervisor.supervisor import Supervisor, kill_leftovers
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(1000)"
 

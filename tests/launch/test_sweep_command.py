@@ -14,7 +14,7 @@ import pytest
 
 from launch.commands.main import run
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.backtest.sweep_samples import log_of, tick_set_of
 
 SWEEP = "--grid min_net_bps=4:11:1 --grid latency_ms=0:70:10 --name mine --walk-forward 1 --master local[2]"

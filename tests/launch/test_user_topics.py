@@ -26,8 +26,8 @@ from launch.apps.sink_forwarder import place_file, sink_forwarder, sink_key
 from launch.apps.user_topics import login_in, user_brokers
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
-from session.clock import SystemClock, wall_now
-from session.logins import Login
+from runtime.clock import SystemClock, wall_now
+from runtime.logins import Login
 from session.session import Session
 from streams.errors import StreamUnavailableError
 from streams.latest_rows import LatestRows

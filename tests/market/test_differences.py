@@ -15,7 +15,7 @@ from market.accounting.differences import (
     orders_in_doubt,
     stored_difference,
 )
-from session.labels import difference_advice
+from wording.labels import difference_advice
 
 PAGE = Path(__file__).parents[2] / "docs" / "reconciliation.md"
 DIFFERENCE = Difference("fill_foreign", "alpha", "fill-1", "unknown", "buy 1")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 
 @dataclass(frozen=True, slots=True)

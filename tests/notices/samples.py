@@ -8,7 +8,8 @@ from market.accounting.profit_groups import profit_from
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Transition
 from notices.messages import NoticeMessage
-from session.notices import Destination, Notice
+from session.notice_destinations import Destination
+from store.records.notice import Notice
 from tests.store.reservation_requests import leg_request, opportunity
 
 AT = 1_700_000_000_000_000

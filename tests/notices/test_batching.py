@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notices.batching import MAX_IN_ONE, MINUTE, batch_name, next_batch
-from session.notices import Notice
 from store.operations.notices import QueuedNotice
+from store.records.notice import Notice
 from tests.notices.samples import AT, alarm, trade, webhook
 
 SECOND = 1_000_000

@@ -12,9 +12,10 @@ from market.time_units import MICROSECONDS
 from notices.channels.secrets import WebhookSecrets
 from notices.channels.webhook import WebhookSender
 from notices.delivery import LONGEST_DELAY, Delivery, retry_delay
-from session.clock import wall_now
-from session.notices import Destination, Notice
+from runtime.clock import wall_now
+from session.notice_destinations import Destination
 from store.queries.notice_events import NoticeEventReader
+from store.records.notice import Notice
 from tests.notices.receivers import Answer, Receiver, receiving
 from tests.notices.running import running
 from tests.notices.samples import alarm, trade, webhook

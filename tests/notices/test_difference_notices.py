@@ -8,10 +8,10 @@ from market.decide.circuit_breaker import Health
 from market.decide.market_rules import rules_of
 from market.decide.settings import Settings
 from notices.difference_notices import notice_of_reduce_only, notices_of_difference, notices_of_terms
-from session.labels import DIFFERENCES
 from store.server.documents import SettingsVersion
 from tests.market.samples import USD_MARKET, settings_of
 from tests.notices.samples import AT
+from wording.labels import DIFFERENCES
 
 SOLD = StoredDifference("d1", "balance_unexplained", "kraken", "BTC", "10", "0", "reported", AT)
 

@@ -11,8 +11,8 @@ from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Failure
 from market.decide.market_rules import rules_of
 from notices.event_reader import EventReader
-from session.clock import wall_now
-from session.notices import Destination
+from runtime.clock import wall_now
+from session.notice_destinations import Destination
 from session.session import Session
 from store.mongo.store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader

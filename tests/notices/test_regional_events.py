@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from session.processes import ProcessReport
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.operations.processes import open_processes
 from store.queries.notice_events import NoticeEventReader
+from store.records.processes import ProcessReport
 
 REPORT = ProcessReport("bot-beta", "bot", "beta", "ready", age=0)
 

@@ -14,7 +14,7 @@ from notices.channels.sender_port import Sender
 from notices.channels.telegram_bot import TelegramSender
 from notices.channels.webhook import WebhookSender
 from notices.errors import DestinationRejectedError, DestinationUnavailableError, NoticesError
-from session.clock import wall_now
+from runtime.clock import wall_now
 from streams.broker.embedded_broker import free_ports
 from tests.notices.receivers import Answer, Receiver, receiving
 from tests.notices.samples import CHAT, KEY, TOKEN, message, trade

@@ -14,7 +14,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price
 from market.prices.quotes import MAX_LEVELS, Level
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session, SimulatedTerms
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange

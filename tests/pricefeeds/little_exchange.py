@@ -13,7 +13,7 @@ from exchanges.books.port import FetchSnapshot, Heartbeat, Send, ServerTime, Wir
 from exchanges.credentials import Credentials
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from tests.pricefeeds.samples import book
 
 HELLO = "book, please"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pricefeeds.recording.feed_recorder import FileRecorder, RecordingLimits
 from pricefeeds.recording.feed_recording import PartEnd, RecordedEvent, RecordingHeader, read_recording
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from tests.pricefeeds.samples import MARKET
 
 HEADER = RecordingHeader("session", MARKET.exchange, (MARKET,), {"late_after": "3000000"})

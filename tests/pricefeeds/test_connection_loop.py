@@ -16,7 +16,7 @@ from pricefeeds.feed.connection_loop import status_after
 from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.rest_reader import rest_reader
 from pricefeeds.feed.timeouts import FeedTimeouts
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from tests.pricefeeds.little_exchange import LittleExchange, served, talking
 from tests.pricefeeds.samples import MARKET
 from tests.pricefeeds.watched import IMPATIENT, PATIENT, Watched, watching_source

@@ -11,7 +11,7 @@ from exchanges.catalogue import wire_of
 from exchanges.key_variables import key_variables
 from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.endpoints import endpoints_of
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.exchange_entries import ExchangeEntry
 from session.session import Mode, Session, SimulatedTerms
 

@@ -16,7 +16,7 @@ from market.time_units import MICROSECONDS
 from pricefeeds.quoting.symbol_feed import SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, RecordingLimits, recorded_bytes, recording, recordings_folder
 from pricefeeds.recording.feed_recording import RecordedEvent, RecordedEventKind, parts_of, row_text
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from tests.pricefeeds.recorded_notes import HEADER, ends_in, folder_of, notes_in, recorder_at
 from tests.pricefeeds.samples import MARKET, book

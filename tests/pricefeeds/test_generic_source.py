@@ -11,7 +11,7 @@ from exchanges.simulated_markets import simulated_markets
 from pricefeeds.errors import FeedStaleError
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.generic_source import feed_error
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.exchange_entries import ExchangeEntry
 from session.session import Session
 

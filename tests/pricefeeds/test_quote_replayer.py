@@ -6,7 +6,7 @@ from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from pricefeeds.quote_replayer import ROWS_BETWEEN_FLUSHES, run_replayer, send_in_time
 from pricefeeds.quoting.symbol_feed import SymbolFeed
-from session.clock import ReplayClock, wall_now
+from runtime.clock import ReplayClock, wall_now
 from session.session import ReplayTime, Session
 from streams.message_format import quote_of, row_of
 from streams.topic_admin import ensure_topics

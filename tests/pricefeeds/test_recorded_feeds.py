@@ -18,10 +18,10 @@ from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.raw_replay import replay_raw
 from pricefeeds.recording.feed_recorder import Recorder, recording, recordings_folder
 from pricefeeds.recording.feed_recording import RecordedEvent, parts_of, read_recording
-from session.clock import SystemClock
+from runtime.clock import SystemClock
+from runtime.tasks import run_all
 from session.exchange_entries import Adapter, ExchangeEntry
 from session.session import Session
-from session.tasks import run_all
 from tests.pricefeeds.conftest import World
 
 DEADLINE_SECONDS = 60.0

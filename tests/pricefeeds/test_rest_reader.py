@@ -8,7 +8,7 @@ from aiohttp import web
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import RestFailedError
 from pricefeeds.feed.rest_reader import MAX_BODY_BYTES, RestReader, rest_reader
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 SECONDS = 20.0
 """An answer's time; a busy machine needs some of it."""

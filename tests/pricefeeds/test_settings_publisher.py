@@ -11,7 +11,7 @@ from exchanges.simulated_markets import paper_markets
 from market.decide.settings import Settings
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.settings_publisher import SettingsPublisher, last_version, run_settings_publisher
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from store.errors import StoreUnavailableError
 from store.memory.parts import MemorySettings

@@ -16,7 +16,7 @@ from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.shared_connections import SharedConnections, SymbolLine, shared_connections
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from simulators.faults.faults import Fault
 from tests.pricefeeds.conftest import World
 from tests.pricefeeds.samples import MARKET

@@ -11,7 +11,7 @@ import pytest
 from exchanges.books.errors import FeedRejectedError
 from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.timeouts import FeedTimeouts
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.exchange_entries import ExchangeEntry
 from session.session import Session
 from tests.pricefeeds.conftest import World

@@ -16,9 +16,9 @@ from pricefeeds.feed.source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, Recorder
-from session.clock import Clock, SystemClock
+from runtime.clock import Clock, SystemClock
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 
 DEADLINE_SECONDS = 20.0
 LOOK_SECONDS = 0.02

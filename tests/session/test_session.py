@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from session.clock import ReplayClock, SystemClock
+from runtime.clock import ReplayClock, SystemClock
 from session.session import LocalAccounts, PageTerms, ReplayTime, Session, SimulatedTerms, Upkeep
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET
 

@@ -17,7 +17,7 @@ from exchanges.ccxt.client import make_exchange
 from exchanges.credentials import Credentials, load_credentials
 from market.instruments.markets import Market
 from market.money import floor_to_step
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.web.account_keys import account_names
 from simulators.web.signatures import hex_signature
 from tests.exchanges.served import TRADED, Served, served

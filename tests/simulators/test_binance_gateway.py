@@ -16,7 +16,7 @@ import pytest
 from exchanges.credentials import load_credentials
 from market.money import ZERO, decimal_of
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.binance.limits import Allowance
 from simulators.binance.rejections import error_fields
 from simulators.matching.order_records import Reason, RequestRejectedError

@@ -23,7 +23,7 @@ from yarl import URL
 
 from exchanges.credentials import Credentials, load_credentials
 from market.money import decimal_of, floor_to_step
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from simulators.binance.signing_keys import ensure_signing_keys, signing_keys
 from simulators.matching.order_records import SimulatedOrder
 from tests.simulators.contract.bench import DEADLINE, Bench, Row, opened

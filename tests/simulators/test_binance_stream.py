@@ -11,7 +11,7 @@ import pytest
 
 from exchanges.credentials import load_credentials
 from market.money import decimal_of
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.binance.stream import PendingDepth
 from simulators.matching.order_records import OrderRequest
 from simulators.matching.simulated_exchange import SimulatedExchange

@@ -14,7 +14,7 @@ import pytest
 from exchanges.ccxt.client import make_exchange
 from exchanges.credentials import load_credentials
 from market.money import decimal_of
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.listener import NO_REQUESTS, Listener, Message, listening
 from tests.simulators.wire_recordings import has_shape, recorded

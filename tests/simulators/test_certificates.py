@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.web.certificates import Certificates, ensure_certificates
 
 NAMES = ["kraken.localhost"]

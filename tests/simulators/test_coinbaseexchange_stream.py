@@ -11,7 +11,7 @@ import pytest
 
 from exchanges.credentials import Credentials, load_credentials
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.exchanges.served import Served
 from tests.simulators.listener import Listener, Message, listening
 from tests.simulators.wire_recordings import has_shape, recorded

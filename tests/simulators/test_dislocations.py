@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 
 from market.instruments.orders import Side, opposite
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.simulated_market import MarketName
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.dislocations import Dislocations

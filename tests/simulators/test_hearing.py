@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exchanges.credentials import Credentials
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from simulators.bitstamp.stream import BitstampStream
 from simulators.coinbaseexchange.gateway import CoinbaseExchangeGateway
 from simulators.matching.exchange_journal import MemoryJournal

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from simulators.server import EXCHANGES, ExchangesOptions, SimulatedExchanges
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "exchanges.md"

@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from simulators.web.subscribers import Subscribers
 from tests.exchanges.served import served
 

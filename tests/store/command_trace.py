@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from session.clock import SystemClock
-from session.logins import Address
+from runtime.clock import SystemClock
+from runtime.logins import Address
 from store.errors import StoreError
 from store.mongo.store import MongoTradeStore
 from store.server.client import Listener, connect, database_of, read_nearby

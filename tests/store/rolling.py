@@ -1,6 +1,6 @@
 """A mongod that forgets soon, and how to make it forget."""
 
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from store.server.client import Client
 
 # megabytes; and a checkpoint each second, because the oplog is truncated up to the last one only

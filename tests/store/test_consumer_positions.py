@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from session.clock import wall_now
-from session.lag import ConsumerPosition
+from runtime.clock import wall_now
 from store.errors import StoreError
 from store.mongo.store import MongoTradeStore
+from store.records.consumer_position import ConsumerPosition
 from store.server.change_streams import ChangeStreamProgress
 from store.server.client import connect, database_of
 from store.server.documents import CONSUMER_POSITIONS as REACH_ROWS

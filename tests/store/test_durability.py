@@ -6,7 +6,7 @@ import pytest
 from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
-from session.logins import login_of
+from runtime.logins import login_of
 from store.mongo.store import MongoTradeStore
 from store.server.client import Client
 from store.server.primary_watch import PrimaryWatch, Standpoint

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from market.trade.arbitrages import OPEN_STATES, Rejection
 from market.trade.leases import UNFENCED
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_pages import OpportunityFilter

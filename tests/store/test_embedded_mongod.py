@@ -10,7 +10,7 @@ import pytest
 from pymongo import UpdateOne
 from pymongo.errors import OperationFailure
 
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
 from store.server.client import connect, database_of
 from store.server.database_users import DatabaseUser

@@ -24,7 +24,7 @@ from market.prices.episodes import (
 )
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.memory.store import MemoryTradeStore
 from store.mongo.store import MongoTradeStore
 from store.queries.episode_pages import EpisodeFilter

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from market.trade.leases import UNFENCED
-from session.logins import Address, Login, login_of
+from runtime.logins import Address, Login, login_of
 from store.errors import StoreError
 from store.mongo.store import MongoTradeStore
 from store.queries.member_books import BOOKS, member_books, member_uris

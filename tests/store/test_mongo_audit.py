@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from session.audit_entry import AuditEntry
 from store.errors import CursorError
 from store.operations.audit import AuditFilter, MongoAudit
+from store.records.audit_entry import AuditEntry
 from store.server.client import connect, database_of
 from store.server.indexes import create_indexes
 from tests.databases import lent_database

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from market.accounting.equity_curve import EquityPoint
-from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
 from store.ports.trading import TradeStore
+from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
 
 REQUEST = BacktestRequest(
     "alpha-beta",

@@ -10,7 +10,7 @@ from market.accounting.differences import CannotSettleError, Difference, RowCorr
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from store.errors import FencedOutError
 from store.ports.trading import TradeStore
 from tests.store.booking import finish_leg, record_sent

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from session.notices import Destination
+from session.notice_destinations import Destination
 from store.operations.notices import MAX_QUEUED, MongoNotices
 from store.server.client import Client, connect, database_of
 from store.server.documents import NOTICES

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from session.clock import SystemClock, wall_now
-from session.processes import SILENT_SECONDS, SUPERVISOR, Process, ProcessOrder, ProcessReport
+from runtime.clock import SystemClock, wall_now
 from store.operations.processes import MongoProcesses
+from store.records.processes import SILENT_SECONDS, SUPERVISOR, Process, ProcessOrder, ProcessReport
 from store.server.client import Database, connect, database_of
 from store.server.indexes import create_indexes
 from tests.databases import lent_database

@@ -11,9 +11,9 @@ import pytest
 from launch.commands.doctor import configured_findings
 from launch.config.configuration import Configuration
 from launch.sessions.paper import paper_settings
-from session.certificate_issuing import SERVER_DAYS, moment_of
-from session.clock import wall_now
-from session.logins import Address
+from runtime.certificate_issuing import SERVER_DAYS, moment_of
+from runtime.clock import wall_now
+from runtime.logins import Address
 from store.errors import LoginRefusedError, StoreUnavailableError
 from store.mongo.store import MongoTradeStore
 from store.server.client import check_reachable, connect

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.aggregates.opportunity_sums import OutcomeSum
 from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader

@@ -10,7 +10,7 @@ import pytest
 
 from market.money import total
 from market.trade.leases import UNFENCED
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.store import MongoTradeStore
 from store.server.client import check_reachable, connect

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import replace
 
 from market.decide.settings import Settings
-from session.audit_entry import AuditEntry
 from store.mongo.store import MongoTradeStore
 from store.operations.audit import AuditFilter
 from store.ports.trading import TradeStore
 from store.queries.trade_reader import TradeReader
+from store.records.audit_entry import AuditEntry
 from store.server.client import connect
 from tests.market.samples import settings_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import LEASE_SECONDS, Actor, Lease, Veto
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from store.errors import FencedOutError
 from store.ports.trading import TradeStore
 from tests.store.booking import finish_leg, record_sent

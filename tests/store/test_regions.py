@@ -10,7 +10,7 @@ import pytest
 from bots.lease_keeper import LeaseKeeper
 from bots.retry import retry_until_done
 from market.trade.leases import decision_right
-from session.logins import Address
+from runtime.logins import Address
 from store.errors import FencedOutError, StoreError
 from store.mongo.store import MongoTradeStore
 from store.server.client import connect

@@ -20,7 +20,7 @@ from market.money import Amount
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED, Actor, decision_right
 from market.trade.unwinding import markets_by_symbol
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from store.mongo.store import MongoTradeStore
 from store.server.client import connect
 from tests.bots.exchange_floor import OPENING

@@ -10,7 +10,7 @@ from market.accounting.profit_groups import profit_by, profit_from
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.aggregates.session_totals import SessionTotals
 from store.errors import CursorError
 from store.mongo.store import MongoTradeStore

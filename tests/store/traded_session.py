@@ -9,7 +9,7 @@ from uuid import uuid4
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, LegRole, Rejection
 from market.trade.leases import UNFENCED
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.server.client import connect

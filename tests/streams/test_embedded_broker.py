@@ -8,8 +8,8 @@ import pytest
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder
 from launch.setup.jars import broker_classpath
-from session.clock import wall_now
-from session.logins import Login
+from runtime.clock import wall_now
+from runtime.logins import Login
 from streams.broker.embedded_broker import (
     ASIDE_DAYS,
     DAY,

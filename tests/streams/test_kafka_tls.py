@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from streams.broker.kafka_users import TopicUser, ensure_users
 from streams.errors import StreamError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, ensure_input_log, ensure_topics, is_answering

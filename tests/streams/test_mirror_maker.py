@@ -12,8 +12,8 @@ from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder
 from launch.setup.jars import mirror_classpath
 from launch.setup.prerequisites import checked_java
-from session.clock import wall_now
-from session.logins import Address, Login
+from runtime.clock import wall_now
+from runtime.logins import Address, Login
 from streams.broker.embedded_broker import free_ports, wait_ready
 from streams.broker.kafka_users import TopicUser, ensure_users
 from streams.broker.mirror_maker import (

@@ -14,8 +14,8 @@ from launch.setup.data_dir import home_folder
 from launch.setup.jars import mirror_classpath
 from launch.setup.prerequisites import checked_java
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now, wall_now
-from session.logins import Address, Login
+from runtime.clock import SystemClock, steady_now, wall_now
+from runtime.logins import Address, Login
 from streams.broker.kafka_users import TopicUser, ensure_users
 from streams.broker.mirror_maker import MirrorMaker, RegionKafka, mirror_users
 from streams.errors import StreamError

@@ -2,9 +2,8 @@
 
 import pytest
 
-from session.lag import QueryProgress
 from streams.message_format import WireError
-from streams.query_progress import progress_of, progress_row
+from streams.query_progress import QueryProgress, progress_of, progress_row
 
 WHOLE = QueryProgress(
     "session-1", "spreads", False, True, 5_000_000, 1_000_000, "Waiting for data to arrive",

@@ -11,7 +11,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public 
     ScramMechanism,
 )
 
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from streams.broker.kafka_users import TopicUser, ensure_users, jaas_of
 from streams.errors import StreamError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, ensure_input_log

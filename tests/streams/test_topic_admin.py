@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
-from session.logins import Address, Login
+from runtime.logins import Address, Login
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, creation_error, ensure_topics
 from streams.topics import ALL_TOPICS, UNORDERED_TOPICS

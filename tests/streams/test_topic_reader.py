@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from session.clock import wall_now
+from runtime.clock import wall_now
 from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.records import Newest, Record, Start
 from streams.topic_reader import TopicReader

@@ -9,8 +9,8 @@ from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
-from session.roles import OidcTerms
+from runtime.clock import wall_now
+from session.access_terms import OidcTerms
 
 AUDIENCE = "arbitrage"
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from launch.supervisor.process_main import log_events
-from session.roles import AccessTerms
+from session.access_terms import AccessTerms
 from tests.ui.api.listening import listening
 from tests.ui.samples import session_of
 from ui.server.application import build_app

@@ -13,12 +13,12 @@ from fastapi import APIRouter, FastAPI
 from launch.regions.layout import RegionLayout, RegionPlace, write_layout
 from launch.regions.network.links import OBSERVER
 from launch.regions.sessions import region_home
-from session.audit_entry import AuditEntry, AuditOutcome
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
 from store.operations.audit import AuditFilter, MongoAudit
 from store.queries.trade_reader import TradeReader
+from store.records.audit_entry import AuditEntry, AuditOutcome
 from store.server.client import connect, database_of
 from store.server.member_states import MemberRole, MemberState
 from store.server.page_reader import Page

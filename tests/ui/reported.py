@@ -1,8 +1,8 @@
 """What a supervisor would tell of the processes of the samples' session."""
 
-from session.processes import SUPERVISOR, Process, ProcessReport
 from session.session import Session
 from store.operations.processes import MongoProcesses, open_processes
+from store.records.processes import SUPERVISOR, Process, ProcessReport
 from store.server.client import connect, database_of
 from tests.ui.waiting import until
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from launch.setup.data_dir import ready_file
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from streams.broker.embedded_broker import free_ports
 from tests.services import note_session

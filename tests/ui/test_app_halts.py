@@ -7,9 +7,9 @@ import orjson
 import pytest
 
 from market.decide.settings import Settings
-from session.audit_entry import AuditEntry
 from store.errors import StoreUnavailableError
 from store.memory.parts import MemorySettings
+from store.records.audit_entry import AuditEntry
 from tests.market.samples import settings_of
 from tests.store.conftest import SteppedClock
 from ui.services.app_halts import HALT_SECONDS, AppHalts, WantedHalt, halt_in

@@ -18,9 +18,9 @@ from market.trade.arbitrages import Rejection, Transition
 from market.trade.leases import Lease
 from market.trade.moving_average import AverageOrder
 from market.trade.reservation_state import BalanceRow
-from session.audit_entry import AuditEntry
-from session.lag import QueryProgress
-from session.processes import Process, ProcessOrder
+from store.records.audit_entry import AuditEntry
+from store.records.processes import Process, ProcessOrder
+from streams.query_progress import QueryProgress
 from tests.market.samples import USD_MARKET
 from tests.store.reservation_requests import filled
 from tests.ui.samples import START, arbitrage

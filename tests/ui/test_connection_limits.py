@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from uvicorn.server import ServerState
 
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from tests.ui.clients import client_at
 from tests.ui.test_slow_sockets import UPGRADE, all_of, silent
 from tests.ui.waiting import until

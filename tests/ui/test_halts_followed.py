@@ -5,8 +5,8 @@ from pathlib import Path
 
 import orjson
 
-from session.clock import SystemClock, wall_now
-from session.roles import AccessTerms
+from runtime.clock import SystemClock, wall_now
+from session.access_terms import AccessTerms
 from session.session import PageTerms, Session
 from store.memory.parts import MemorySettings
 from streams.topic_admin import ensure_topics

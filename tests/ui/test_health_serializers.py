@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from session.lag import ConsumerPosition, QueryProgress
 from session.session import Session
+from store.records.consumer_position import ConsumerPosition
 from store.server.change_streams import ChangeStreamProgress
+from streams.query_progress import QueryProgress
 from tests.ui.samples import SETTINGS, START, session_of
 from ui.live.consumer_lag import DetectionLag, SettingsRow, StreamLag
 from ui.rows.health import change_stream_rows, detection_rows, publisher_row, query_row, topic_rows

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from session.disk_space import DiskBounds
+from session.disk_bounds import DiskBounds
 from tests.market.samples import MARKETS
 from tests.ui.health_reports import detection, feed, part, partition, query, report
 from tests.ui.samples import session_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from session.roles import Role
 from ui.auth.api_keys import digest_of, known_key, new_key
+from ui.auth.callers import Role
 from ui.auth.key_store import (
     KEYS_FILE,
     MAX_KEYS,

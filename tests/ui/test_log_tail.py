@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from launch.setup.login_files import own_logins, write_logins
-from session.logins import Login
+from runtime.logins import Login
 from ui.services.log_tail import MAX_BYTES, MAX_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
 
 PARTS = frozenset({"cep", "bot-kraken", "kafka", "mongodb"})

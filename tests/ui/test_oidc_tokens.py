@@ -7,9 +7,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
-from session.roles import OidcTerms, Role
+from runtime.clock import wall_now
+from session.access_terms import OidcTerms
 from tests.ui.issuer import AUDIENCE, Issuer, issuing
+from ui.auth.callers import Role
 from ui.auth.oidc_tokens import (
     LEEWAY_SECONDS,
     IssuerUnavailableError,

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.roles import RateTerms
+from session.access_terms import RateTerms
 from ui.auth.rate_buckets import MAX_BUCKETS, Rates
 
 

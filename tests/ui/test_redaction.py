@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from session.clock import steady_now
+from runtime.clock import steady_now
 from ui.services.redaction import HIDDEN, is_secret_name, may_hold_secret, without_secrets
 
 SECRET = "s3cr3t-Value/of+mine=="

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from market.accounting.profit_groups import ProfitGroup, profit_from
-from session.link_states import LinkState
+from runtime.link_states import LinkState
 from session.session import Session
 from store.server.member_states import MemberState
 from tests.market.samples import MARKETS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.ui.samples import session_of
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key, owner_key

@@ -11,7 +11,7 @@ import websockets
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from fastapi.responses import StreamingResponse
 
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from tests.ui.waiting import until
 from ui.server.slow_sockets import TRY_AGAIN_LATER, SlowClientCutoff
 from ui.server.web_server import WebServer, bound_socket, uvicorn_config

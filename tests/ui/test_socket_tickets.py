@@ -1,5 +1,5 @@
 from market.time_units import MICROSECONDS
-from session.roles import Caller
+from ui.auth.callers import Caller
 from ui.auth.socket_tickets import MAX_TICKETS, TICKET_SECONDS, Purpose, Tickets
 
 DESK = Caller("desk", "viewer", "key")

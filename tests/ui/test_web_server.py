@@ -11,7 +11,7 @@ import orjson
 import pytest
 import websockets
 
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from streams.message_format import quote_row

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 
 async def until(done: Callable[[], bool | Awaitable[bool]], seconds: float = 20) -> None:

@@ -18,7 +18,7 @@ import aiohttp
 import orjson
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 
 PATHS = (
     "/api/quotes",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import psutil
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.ui.serving import ROOT, Served
 
 MEGABYTE = 1024**2

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.ui.pages.browser import PAINT_MS
 from tests.ui.serving import Served
 from tests.web.serving import MEGABYTE, report, taken_by, traffic

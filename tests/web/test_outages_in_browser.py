@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from tests.service_process import ServiceProcess
 from tests.services import mongod_process, wait_primary

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from session.roles import AccessTerms, RateTerms
+from session.access_terms import AccessTerms, RateTerms
 from tests.ui.pages.browser import awaited, prepare
 from tests.ui.samples import session_of
 from tests.ui.serving import Served, served

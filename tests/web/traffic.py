@@ -15,7 +15,7 @@ from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from store.mongo.store import MongoTradeStore, open_store
 from streams.message_format import quote_row
 from streams.topic_writer import TopicWriter

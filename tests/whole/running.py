@@ -18,7 +18,7 @@ from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from streams.broker.embedded_broker import free_ports
 

@@ -15,7 +15,7 @@ import pytest
 from launch.chaos.audit.books import account_of, evidence_of, violations_of
 from launch.chaos.audit.records import AuditedAccount
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.matching.exchange_journal import read_journal
 from simulators.server import ACCOUNTS
 from store.queries.store_snapshot import StoreSnapshot, read_snapshot

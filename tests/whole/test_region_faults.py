@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.whole.running import Running, ours_running
 from tests.whole.running_regions import RunningRegions, running_regions
 

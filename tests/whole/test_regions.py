@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.whole.running import ours_running
 from tests.whole.running_regions import RunningRegions, running_regions
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.whole.running import COMMAND, ROOT, run_command
 from tests.whole.running_regions import RunningRegions, running_regions
 

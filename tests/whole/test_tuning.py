@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.whole.running import Running, new_home, running_paper
 
 pytestmark = pytest.mark.whole

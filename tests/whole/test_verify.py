@@ -13,7 +13,7 @@ import pytest
 
 from launch.setup.data_dir import ready_file
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.whole.running import Running, new_home, ours_running, run_command, running_paper
 
 VERIFY_SECONDS = 240

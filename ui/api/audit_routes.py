@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from typing_extensions import TypedDict
 
-from session.audit_entry import AuditOutcome
 from store.operations.audit import AuditFilter
+from store.records.audit_entry import AuditOutcome
 from ui.http.route_auth import ReadingOperator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.rows.attribute import row_from

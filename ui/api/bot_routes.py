@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
-from session.processes import Wanted
+from store.records.processes import Wanted
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator, Viewer
 from ui.services.bot import BotRow, bot_now, bots_now

@@ -7,13 +7,13 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from market.accounting.differences import CannotSettleError, DifferenceKind, PersonsVerdict, StoredDifference
-from session.labels import difference_advice
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.rows.attribute import row_from
 from ui.services.bot import NoSuchDifferenceError, settle_difference
 from ui.services.dashboard import dashboard_of
+from wording.labels import difference_advice
 
 router = APIRouter(tags=["trades"])
 

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Header, Query, Request, WebSocket, WebSo
 from fastapi.responses import StreamingResponse
 
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now
-from session.roles import Caller
+from runtime.clock import SystemClock, steady_now
 from ui.auth.access_service import Access
+from ui.auth.callers import Caller
 from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
 from ui.http.route_auth import REJECTED, Viewer, access_of

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from session.carrier_socket import CarrierSilentError, LinkCommandRefusedError
+from runtime.carrier_socket import CarrierSilentError, LinkCommandRefusedError
 from ui.examples.region_examples import LINKS, REGIONS
 from ui.examples.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError

@@ -1,11 +1,12 @@
 """Identifies callers and decides what they may do: one service for REST, WebSocket and pages."""
 
-from session.clock import wall_now
-from session.loopback import is_loopback
-from session.roles import ANYBODY, AccessTerms, Caller, RateTerms
+from runtime.clock import wall_now
+from runtime.loopback import is_loopback
+from session.access_terms import AccessTerms, RateTerms
 from session.session import Session
 from ui.auth.address_groups import counted_address
 from ui.auth.api_keys import caller_of, key_named, known_key
+from ui.auth.callers import ANYBODY, Caller
 from ui.auth.oidc_tokens import Tokens
 from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import SignIns

@@ -10,7 +10,7 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from session.roles import OWNER, Caller, Means
+from ui.auth.callers import OWNER, Caller, Means
 from ui.auth.key_store import StoredKey, read_keys
 from ui.auth.private_files import OWNER_ONLY
 

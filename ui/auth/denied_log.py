@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 QUIET_SECONDS = 10
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from session.audit_entry import AuditEntry
-from session.clock import SystemClock
-from session.roles import OWNER
+from runtime.clock import SystemClock
 from store.errors import StoreError
 from store.operations.audit import MongoAudit
+from store.records.audit_entry import AuditEntry
 from ui.auth.api_keys import keys_folder
+from ui.auth.callers import OWNER
 from ui.auth.key_store import KEYS_FILE, KeyChange, KeysDamagedError, read_changes
 
 REFRESH_SECONDS = 1.0

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
-from session.clock import wall_now
-from session.roles import ANYBODY, OWNER, Role
+from runtime.clock import wall_now
+from ui.auth.callers import ANYBODY, OWNER, Role
 from ui.auth.private_files import replace_file
 from ui.errors import UiError
 

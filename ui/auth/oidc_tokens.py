@@ -12,8 +12,9 @@ import jwt
 from pydantic import BaseModel
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
-from session.roles import Caller, OidcTerms, Role
+from runtime.clock import steady_now
+from session.access_terms import OidcTerms
+from ui.auth.callers import Caller, Role
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Key pairs only: with a shared secret, whoever checks a token could forge one."""

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
-from session.roles import RateTerms
+from runtime.clock import steady_now
+from session.access_terms import RateTerms
 
 MAX_BUCKETS = 10_000
 

@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
-from session.roles import Caller
+from runtime.clock import wall_now
 from ui.auth.api_keys import caller_of, ensure_secret, key_named, keys_folder
+from ui.auth.callers import Caller
 from ui.auth.key_store import StoredKey
 from ui.auth.private_files import replace_file
 

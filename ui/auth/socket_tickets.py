@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
-from session.roles import Caller
+from runtime.clock import steady_now
+from ui.auth.callers import Caller
 
 TICKET_SECONDS = 30
 MAX_TICKETS = 10_000

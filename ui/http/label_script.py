@@ -5,9 +5,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from exchanges.labels import exchange_labels
-from session.labels import REASONS, STATES
-from session.number_format import MONEY_STEPS, SIGNS
 from ui.http.memory_files import REVALIDATED
+from wording.labels import REASONS, STATES
+from wording.number_format import MONEY_STEPS, SIGNS
 
 router = APIRouter(include_in_schema=False)
 

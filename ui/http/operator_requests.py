@@ -4,8 +4,8 @@ from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers
 
-from session.roles import Caller
 from ui.auth.access_service import Access
+from ui.auth.callers import Caller
 from ui.auth.sign_ins import COOKIE
 
 

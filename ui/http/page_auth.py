@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from session.roles import Caller
 from ui.auth.access_service import Access
+from ui.auth.callers import Caller
 from ui.http.operator_requests import cookie_of
 from ui.http.problems import problem_response
 from ui.http.route_auth import CHALLENGE

@@ -2,7 +2,7 @@
 
 from fastapi import Request
 
-from session.roles import ANYBODY, Caller
+from ui.auth.callers import ANYBODY, Caller
 from ui.services.change_audit import audit_rejection
 from ui.services.dashboard import dashboard_of
 

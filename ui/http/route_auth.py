@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
-from session.roles import Caller
 from ui.auth.access_service import Access
 from ui.auth.address_groups import counted_address
 from ui.auth.api_keys import KEY_FILE
+from ui.auth.callers import Caller
 from ui.auth.oidc_tokens import IssuerUnavailableError, TokenRejectedError, Tokens, looks_like_token
 from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import COOKIE

@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from session.loopback import is_loopback
+from runtime.loopback import is_loopback
 from ui.auth.access_service import LOOPBACK_NAMES
 from ui.http.problems import problem_response
 

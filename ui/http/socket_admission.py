@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fastapi import WebSocket
 
-from session.clock import SystemClock
-from session.roles import Caller
+from runtime.clock import SystemClock
 from ui.auth.access_service import Access
+from ui.auth.callers import Caller
 from ui.http.operator_requests import key_in
 from ui.http.problems import ProblemError, problem_of
 from ui.http.route_auth import CHALLENGE, caller_by_key, rate_name, too_many

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from session.lag import QueryProgress
 from streams.message_format import WireError
-from streams.query_progress import progress_of
+from streams.query_progress import QueryProgress, progress_of
 from streams.records import Position, Record
 
 WAITING_PROBES = 300

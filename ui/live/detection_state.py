@@ -3,8 +3,8 @@
 from typing import Literal
 
 from market.time_units import MICROSECONDS
-from session.processes import ProcessState
 from session.session import Session
+from store.records.processes import ProcessState
 from ui.live.consumer_lag import StreamLag
 
 DetectionState = Literal["unknown", "starting", "working", "silent"]

@@ -9,7 +9,7 @@ from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
-from session.clock import Clock
+from runtime.clock import Clock
 from session.session import Session
 from streams.message_format import WireError
 from ui.live.detection_state import DetectionState

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, floor, isfinite, log10
 
 from market.money import decimal_of, decimal_of_whole
-from session.number_format import number
+from wording.number_format import number
 
 STEPS = (1, 2, 5, 10)
 MIN_STEP = 0.01

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from market.instruments.markets import Market, codes_in
 from market.money import decimal_of, text_of
-from session.number_format import UNKNOWN, amount, money, money_step, number, price, tone
 from ui.page_parts.dom_tables import Cell
+from wording.number_format import UNKNOWN, amount, money, money_step, number, price, tone
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import streamlit
 
-from session.roles import ANYBODY, Caller
 from store.errors import StoreError, VersionConflictError
+from ui.auth.callers import ANYBODY, Caller
 from ui.page_parts.page_sign_in import PAGE_ADDRESS, operator_of, signed_in, why_not_operator
 from ui.services.change_audit import audit_rejection
 from ui.services.dashboard import Dashboard

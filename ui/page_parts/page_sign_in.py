@@ -9,7 +9,7 @@ from functools import partial
 
 import streamlit
 
-from session.roles import Caller
+from ui.auth.callers import Caller
 from ui.auth.sign_ins import COOKIE
 from ui.page_parts.own_component import own_component
 from ui.services.dashboard import Dashboard

@@ -2,9 +2,8 @@
 
 import streamlit
 
-from session.backtest_requests import TickSetSummary
-from session.labels import BACKTEST_FIELDS as LABELS
 from store.errors import StoreError
+from store.records.backtest_requests import TickSetSummary
 from ui.page_parts.page_actions import render_outcome, store_outcome
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_sign_in import require_operator
@@ -12,6 +11,7 @@ from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.backtest_actions import end_backtest, fee_tiers_of, known_jobs, known_tick_sets, start_backtest
 from ui.panels.backtest_list import render_jobs
 from ui.services.dashboard import Dashboard
+from wording.labels import BACKTEST_FIELDS as LABELS
 
 PLACE = "backtests"
 PREFIX = "backtest."

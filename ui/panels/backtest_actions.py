@@ -7,8 +7,7 @@ from decimal import Decimal
 from exchanges.labels import exchange_name
 from market.money import decimal_of_whole, text_of
 from market.time_units import MICROSECONDS
-from session.backtest_requests import BacktestJob, TickSetSummary
-from session.labels import BACKTEST_FIELDS
+from store.records.backtest_requests import BacktestJob, TickSetSummary
 from ui.page_parts.page_actions import ActionOutcome, perform
 from ui.page_parts.page_times import moment
 from ui.rows.field_problems import words_of
@@ -21,6 +20,7 @@ from ui.services.backtest import (
 )
 from ui.services.dashboard import Dashboard
 from ui.services.settings_fields import setting_label
+from wording.labels import BACKTEST_FIELDS
 
 WHO = "dashboard"
 

@@ -9,14 +9,14 @@ import streamlit
 from exchanges.labels import exchange_name
 from market.money import text_of
 from market.time_units import MICROSECONDS
-from session.backtest_requests import BacktestFigures, BacktestJob
-from session.number_format import money
 from store.errors import StoreError
+from store.records.backtest_requests import BacktestFigures, BacktestJob
 from ui.page_parts.dom_tables import Cell, Head, Line, table, words
 from ui.panels.backtest_actions import job_titles, known_job, seconds_of
 from ui.panels.backtest_figures import money_words, ratio_words, share_words
 from ui.services.dashboard import Dashboard
 from ui.services.settings_fields import setting_label
+from wording.number_format import money
 
 CHOSEN = "backtests.compared"
 AS_SET = "from the tick set"

@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
-from session.backtest_requests import BacktestFigures
-from session.number_format import MINUS, UNKNOWN, money
+from store.records.backtest_requests import BacktestFigures
 from ui.page_parts.dom_tables import Cell
 from ui.page_parts.money_cells import money_cell
+from wording.number_format import MINUS, UNKNOWN, money
 
 BARS_WORDS = (
     "Marked (bars): such fills are at the last price of a bar, not fills of an exchange. Bars cannot tell what was "

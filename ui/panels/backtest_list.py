@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit
 
-from session.backtest_requests import ENDED_STATES, BacktestJob
 from store.errors import StoreError
+from store.records.backtest_requests import ENDED_STATES, BacktestJob
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import money_cell
 from ui.page_parts.page_times import moment, shown_zone

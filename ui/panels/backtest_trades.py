@@ -5,8 +5,8 @@ from datetime import tzinfo
 
 import streamlit
 
-from session.backtest_requests import BacktestFigures, BacktestJob, BacktestTrade
 from store.errors import StoreError
+from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestTrade
 from store.server.page_reader import Page
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import money_cell

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit
 
 from exchanges.labels import part_name
-from session.processes import Process, Wanted
 from store.errors import StoreError
+from store.records.processes import Process, Wanted
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import shown_zone
 from ui.panels.bot_cards import CSS, bot_card, feed_card

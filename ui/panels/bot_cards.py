@@ -5,11 +5,11 @@ from html import escape
 
 from exchanges.labels import exchange_name, part_name
 from market.decide.kill_switch import TradingState, permits_new
-from session.labels import state_name
-from session.number_format import count_text
 from ui.page_parts.page_times import moment
 from ui.services.bot import BotRow
 from ui.services.process import ProcessRow
+from wording.labels import state_name
+from wording.number_format import count_text
 
 TONES = {
     "trading": "good",

@@ -7,12 +7,12 @@ import streamlit
 
 from exchanges.labels import exchange_name
 from market.accounting.differences import CannotSettleError, PersonsVerdict, StoredDifference
-from session.labels import difference_advice
 from store.errors import StoreError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import moment, shown_zone
 from ui.services.bot import NoSuchDifferenceError, open_differences, settle_difference
 from ui.services.dashboard import Dashboard
+from wording.labels import difference_advice
 
 PLACE = "differences"
 REFRESH_SECONDS = 5.0

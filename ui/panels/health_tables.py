@@ -6,13 +6,13 @@ from html import escape
 
 from exchanges.labels import exchange_name
 from market.instruments.markets import Market, base_and_quote
-from session.labels import state_name
-from session.number_format import count_text, duration, offset_ms
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.market_choice import MarketChoice
 from ui.page_parts.page_times import moment
 from ui.rows.health import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
 from ui.services.session_markets import is_of_market
+from wording.labels import state_name
+from wording.number_format import count_text, duration, offset_ms
 
 CSS = """
 <style>

@@ -7,8 +7,6 @@ import streamlit
 
 from exchanges.labels import exchange_name
 from market.money import decimal_of
-from session.labels import reason_name
-from session.number_format import bps, count_text, duration, worth
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.money_cells import money_cell
@@ -17,6 +15,8 @@ from ui.panels.opportunities_charts import life_chart, spread_chart
 from ui.rows.opportunity import LedgerRow, LifetimesRow, PairLifeRow, Span, StatisticsRow
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity import opportunity_statistics
+from wording.labels import reason_name
+from wording.number_format import bps, count_text, duration, worth
 
 REFRESH_SECONDS = 3.0
 NO_STORE = "MongoDB does not answer. Try again in a moment."

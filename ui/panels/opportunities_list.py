@@ -11,8 +11,6 @@ from market.decide.risk_checks import REASONS
 from market.money import decimal_of
 from market.prices.episodes import EXPIRED, EpisodeOutcome
 from market.time_units import MICROSECONDS
-from session.labels import reason_name, state_name
-from session.number_format import UNKNOWN, bps, count_text, duration
 from store.errors import CursorError, StoreError
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OutcomeName
@@ -27,6 +25,8 @@ from ui.rows.episode import EpisodeRow
 from ui.rows.opportunity import StoredOpportunityRow
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity import episode_page, opportunity_page
+from wording.labels import reason_name, state_name
+from wording.number_format import UNKNOWN, bps, count_text, duration
 
 REFRESH_SECONDS = 5.0
 ROWS = 25

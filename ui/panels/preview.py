@@ -3,7 +3,6 @@
 import streamlit
 
 from market.money import decimal_of
-from session.number_format import money, tone, worth
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, figures, table
 from ui.page_parts.page_frame import dashboard_or_reason
@@ -11,6 +10,7 @@ from ui.panels.opportunities_charts import preview_chart
 from ui.panels.opportunities_figures import CHART_HEIGHT, LEDGER_HEADS, NO_STORE, ledger_lines
 from ui.services.dashboard import Dashboard
 from ui.services.threshold_preview import PreviewRow, TakenSumRow, threshold_preview
+from wording.number_format import money, tone, worth
 
 REFRESH_SECONDS = 10.0
 HOURS = {1: "last hour", 6: "last 6 hours", 24: "last 24 hours"}

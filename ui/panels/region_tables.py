@@ -5,10 +5,10 @@ from datetime import tzinfo
 
 from exchanges.labels import exchange_name
 from market.time_units import MICROSECONDS
-from session.number_format import count_text, duration
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.page_times import moment
 from ui.rows.region import MemberRow, RegionLinkRow, RegionRow, RegionsRow, StandingRow
+from wording.number_format import count_text, duration
 
 UNKNOWN = Cell("–", "quiet")
 ROLES = {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit
 
-from session.carrier_socket import CarrierSilentError, LinkCommandRefusedError
+from runtime.carrier_socket import CarrierSilentError, LinkCommandRefusedError
 from ui.errors import UiError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_sign_in import signed_in

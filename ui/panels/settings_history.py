@@ -7,13 +7,13 @@ import streamlit
 
 from exchanges.labels import exchange_name
 from market.money import decimal_of
-from session.number_format import UNKNOWN, fee_bps
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Line, numbers, table, words
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.audit import render_audit
 from ui.rows.settings import ChangeRow, VersionRow, version_row
 from ui.services.dashboard import Dashboard
+from wording.number_format import UNKNOWN, fee_bps
 
 MOST = 20
 REFRESH_SECONDS = 5.0

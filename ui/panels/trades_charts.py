@@ -9,10 +9,10 @@ from typing import Any
 from market.accounting.equity_curve import Equity
 from market.accounting.profit_groups import ProfitLine
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
-from session.labels import PROFIT_PARTS as PART_NAMES
-from session.labels import state_name
-from session.number_format import money
 from ui.page_parts.chart_axes import axis_over
+from wording.labels import PROFIT_PARTS as PART_NAMES
+from wording.labels import state_name
+from wording.number_format import money
 
 Chart = dict[str, Any]
 """Options of ECharts: any JSON."""

@@ -7,9 +7,6 @@ import streamlit
 from exchanges.labels import exchange_name
 from market.money import decimal_of
 from market.trade.arbitrages import PROFIT_PARTS
-from session.labels import PROFIT_PARTS as PART_NAMES
-from session.labels import ROLES, plain, reason_name, state_name
-from session.number_format import bps, money, signed, tone
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
 from ui.page_parts.money_cells import Steps, steps_of
@@ -17,6 +14,9 @@ from ui.panels.trades_figures import NO_STORE
 from ui.rows.arbitrage import ProfitRow
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, StepRow, arbitrage_detail_row
 from ui.services.dashboard import Dashboard
+from wording.labels import PROFIT_PARTS as PART_NAMES
+from wording.labels import ROLES, plain, reason_name, state_name
+from wording.number_format import bps, money, signed, tone
 
 LEG_HEADS = (
     *words("Leg", "Exchange", "Symbol", "Side", "State"),

@@ -10,9 +10,6 @@ from exchanges.labels import exchange_name, pair_name
 from market.accounting.equity_curve import Equity, EquityDrawdown
 from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
-from session.labels import PROFIT_PARTS as PART_NAMES
-from session.labels import STRATEGIES
-from session.number_format import money, percent
 from store.aggregates.average_sums import AverageSum
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
@@ -21,6 +18,9 @@ from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.trades_charts import equity_chart, lines_chart, split_chart
 from ui.rows.fill import average_sum_rows
 from ui.services.dashboard import Dashboard
+from wording.labels import PROFIT_PARTS as PART_NAMES
+from wording.labels import STRATEGIES
+from wording.number_format import money, percent
 
 REFRESH_SECONDS = 3.0
 BY = "trades.by"

@@ -10,8 +10,6 @@ import streamlit
 from exchanges.labels import exchange_name, pair_name
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Strategy
-from session.labels import ROLES, STRATEGIES, reason_name, state_name
-from session.number_format import UNKNOWN, bps
 from session.session import Session
 from store.errors import CursorError, StoreError
 from store.queries.trade_history import BookedFill, TradeFilter
@@ -25,6 +23,8 @@ from ui.panels.trades_detail import render_detail
 from ui.panels.trades_figures import NO_STORE
 from ui.rows.region import exchange_regions
 from ui.services.dashboard import Dashboard
+from wording.labels import ROLES, STRATEGIES, reason_name, state_name
+from wording.number_format import UNKNOWN, bps
 
 Kind = Literal["Arbitrages", "Fills"]
 KIND = "trades.kind"

@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from session.backtest_requests import BacktestJob
+from store.records.backtest_requests import BacktestJob
 from ui.rows.attribute import row_from
 
 

@@ -8,10 +8,11 @@ from typing_extensions import TypedDict
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.time_units import MICROSECONDS
-from session.lag import ConsumerPosition, QueryProgress
-from session.processes import Process
 from session.session import Session
+from store.records.consumer_position import ConsumerPosition
+from store.records.processes import Process
 from store.server.change_streams import ChangeStreamProgress
+from streams.query_progress import QueryProgress
 from streams.records import Position
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 from ui.live.consumer_lag import StreamLag

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from market.accounting.profit_groups import ProfitGroup
 from market.trade.arbitrages import Arbitrage
 from market.trade.grants import grants_in
-from session.link_states import LinkState
+from runtime.link_states import LinkState
 from session.session import Session
 from ui.live.region_standing import RegionStanding
 from ui.rows.attribute import row_from

@@ -14,13 +14,13 @@ from pydantic import BaseModel, ValidationError
 
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
-from session.audit_entry import AuditEntry
-from session.backoff import retry_on
-from session.clock import Clock, wall_now, wall_seconds
+from runtime.backoff import retry_on
+from runtime.clock import Clock, wall_now, wall_seconds
+from runtime.tasks import run_again
 from session.session import Session
-from session.tasks import run_again
 from store.errors import StoreError, StoreUnavailableError
 from store.ports.parts import SettingsStore
+from store.records.audit_entry import AuditEntry
 from streams.errors import StreamError
 from streams.topic_reader import TopicReader
 from streams.topics import APPS

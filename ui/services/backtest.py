@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from market.decide.settings import Settings
 from market.money import BoundedDecimal, decimal_of
-from session.backtest_requests import BacktestJob, BacktestRequest, TickSetSummary
-from session.roles import Caller
 from store.ports.backtests import Backtests
+from store.records.backtest_requests import BacktestJob, BacktestRequest, TickSetSummary
+from ui.auth.callers import Caller
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncGenerator
 
-from session.backtest_requests import BacktestTrade
 from store.errors import CursorError
 from store.ports.backtests import Backtests
+from store.records.backtest_requests import BacktestTrade
 from store.server.page_reader import Page
 from ui.services.trade_downloads import Column, DownloadTable
 

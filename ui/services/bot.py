@@ -14,9 +14,9 @@ from market.money import text_of
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from market.trade.leases import LEASE_SECONDS, Lease, decided_partition
-from session.processes import Process, ProcessOrder
-from session.roles import Caller
 from session.session import Session
+from store.records.processes import Process, ProcessOrder
+from ui.auth.callers import Caller
 from ui.rows.attribute import row_from
 from ui.rows.risk import BreakerRow, breaker_row
 from ui.services.change_audit import auditing

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from uuid import uuid4
 
-from session.audit_entry import AuditEntry, AuditOutcome
-from session.roles import Caller
 from store.errors import StoreError, VersionConflictError
 from store.operations.audit import AuditFilter
+from store.records.audit_entry import AuditEntry, AuditOutcome
+from ui.auth.callers import Caller
 from ui.services.dashboard import Dashboard
 
 SECRET_NAME = re.compile(r"key|secret|token|password|authorization|cookie", re.IGNORECASE)

@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
-from session.disk_space import known_free_bytes
-from session.lag import ConsumerPosition
-from session.processes import Process
+from runtime.clock import wall_now
+from runtime.disk_space import known_free_bytes
 from session.session import Session
 from store.errors import StoreError
 from store.queries.trade_reader import TradeReader
+from store.records.consumer_position import ConsumerPosition
+from store.records.processes import Process
 from streams.errors import StreamError
 from streams.latest_rows import LatestRows
 from streams.records import Position

@@ -10,10 +10,9 @@ from exchanges.labels import part_name
 from market.decide.risk_checks import CLOCKS_MAY_DIFFER
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
-from session.disk_space import megabytes
-from session.lag import WINDOW_BATCH_SECONDS
-from session.number_format import count_text
+from runtime.disk_space import megabytes
 from session.session import Session
+from streams.query_progress import WINDOW_BATCH_SECONDS
 from ui.live.region_standing import RegionMember
 from ui.rows.health import (
     DASHBOARD,
@@ -27,6 +26,7 @@ from ui.rows.health import (
 )
 from ui.rows.region import StandingRow
 from ui.services.settings_fields import setting_label
+from wording.number_format import count_text
 
 SLOW_PROBE_SECONDS = 3.0
 """A real-time query takes nothing in for 1–2 s at the end of each batch."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from typing_extensions import TypedDict
 
-from session.processes import Process, Wanted
-from session.roles import Caller
+from store.records.processes import Process, Wanted
+from ui.auth.callers import Caller
 from ui.rows.attribute import row_from
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from session.carrier_socket import CarrierSilentError, LinkCommandRefusedError, ask_carrier
-from session.clock import wall_now
-from session.link_states import CarrierState
-from session.roles import Caller
+from runtime.carrier_socket import CarrierSilentError, LinkCommandRefusedError, ask_carrier
+from runtime.clock import wall_now
+from runtime.link_states import CarrierState
 from session.session import Session
 from store.errors import StoreError
+from ui.auth.callers import Caller
 from ui.rows.region import RegionLinkRow, RegionsRow, StandingRow, link_rows, region_rows, standing_row
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from market.decide.kill_switch import TradingState
 from market.decide.settings import Settings
-from session.roles import Caller
 from session.session import Session
 from store.errors import VersionConflictError
+from ui.auth.callers import Caller
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard

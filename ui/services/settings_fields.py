@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from market.decide.settings import Settings
-from session.labels import plain
+from wording.labels import plain
 
 CURRENCY = "settlement currency"
 """A unit; the page replaces it by the session's currency."""

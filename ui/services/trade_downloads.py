@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from market.money import text_of
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import PROFIT_PARTS
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.queries.trade_history import ArbitrageSummary, BookedFill
 
 Row = TypeVar("Row")

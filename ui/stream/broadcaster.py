@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from market.trade.arbitrages import Arbitrage
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.live.latency_histograms import LatencyHistogram

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 QUEUED_MESSAGES = 64
 FULL_STATE_KINDS = ("ledger", "settings")

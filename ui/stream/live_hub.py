@@ -11,13 +11,13 @@ from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
-from session.backoff import backoff
-from session.clock import SystemClock, wall_now
-from session.processes import ProcessState
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, wall_now
+from runtime.tasks import run_all
 from session.session import Session
-from session.tasks import run_all
 from store.errors import HistoryLostError, StoreError
 from store.queries.trade_reader import TradeReader
+from store.records.processes import ProcessState
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of, spread_window_of
 from streams.mirrored_rows import unrepeated_rows

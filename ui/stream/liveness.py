@@ -6,10 +6,10 @@ MongoDB is polled for changes all the time (`LiveHub`).
 
 from collections.abc import Awaitable, Callable
 
-from session.clock import SystemClock
-from session.processes import ProcessState
+from runtime.clock import SystemClock
 from store.errors import StoreError
 from store.queries.trade_reader import TradeReader
+from store.records.processes import ProcessState
 from streams.topic_admin import is_answering
 
 POLL_SECONDS = 1.0

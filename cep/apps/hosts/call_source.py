@@ -23,7 +23,7 @@ from cep.apps.hosts.app_outside import AppOutside, CallSink
 from cep.apps.hosts.http_caller import HttpAnswer, HttpCaller, NoAnswer
 from cep.apps.hosts.input_log import CALLS, InputPlace, SourceRow
 from cep.apps.hosts.response_rows import response_rows
-from session.clock import wall_now
+from runtime.clock import wall_now
 from streams.errors import StreamError
 from streams.message_format import WireError, row_of
 from streams.records import Record

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 REPEAT_AFTER = 60 * MICROSECONDS
 """Minimum time between two warnings of one kind."""

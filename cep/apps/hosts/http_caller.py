@@ -12,8 +12,8 @@ import aiohttp
 import orjson
 
 from cep.apps.hosts.app_outside import WITH_BODY, CallSink
-from session.backoff import backoff
-from session.clock import SystemClock
+from runtime.backoff import backoff
+from runtime.clock import SystemClock
 
 MOST_BYTES = 1 << 20
 """The most bytes of a response."""

@@ -17,7 +17,7 @@ from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place
 from cep.apps.hosts.product_streams import read_streams
 from cep.apps.hosts.row_merge import RowMerge
 from cep.apps.hosts.shared_rows import SharedReader
-from session.tasks import run_all
+from runtime.tasks import run_all
 from streams.errors import StreamError
 from streams.latest_rows import LatestRows
 from streams.message_format import WireError, row_of

@@ -23,8 +23,8 @@ from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.input_log import InputPlace, SourceRow
 from cep.apps.hosts.kafka_ends import KafkaSource
 from cep.apps.hosts.response_rows import message_rows
-from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, wall_now
 from streams.errors import StreamError, StreamRejectedError
 from streams.records import Position, Record, Start
 from streams.topics import partition_of

@@ -23,8 +23,8 @@ from cep.apps.resident.worker_files import noted_worker
 from cep.apps.resident.worker_progress import MOST_LOSSES, ProgressNotes, progress_notes
 from cep.run_log import reported_to
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, steady_now
-from session.tasks import run_until_first
+from runtime.clock import SystemClock, steady_now
+from runtime.tasks import run_until_first
 from streams.message_format import WireError, row_of
 from streams.records import Position, Record
 from streams.topic_reader import TopicReader

@@ -12,8 +12,8 @@ from launch.chaos.schedule import role_of
 from launch.errors import CannotStartError, LaunchError
 from launch.supervisor.process_groups import signal_group
 from launch.supervisor.supervisor import Supervisor
-from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, wall_now
 
 HEAL_ATTEMPTS = 8
 """About 40 s: the carrier may be restarting."""

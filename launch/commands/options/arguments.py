@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from market.money import decimal_of
-from session.logins import Mechanism, Protocol
+from runtime.logins import Mechanism, Protocol
 from session.simulated_market import DEFAULT_MARKET, MARKETS
 
 MAX_NUMBER = 1_000_000_000

@@ -23,8 +23,8 @@ from launch.regions.network.packet_schedule import PacketSchedule
 from launch.regions.network.tun_device import MTU, enter_namespace, in_own_thread, open_tun
 from launch.supervisor.process_main import Ready
 from market.time_units import MICROSECONDS
-from session.carrier_socket import MOST_BYTES_OF_COMMAND
-from session.clock import steady_now
+from runtime.carrier_socket import MOST_BYTES_OF_COMMAND
+from runtime.clock import steady_now
 
 PACKETS_AT_ONCE = 64
 """Most packets of one device, before the others have their turn and what is due is delivered."""

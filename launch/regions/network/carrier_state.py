@@ -6,7 +6,7 @@ from launch.regions.clocks import Clocks, clock_lines, in_milliseconds
 from launch.regions.layout import RegionLayout
 from launch.regions.network.links import MILLISECOND, OBSERVER
 from launch.regions.network.packet_schedule import PacketSchedule
-from session.link_states import CarrierState, LinkState
+from runtime.link_states import CarrierState, LinkState
 
 
 def carrier_state(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from launch.errors import CannotStartError, LaunchError
 from launch.regions.layout import LAYOUT_FILE
-from session.carrier_socket import SOCKET, CarrierSilentError, LinkCommandRefusedError, ask_carrier, short_path
-from session.link_states import CarrierState
+from runtime.carrier_socket import SOCKET, CarrierSilentError, LinkCommandRefusedError, ask_carrier, short_path
+from runtime.link_states import CarrierState
 
 WAITING = 16
 

@@ -17,7 +17,7 @@ from market.trade.leases import Actor, Lease
 from market.trade.lifecycle import Moment
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import ReservationState, fill_key
-from session.clock import Clock
+from runtime.clock import Clock
 from store.memory.parts import MemoryLeases
 from store.memory.store import MemoryTradeStore
 

@@ -16,7 +16,7 @@ from bots.subscriptions import Signal
 from market.instruments.markets import Market
 from market.trade.leases import Actor
 from market.trade.unwinding import advancing
-from session.tasks import run_all
+from runtime.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.store import MemoryTradeStore
 from tests.bots.histories.exchange_model import ExchangeModel

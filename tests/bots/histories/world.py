@@ -15,7 +15,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Lease
 from market.trade.reservation_state import BalanceRow
-from session import backoff
+from runtime import backoff
 from store.memory.store import MemoryTradeStore
 from tests.bots.histories.exchange_model import FEE_RATE, ExchangeModel
 from tests.bots.histories.gates import Fate, Gate, Step

@@ -13,7 +13,7 @@ import pytest
 
 from cep.spark_session import archive_options, archive_path
 from launch.setup.data_dir import home_folder
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import Session
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics

@@ -20,7 +20,7 @@ from exchanges.errors import (
     OutcomeUnknownError,
 )
 from market.money import floor_to_step, text_of
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.exchanges.served import TRADED, order_on
 
 MARKETS = {market.exchange: market for market in TRADED}

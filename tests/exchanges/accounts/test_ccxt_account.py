@@ -18,7 +18,7 @@ from exchanges.ports.orders import SEARCH_MARGIN
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, floor_to_step
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Fault
 from tests.exchanges.account_contract import SIDES, AccountContract

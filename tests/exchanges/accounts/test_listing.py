@@ -13,7 +13,7 @@ from exchanges.accounts.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import floor_to_step
-from session.clock import wall_now
+from runtime.clock import wall_now
 from simulators.binance import gateway as binance
 from simulators.bitflyer import gateway as bitflyer
 from simulators.bitstamp import gateway as bitstamp

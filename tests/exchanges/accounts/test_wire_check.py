@@ -26,7 +26,7 @@ from exchanges.ports.orders import OrderApi
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.orders import Side
 from market.money import Amount, Price
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.exchange_entries import ExchangeEntry
 from tests.exchanges.served import Served, order_on, served
 

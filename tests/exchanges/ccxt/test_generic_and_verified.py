@@ -13,7 +13,7 @@ from exchanges.errors import ExchangeError
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, LimitOrder, Side
 from market.money import floor_to_step
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 SCRIPT: tuple[tuple[Side, str, str], ...] = (

@@ -15,7 +15,7 @@ from exchanges.ports.orders import AnswerNotUnderstoodError
 from exchanges.simulated_markets import paper_markets
 from market.instruments.orders import LimitOrder
 from market.money import Amount, Price
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 MARKET = replace(paper_markets()[0], exchange="somewhere")
 ORDER = LimitOrder("ours", "somewhere", "BTC/USD", "buy", Amount(Decimal("0.3")), Price(Decimal("100.5")), wall_now())

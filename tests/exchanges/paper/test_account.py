@@ -17,7 +17,7 @@ from exchanges.paper.journal import PaperJournal, PaperJournalError
 from market.instruments.orders import LimitOrder, OrderReport, Side
 from market.money import Amount, Price, total
 from market.prices.quotes import FeedMark, MarkKind, Quote
-from session.clock import Clock, SystemClock
+from runtime.clock import Clock, SystemClock
 from tests.market.samples import JPY_MARKET, MARKETS, USD_MARKET, levels
 
 OPENING = {"USD": Decimal(1_000), "BTC": Decimal(5), "JPY": Decimal(100_000)}

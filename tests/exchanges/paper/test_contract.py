@@ -17,7 +17,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price
 from market.prices.quotes import Quote
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from tests.exchanges.account_contract import AccountContract, Bench
 from tests.market.samples import JPY_MARKET, USD_MARKET, levels
 

@@ -14,7 +14,7 @@ from exchanges.paper.account import PaperAccount
 from exchanges.paper.journal import Accepted, JournalRow, PaperJournal
 from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount, total
-from session.clock import Clock, SystemClock, wall_now
+from runtime.clock import Clock, SystemClock, wall_now
 from tests.exchanges.paper.test_account import FEE, OPENING, SteppedClock, order, quote
 from tests.market.samples import MARKETS
 

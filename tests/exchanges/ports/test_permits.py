@@ -29,7 +29,7 @@ from market.trade.arbitrages import Leg
 from market.trade.leases import UNFENCED
 from market.trade.reservations import SEND_WITHIN, LegRequest, Reservation
 from market.trade.unwinding import advancing, client_order_id
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from simulators.faults.faults import Fault
 from store.memory.store import MemoryTradeStore
 from tests.exchanges.served import TRADED, Served, order_on, served

@@ -16,7 +16,7 @@ from exchanges.key_variables import key_variables
 from exchanges.ports.orders import FILLS_MARGIN, AnswerNotUnderstoodError, on_exchange_clock
 from exchanges.requests.time_synced_signing import measure_clock
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from runtime.clock import wall_now
 
 KEYS = Credentials("key", "c2VjcmV0", "password")
 HOUR_MS = 3_600_000

@@ -17,7 +17,7 @@ from exchanges.credentials import load_credentials
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of, floor_to_step
-from session.clock import Clock
+from runtime.clock import Clock
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange

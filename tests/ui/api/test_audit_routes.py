@@ -6,8 +6,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from session.clock import wall_now
-from session.roles import AccessTerms
+from runtime.clock import wall_now
+from session.access_terms import AccessTerms
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from tests.ui.clients import client_of

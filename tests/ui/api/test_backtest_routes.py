@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from market.accounting.equity_curve import EquityPoint
-from session.backtest_requests import BacktestFigures, BacktestTrade, TickSetSummary
 from store.mongo.store import MongoTradeStore
+from store.records.backtest_requests import BacktestFigures, BacktestTrade, TickSetSummary
 from ui.services.backtest import MAX_WAITING
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)

@@ -6,10 +6,10 @@ from fastapi import FastAPI
 
 from market.decide.circuit_breaker import Failure
 from market.trade.leases import UNFENCED, decision_right
-from session.clock import wall_now
-from session.processes import SUPERVISOR, ProcessReport
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore
+from store.records.processes import SUPERVISOR, ProcessReport
 from tests.store.reservation_requests import request
 from tests.ui.reported import process_named, received_at, reported
 from tests.ui.samples import SETTINGS

@@ -7,8 +7,8 @@ import httpx
 
 from market.accounting.differences import RowCorrection, StoredDifference
 from market.trade.leases import UNFENCED
-from session.labels import DIFFERENCES
 from store.mongo.store import MongoTradeStore
+from wording.labels import DIFFERENCES
 
 USD = StoredDifference("1", "balance_differs", "alpha", "USD", "900", "901", "healed", 1_000_000)
 STRANGER = StoredDifference("2", "order_foreign", "beta", "order-1", "unknown", "buy 1", "reported", 2_000_000)

@@ -7,13 +7,13 @@ from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from market.prices.feed_state import FeedState
-from session.clock import wall_now
-from session.lag import ConsumerPosition, QueryProgress
-from session.processes import ProcessReport
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.operations.processes import MongoProcesses
-from streams.query_progress import progress_row
+from store.records.consumer_position import ConsumerPosition
+from store.records.processes import ProcessReport
+from streams.query_progress import QueryProgress, progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES, TICKS
 from tests.ui.waiting import until

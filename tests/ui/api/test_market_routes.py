@@ -2,7 +2,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from session.clock import wall_now
+from runtime.clock import wall_now
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.ui.samples import FX_MARKET, quote, record
 from ui.services.dashboard import dashboard_of

@@ -3,7 +3,7 @@
 import httpx
 from fastapi import FastAPI
 
-from session.notices import Destination
+from session.notice_destinations import Destination
 from store.queries.notice_events import NoticeEventReader
 from tests.notices.samples import alarm, trade
 from ui.services.dashboard import dashboard_of

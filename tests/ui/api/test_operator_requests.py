@@ -4,10 +4,10 @@ from pathlib import Path
 
 from starlette.datastructures import Headers
 
-from session.roles import Caller, Role
 from tests.ui.samples import session_of
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, ensure_api_key, keys_folder, owner_key
+from ui.auth.callers import Caller, Role
 from ui.auth.key_store import StoredKey, add_key
 from ui.auth.sign_ins import COOKIE
 from ui.http.operator_requests import operator_of

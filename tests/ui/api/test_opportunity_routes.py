@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from tests.store.reservation_requests import episode_of
 from tests.store.reservation_requests import opportunity as requested

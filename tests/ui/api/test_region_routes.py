@@ -7,14 +7,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from session.clock import wall_now
-from session.roles import Caller
+from runtime.clock import wall_now
 from tests.ui.clients import client_of
 from tests.ui.regional_dashboard import AuditingReader, application_of, carrier, dashboard_at, regional_session, seen
 from tests.ui.samples import session_of
 from tests.ui.waiting import until
 from ui.api import region_routes
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
+from ui.auth.callers import Caller
 from ui.auth.key_store import StoredKey, add_key
 from ui.services.dashboard import Dashboard
 from ui.services.region import change_links

@@ -12,7 +12,7 @@ from market.decide.circuit_breaker import Failure
 from market.decide.risk_checks import CHECKS
 from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from tests.market.samples import USD_MARKET
 from tests.store.reservation_requests import episode_of, opportunity, request

@@ -7,13 +7,14 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from session.clock import wall_now
-from session.roles import AccessTerms, RateTerms, Role
+from runtime.clock import wall_now
+from session.access_terms import AccessTerms, RateTerms
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from tests.ui.clients import client_of
 from tests.ui.waiting import until
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
+from ui.auth.callers import Role
 from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.server.application import build_app
 from ui.services.dashboard import dashboard_of

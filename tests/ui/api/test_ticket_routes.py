@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pytest
 import websockets
 
-from session.clock import wall_now
-from session.roles import AccessTerms
+from runtime.clock import wall_now
+from session.access_terms import AccessTerms
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from tests.ui.api.listening import listening

@@ -8,7 +8,7 @@ import pytest
 from market.prices.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Rejection
-from session.clock import wall_now
+from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from tests.store.reservation_requests import episode_of, opportunity, reserved
 from tests.ui.trading import traded

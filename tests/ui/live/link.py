@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from session.logins import Address
+from runtime.logins import Address
 from tests.services import LOGIN
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader

@@ -2,9 +2,8 @@
 
 import pytest
 
-from session.lag import QueryProgress
 from streams.message_format import WireError
-from streams.query_progress import progress_row
+from streams.query_progress import QueryProgress, progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES, TICKS
 from tests.ui.samples import START

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from session.lag import QueryProgress
-from session.processes import ProcessState
+from store.records.processes import ProcessState
+from streams.query_progress import QueryProgress
 from tests.ui.samples import START, session_of
 from ui.live.consumer_lag import DetectionLag, StreamLag
 from ui.live.detection_state import DetectionState, detection_state

@@ -15,14 +15,13 @@ from market.prices.opportunities import Opportunity
 from market.prices.quotes import FeedMark, Quote
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
-from session.clock import wall_now
-from session.lag import QueryProgress
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader, open_reader
 from store.server.client import connect
 from streams.message_format import opportunity_of, row_of
-from streams.query_progress import progress_row
+from streams.query_progress import QueryProgress, progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES
 from tests.bots.opportunity_rows import opportunity_row

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from session.clock import wall_now
-from session.lag import QueryProgress
-from session.logins import Address, Login
-from session.processes import ProcessReport, ProcessState
+from runtime.clock import wall_now
+from runtime.logins import Address, Login
 from session.session import Session
 from store.mongo.store import open_store
 from store.operations.processes import open_processes
+from store.records.processes import ProcessReport, ProcessState
 from streams.broker.embedded_broker import free_ports
+from streams.query_progress import QueryProgress
 from streams.topic_admin import ensure_topics
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka, mongod_process, wait_primary

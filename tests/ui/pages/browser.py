@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from market.prices.feed_state import FeedState
-from session.clock import wall_now
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import open_store
 from streams.message_format import quote_row

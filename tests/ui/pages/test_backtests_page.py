@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from market.accounting.equity_curve import EquityPoint
-from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
 from store.mongo.store import open_store
+from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, BacktestTrade, TickSetSummary
 from tests.ui.pages.tabs import sign_in
 from ui.page_parts.page_sign_in import NOT_SIGNED_IN
 from ui.pages.backtests import set_words

@@ -7,12 +7,12 @@ from streamlit.testing.v1 import AppTest
 
 from market.accounting.differences import DifferenceKind, StoredDifference
 from market.decide.settings import Settings
-from session.labels import DIFFERENCES
-from session.processes import ProcessOrder
+from store.records.processes import ProcessOrder
 from tests.ui.pages.tabs import sign_in
 from tests.ui.reported import process_named, reported
 from tests.ui.waiting import until
 from ui.services.dashboard import Dashboard
+from wording.labels import DIFFERENCES
 
 SECONDS = 30
 SCRIPT = "from ui.pages.bots import render_bots; render_bots()"

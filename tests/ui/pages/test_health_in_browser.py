@@ -5,9 +5,9 @@ import json
 import pytest
 from playwright.sync_api import Browser, expect
 
-from session.processes import ProcessReport
 from session.session import Session
 from store.operations.processes import MongoProcesses
+from store.records.processes import ProcessReport
 from store.server.client import connect, database_of
 from tests.ui.pages.browser import NEWS_MS, PAINT_MS, awaited, opened
 from tests.ui.serving import Served

@@ -6,9 +6,9 @@ from datetime import UTC
 
 from streamlit.testing.v1 import AppTest
 
-from session.processes import ProcessReport
 from store.mongo.store import open_store
 from store.operations.processes import MongoProcesses
+from store.records.processes import ProcessReport
 from tests.market.samples import MARKETS
 from tests.ui.health_reports import FINDING, LATENCY, part, report
 from tests.ui.waiting import until

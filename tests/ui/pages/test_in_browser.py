@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from session import number_format as figures
-from session.labels import REASONS, STATES
 from tests.ui.pages.browser import NEWS_MS, PAINT_MS, Scheme, Watched, opened, trade
 from tests.ui.serving import Served, served, served_again
+from wording import number_format as figures
+from wording.labels import REASONS, STATES
 
 pytestmark = pytest.mark.browser
 

@@ -13,8 +13,7 @@ from market.decide.risk_checks import REASONS
 from market.prices.episodes import EXPIRED
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
-from session.clock import wall_now
-from session.labels import REASONS as WORDS
+from runtime.clock import wall_now
 from store.mongo.store import open_store
 from tests.store.reservation_requests import episode_of, opportunity
 from tests.ui.clients import ANSWER_SECONDS
@@ -27,6 +26,7 @@ from ui.panels.opportunities_figures import ledger_lines, statistics_figures
 from ui.panels.opportunities_list import ROWS, episode_fate, episode_lines, fate, opportunity_lines
 from ui.panels.preview import preview_figures
 from ui.services.dashboard import Dashboard
+from wording.labels import REASONS as WORDS
 
 SECOND = 1_000_000
 STEPS = Steps({("kraken", "BTC/USD"): Decimal("0.1"), ("bitflyer", "BTC/JPY"): Decimal(1)}, {})

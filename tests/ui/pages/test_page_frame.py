@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from session.roles import AccessTerms
+from session.access_terms import AccessTerms
 from tests.ui.pages.tabs import sign_in
 from ui.auth.access_service import Access
 from ui.services.dashboard import Dashboard, announce

@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from market.decide.settings import Settings
-from session.clock import wall_now
-from session.roles import AccessTerms
+from runtime.clock import wall_now
+from session.access_terms import AccessTerms
 from tests.ui.pages.tabs import owners_key, sign_in
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, known_key, new_key

@@ -5,9 +5,9 @@ import csv
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
-from session.backtest_requests import TickSetSummary
 from session.session import Session
 from store.mongo.store import open_store
+from store.records.backtest_requests import TickSetSummary
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, awaited
 from tests.ui.serving import Served
 

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
 from cep.apps.resident.kernel import PlacedApp
 from launch.sessions.live_apps import Hosting
-from session.backoff import retry_on
-from session.clock import SystemClock
+from runtime.backoff import retry_on
+from runtime.clock import SystemClock
 from streams.broker.embedded_broker import wait_ready
 from streams.errors import StreamUnavailableError
 from streams.message_format import row_of

@@ -23,7 +23,7 @@ from cep.apps.resident.worker_progress import worker_progress
 from launch.sessions.live_apps import Hosting
 from launch.setup.data_dir import home_folder
 from launch.supervisor.spark_command import quiet_session
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from streams.broker.embedded_broker import wait_ready
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics

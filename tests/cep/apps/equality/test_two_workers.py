@@ -16,7 +16,7 @@ from cep.apps.resident.task import ResidentTask
 from cep.apps.resident.worker_files import noted_workers
 from launch.sessions.live_apps import SPARK
 from launch.supervisor.spark_command import quiet_session
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from streams.message_format import row_of
 from streams.topics import APPS, TICKS
 from tests.backtest.test_cluster import SMALL, WORKERS, executors_are, master

@@ -9,7 +9,7 @@ from cep.apps.hosts.call_source import CallSource
 from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
 from cep.apps.hosts.http_caller import HttpCaller
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in
-from session.clock import wall_now
+from runtime.clock import wall_now
 from streams.message_format import row_of
 from streams.records import Record
 from streams.topics import APPS, TICKS

@@ -17,7 +17,7 @@ from cep.apps.resident.task import ResidentTask
 from cep.apps.resident.worker_files import noted_workers
 from launch.sessions.live_apps import SPARK
 from launch.supervisor.spark_command import quiet_session
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from streams.errors import StreamUnavailableError
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics

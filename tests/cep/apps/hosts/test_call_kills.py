@@ -18,7 +18,7 @@ from cep.apps.hosts.input_log import CALLS, InputPlace
 from cep.apps.hosts.input_merger import InputMerger, InputSource
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.task import ResidentTask
-from session.clock import wall_now
+from runtime.clock import wall_now
 from streams.message_format import row_of
 from streams.topic_admin import ensure_input_log, ensure_topics
 from streams.topic_reader import TopicReader

@@ -24,7 +24,7 @@ from cep.apps.resident.worker_files import noted_workers
 from cep.apps.resident.worker_progress import worker_progress
 from launch.sessions.live_apps import SPARK
 from launch.supervisor.spark_command import quiet_session
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 from session.session import Session
 from streams.message_format import row_of
 from streams.records import Record

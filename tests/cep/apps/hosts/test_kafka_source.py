@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cep.apps.hosts.hosted_app import AppRow, HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in
 from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from streams.errors import StreamUnavailableError
 from streams.message_format import row_of
 from streams.topics import partition_of

@@ -15,7 +15,7 @@ from cep.apps.hosts.input_log import SourceRow, record_row
 from cep.apps.hosts.input_merger import InputMerger
 from cep.apps.hosts.product_streams import read_streams
 from cep.apps.hosts.row_merge import by_time
-from session.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, wall_now
 from streams.latest_rows import LatestRows
 from streams.message_format import row_of
 from streams.records import Position, Record

@@ -8,9 +8,8 @@ from cep.apps.language.app_parser import parse_app
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.stream_names import stream_names
 from market.prices.spread_statistics import SpreadWindow
-from session.lag import QueryProgress
 from streams.message_format import quote_row, row_of, spread_window_message
-from streams.query_progress import progress_row
+from streams.query_progress import QueryProgress, progress_row
 from tests.backtest.verify.made_up import quote
 from tests.market.samples import USD_MARKET
 

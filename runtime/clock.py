@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from session.clock_shift import mapped_shift, shift_in
+from runtime.clock_shift import mapped_shift, shift_in
 
 
 class Clock(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from session.link_states import CarrierState, state_of_json
+from runtime.link_states import CarrierState, state_of_json
 
 SOCKET = "regions.sock"
 MOST_BYTES_OF_COMMAND = 4_096

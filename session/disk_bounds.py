@@ -1,11 +1,9 @@
-"""How much room the data folder's disk has left, and what that means for a session."""
+"""How much room the data folder's disk must have, and what less of it means for a session."""
 
-import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-MEGABYTE = 1_000_000
+from runtime.disk_space import MEGABYTE
 
 DiskLevel = Literal["enough", "low", "reduce_only", "stop"]
 
@@ -28,20 +26,3 @@ class DiskBounds:
         if free < self.reduce:
             return "reduce_only"
         return "low" if free < self.warn else "enough"
-
-
-def free_bytes(folder: Path) -> int:
-    """Return what this user may still write there. Raises OSError if there is no such folder."""
-    return shutil.disk_usage(folder).free
-
-
-def known_free_bytes(folder: Path) -> int | None:
-    """None if that is not known: reports of all else must not end with the folder."""
-    try:
-        return free_bytes(folder)
-    except OSError:
-        return None
-
-
-def megabytes(size: int) -> str:
-    return f"{size // MEGABYTE:,} MB"

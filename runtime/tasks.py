@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Literal
 
-from session.backoff import FIRST_SECONDS, backoff
-from session.clock import SystemClock
+from runtime.backoff import FIRST_SECONDS, backoff
+from runtime.clock import SystemClock
 
 Part = Coroutine[object, object, None]
 

@@ -1,7 +1,6 @@
-"""Notices and their destinations, without secrets."""
+"""The kinds of notices, and the destinations that a session sends them to, without secrets."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,27 +12,6 @@ KINDS: tuple[NoticeKind, ...] = ("trades", "single_legs", "exchanges", "trading"
 DestinationKind = Literal["webhook", "telegram"]
 
 TELEGRAM_URL = "https://api.telegram.org"
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """One thing that happened. The same event always has the same id.
-
-    `line` is for people; `facts` for programs, its money exact, as decimal strings. `at` in microseconds UTC.
-    """
-
-    notice_id: str
-    kind: NoticeKind
-    event: str
-    """As `trade_closed` or `single_leg_opened`; docs/notices.md lists them."""
-    at: int
-    line: str
-    facts: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_urgent(self) -> bool:
-        """Only trades are batched; everything else is sent at once."""
-        return self.kind != "trades"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.number_format import (
+from wording.number_format import (
     MINUS,
     amount,
     bps,

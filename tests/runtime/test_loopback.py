@@ -2,7 +2,7 @@
 
 import pytest
 
-from session.loopback import is_loopback, is_near
+from runtime.loopback import is_loopback, is_near
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "::1"])

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from session.clock import SystemClock
-from session.tasks import run_again, run_all
+from runtime.clock import SystemClock
+from runtime.tasks import run_again, run_all
 
 
 async def _wait() -> None:

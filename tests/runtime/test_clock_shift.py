@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from session.clock import ReplayClock, SystemClock, region_clock, steady_now, wall_now
-from session.clock_shift import CLOCK_FILE, keep_shift, shift_at
+from runtime.clock import ReplayClock, SystemClock, region_clock, steady_now, wall_now
+from runtime.clock_shift import CLOCK_FILE, keep_shift, shift_at
 
 HOUR = 3_600_000_000
 

@@ -3,7 +3,7 @@ from itertools import islice
 
 import pytest
 
-from session.backoff import backoff, jittered, retry_on
+from runtime.backoff import backoff, jittered, retry_on
 
 
 def test_delays_double_up_to_the_longest_with_a_tenth_of_jitter() -> None:

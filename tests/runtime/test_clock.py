@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from market.time_units import MICROSECONDS
-from session.clock import ReplayClock, SystemClock, wall_now
+from runtime.clock import ReplayClock, SystemClock, wall_now
 from tests.house_rules import ROOMS
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def _reads_time(path: Path) -> list[str]:
 
 
 def test_nothing_else_reads_time_or_sleeps() -> None:
-    clock = ROOT / "session" / "clock.py"
+    clock = ROOT / "runtime" / "clock.py"
     files = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if path != clock]
     assert [line for path in files for line in _reads_time(path)] == []
     assert _reads_time(clock)

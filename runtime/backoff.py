@@ -4,7 +4,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
-from session.clock import SystemClock
+from runtime.clock import SystemClock
 
 FIRST_SECONDS = 0.5
 

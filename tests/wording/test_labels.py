@@ -13,8 +13,8 @@ from market.prices.feed_state import FeedStatus
 from market.trade.arbitrages import PROFIT_PARTS as PARTS
 from market.trade.arbitrages import ArbitrageState, LegRole, LegState, Strategy
 from market.trade.lifecycle import Stage
-from session.labels import PROFIT_PARTS, REASONS, ROLES, STATES, STRATEGIES, reason_name, state_name
-from session.processes import ProcessState
+from store.records.processes import ProcessState
+from wording.labels import PROFIT_PARTS, REASONS, ROLES, STATES, STRATEGIES, reason_name, state_name
 
 
 def test_every_name_of_the_program_has_its_words() -> None:

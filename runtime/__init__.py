@@ -1,0 +1,1 @@
+"""What every process runs on: the clock, waiting and retries, tasks, disk, hosts, logins, certificates."""

@@ -1,0 +1,39 @@
+"""The access rules that the session's owner configures. Hold no secret."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class RateTerms:
+    """Requests of one caller: `per_second` in the long run, `burst` at once."""
+
+    per_second: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True)
+class OidcTerms:
+    """Whose tokens are taken, and what makes their bearers viewers or operators. Holds no secret."""
+
+    issuer: str
+    audience: str
+    role_claim: str = "roles"
+    """Name of the claim; a path with dots if it lies deeper."""
+    operators: tuple[str, ...] = ("operator",)
+    """Values of the claim."""
+    viewers: tuple[str, ...] = ("viewer",)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTerms:
+    """The access rules of a session."""
+
+    require_key: bool = False
+    """Whether reading needs a key too; beyond loopback it does in any case."""
+    requests: RateTerms = field(default=RateTerms(250, 500))
+    changes: RateTerms = field(default=RateTerms(10, 40))
+    guesses: RateTerms = field(default=RateTerms(0.2, 10))
+    """Wrong keys, tickets and tokens from one address."""
+    oidc: OidcTerms | None = None
+    halting_apps: tuple[str, ...] = ()
+    """Names of the stream apps whose rows may take an exchange off."""

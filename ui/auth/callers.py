@@ -1,0 +1,33 @@
+"""Who calls: the name, the role, and by what they are known."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Role = Literal["viewer", "operator"]
+"""A viewer reads; an operator changes too."""
+Means = Literal["open", "key", "sign-in", "token"]
+"""By what a caller is known: by nothing (reading is open), an API key, a signed-in browser, an OIDC token."""
+
+ANYBODY = "anybody"
+OWNER = "owner"
+"""Whom the first key of a data folder belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A caller. `name` is a key's name, or a token's subject; `address` where the request came from."""
+
+    name: str
+    role: Role
+    means: Means = "open"
+    address: str = ""
+    mark: str = field(default="", repr=False)
+    """Tells keys apart, so that a replaced key differs from the one before; not the key, nor its hash."""
+    until: int | None = field(default=None, compare=False)
+    """When the sign-in or the token ends, microseconds UTC; None for what has no end."""
+    sign_in: str = field(default="", repr=False, compare=False)
+    """Which sign-in of a browser it is, so that its end ends what it opened; empty if it is none."""
+
+    @property
+    def may_change(self) -> bool:
+        return self.role == "operator"

@@ -1,0 +1,1 @@
+"""What people read: words for states and reasons, and numbers."""
