@@ -35,7 +35,7 @@ async def latencies(seconds: float) -> list[float]:
     session = with_logins(read_session(home_folder()), ROLE)
     found: list[float] = []
     began = steady_now()
-    async with TopicReader(session.kafka, (APPS,), "latest") as reader:
+    async with TopicReader(session.services.kafka, (APPS,), "latest") as reader:
         async for record in reader.records():
             passed = (steady_now() - began) / 1_000_000 - SETTLE_SECONDS
             if passed > seconds:

@@ -77,9 +77,9 @@ class Measured:
 
 
 async def watch_floor(session: Session, measured: Measured, ready: asyncio.Event) -> None:
-    client = connect(session.mongodb)
+    client = connect(session.services.mongodb)
     try:
-        database = database_of(client, session.database)
+        database = database_of(client, session.services.database)
         async with database.watch(
             [{"$match": {"ns.coll": ARBITRAGES}}], full_document="updateLookup", max_await_time_ms=500
         ) as stream:

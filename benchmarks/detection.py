@@ -29,7 +29,7 @@ from launch.setup.prerequisites import checked_java
 from launch.supervisor.readiness import until_ready
 from runtime.clock import SystemClock, steady_now, wall_now
 from runtime.logins import Address, login_of
-from session.session import Session
+from session.session import Services, Session
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from streams.message_format import quote_row, row_of
 from streams.tick_writer import TickWriter
@@ -73,7 +73,7 @@ def broker(home: Path) -> Iterator[tuple[Address, psutil.Process]]:
 async def detection(session: Session) -> AsyncIterator[psutil.Process]:
     """Yield a detection that is ready; its JVM is a child of it."""
     write_atomically(session.home / "run.json", session.to_json())
-    write_logins(session.home, "cep", login_of(session.kafka), None)
+    write_logins(session.home, "cep", login_of(session.services.kafka), None)
     os.environ["ARBITRAGE_HOME"] = str(session.home)
     with running(sys.executable, "-m", "launch.commands.main", "cep", log=session.home / "cep.log") as process:
         async with asyncio.timeout(START_SECONDS):
@@ -86,8 +86,8 @@ async def write(session: Session, ticks: GeneratedTicks, rate: int, seconds: flo
     prepared = [ticks.next(TIMELESS) for _ in range(int(rate * PREPARED_SECONDS))]
     there = [(quote.base, quote_row(quote).split(str(TIMELESS).encode())) for quote in prepared]
     there += there[::-1]
-    writer, began, written, rates_at = TopicWriter(session.kafka), steady_now(), 0, 0
-    rows = TickWriter(writer, session.bases, session.partitions)
+    writer, began, written, rates_at = TopicWriter(session.services.kafka), steady_now(), 0, 0
+    rows = TickWriter(writer, session.bases, session.services.partitions)
     rows.settings(SETTINGS, wall_now())
     try:
         while (passed := steady_now() - began) < seconds * 1_000_000:
@@ -98,7 +98,7 @@ async def write(session: Session, ticks: GeneratedTicks, rate: int, seconds: flo
             now = str(wall_now()).encode()
             for _ in range(rate * passed // 1_000_000 - written):
                 base, (before, after) = there[written % len(there)]
-                writer.write(TICKS, before + now + after, base, partition_of(base, session.partitions))
+                writer.write(TICKS, before + now + after, base, partition_of(base, session.services.partitions))
                 written += 1
             await SystemClock().sleep(SLICE_SECONDS)
         await writer.flush()
@@ -120,7 +120,7 @@ async def read(reader: TopicReader, measured: Measured) -> None:
 
 
 async def measure(session: Session, kafka: psutil.Process, rates: list[int], seconds: float, seed: int) -> None:
-    await ensure_topics(session.kafka, session.partitions)
+    await ensure_topics(session.services.kafka, session.services.partitions)
     ticks = GeneratedTicks(seed)
     print(f"{'quotes/s':>9}{'opportunities/s':>17}{'to the opportunity p50/p95/p99':>36}{'plain reader':>26}  cores")
     async with detection(session) as cep:
@@ -128,7 +128,7 @@ async def measure(session: Session, kafka: psutil.Process, rates: list[int], sec
         await write(session, ticks, min(rates), WARM_UP_SECONDS)
         for rate in rates:
             measured, before = Measured(), used_by(parts)
-            async with TopicReader(session.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
+            async with TopicReader(session.services.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
                 reading = asyncio.create_task(read(reader, measured))
                 written = await write(session, ticks, rate, seconds)
                 reading.cancel()
@@ -154,7 +154,7 @@ def main() -> None:
         home = Path(folder)
         (home / "jars").symlink_to((home_folder() / "jars").resolve())
         with broker(home) as (address, kafka):
-            session = Session("benchmark", "paper", home, address, "", "benchmark", markets(), "USD")
+            session = Session("benchmark", "paper", home, Services(address, "", "benchmark"), markets(), "USD")
             asyncio.run(measure(session, kafka, rates, arguments.seconds, arguments.seed))
 
 

@@ -23,7 +23,7 @@ from market.prices.feed_state import FeedState
 from market.time_units import MICROSECONDS
 from market.trade.reservation_state import BalanceRow
 from runtime.clock import SystemClock, wall_now
-from session.session import Session
+from session.session import Services, Session
 from store.queries.trade_reader import TradeReader
 from store.server.client import connect
 from streams.message_format import quote_row
@@ -55,7 +55,9 @@ class Costs:
 
 
 def session_of(home: Path, assets: tuple[str, ...]) -> Session:
-    return Session("session-1", "paper", home, NOWHERE, f"mongodb://{NOWHERE}", "unused", markets(assets), "USD")
+    return Session(
+        "session-1", "paper", home, Services(NOWHERE, f"mongodb://{NOWHERE}", "unused"), markets(assets), "USD"
+    )
 
 
 def ledger_of(session: Session, empty: Ledger) -> Ledger:
@@ -86,7 +88,7 @@ def drain(clients: Sequence[LiveClient], costs: Costs) -> None:
 async def measured(assets: tuple[str, ...], rate: int, pages: int, seconds: float) -> Costs:
     with tempfile.TemporaryDirectory() as home:
         session = session_of(Path(home), assets)
-        reader = TradeReader(connect(session.mongodb), session.database)
+        reader = TradeReader(connect(session.services.mongodb), session.services.database)
         hub = LiveHub(session, reader)
         hub.apply_settings(SETTINGS)
         hub.live_state.ledger = ledger_of(session, hub.live_state.ledger)

@@ -135,10 +135,10 @@ async def until_ready(
 @asynccontextmanager
 async def floor_latencies(session: Session) -> AsyncIterator[list[float]]:
     """Yield the milliseconds from the writing of each row to its reading, measured while the block lasts."""
-    await asyncio.to_thread(_create_topic, session.kafka)
+    await asyncio.to_thread(_create_topic, session.services.kafka)
     latencies: list[float] = []
-    writer = TopicWriter(session.kafka)
-    async with TopicReader(session.kafka, (FLOOR_TOPIC,), "latest") as reader:
+    writer = TopicWriter(session.services.kafka)
+    async with TopicReader(session.services.kafka, (FLOOR_TOPIC,), "latest") as reader:
         tasks = [asyncio.create_task(_write(writer)), asyncio.create_task(_read(reader, latencies))]
         try:
             yield latencies

@@ -20,7 +20,7 @@ from benchmarks.percentiles import percentiles_text
 from benchmarks.processes import used_by
 from exchanges.simulated_markets import simulated_bases
 from launch.setup.data_dir import home_folder
-from session.session import Session
+from session.session import Services, Session
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topics import OPPORTUNITIES, TICKS
@@ -50,19 +50,24 @@ def measured_assets(count: int, load: Load, jars: Path) -> None:
         with broker(home) as (address, kafka):
             assets = simulated_bases()[:count]
             session = Session(
-                "benchmark", "paper", home, address, "", "benchmark", markets(assets), "USD", partitions=load.partitions
+                "benchmark",
+                "paper",
+                home,
+                Services(address, "", "benchmark", partitions=load.partitions),
+                markets(assets),
+                "USD",
             )
             asyncio.run(_measure(session, assets, kafka, load))
 
 
 async def _measure(session: Session, assets: tuple[str, ...], kafka: psutil.Process, load: Load) -> None:
-    await ensure_topics(session.kafka, session.partitions)
+    await ensure_topics(session.services.kafka, session.services.partitions)
     ticks, rate, measured = GeneratedTicks(load.seed, assets), round(load.each * len(session.traded)), Measured()
     async with detection(session) as cep:
         await write(session, ticks, rate, WARM_UP_SECONDS)
         parts = {"Spark": [cep, *cep.children(recursive=True)], "Kafka": [kafka]}
         before = used_by(parts)
-        async with TopicReader(session.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
+        async with TopicReader(session.services.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
             reading = asyncio.create_task(read(reader, measured))
             written = await write(session, ticks, rate, load.seconds)
             reading.cancel()

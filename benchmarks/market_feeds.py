@@ -23,7 +23,7 @@ from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder
 from runtime.clock import SystemClock
 from runtime.tasks import run_all
-from session.session import Session, SimulatedTerms
+from session.session import Services, Session, SimulatedTerms
 
 TIMEOUTS = FeedTimeouts()
 WARM_UP_SECONDS = 3.0
@@ -103,9 +103,7 @@ def _session(exchange: str, markets: int, home: str, port: int) -> Session:
         session_id="benchmark",
         mode="paper",
         home=Path(home),
-        kafka="",
-        mongodb="",
-        database="",
+        services=Services(kafka="", mongodb="", database=""),
         markets=tuple(traded[:markets]),
         settlement_currency="USD",
         simulated=SimulatedTerms(url=f"http://127.0.0.1:{port}", rate_limits=False),

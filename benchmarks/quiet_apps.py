@@ -28,7 +28,7 @@ from cep.apps.resident.worker_progress import worker_progress
 from launch.setup.data_dir import home_folder, read_session, write_atomically
 from launch.setup.login_files import with_logins, write_logins
 from runtime.logins import login_of
-from session.session import Session
+from session.session import Services, Session
 from streams.topic_admin import ensure_topics
 
 TEXTS = (
@@ -60,8 +60,8 @@ def made_up_session(rate: int) -> Iterator[None]:
         home = Path(folder)
         (home / "jars").symlink_to((home_folder() / "jars").resolve())
         with broker(home) as (address, _):
-            session = Session("benchmark", "paper", home, address, "", "benchmark", markets(), "USD")
-            asyncio.run(ensure_topics(address, session.partitions))
+            session = Session("benchmark", "paper", home, Services(address, "", "benchmark"), markets(), "USD")
+            asyncio.run(ensure_topics(address, session.services.partitions))
             opening = home / "checkpoints" / session.session_id / "made-up" / "opening.json"
             write_atomically(opening, json.dumps({"offsets": {"0": 0}, "settings": None}).encode())
             write_atomically(home / "run.json", session.to_json())

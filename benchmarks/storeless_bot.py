@@ -153,7 +153,9 @@ async def trade_beside(session: Session, terms: Terms, seconds: float) -> list[A
             accounts[exchange] = account
         bot = StorelessBot(session.traded, terms.settings, accounts)
         await bot.open()
-        reader = await stack.enter_async_context(TopicReader(session.kafka, (OPPORTUNITIES, SPREADS), "latest"))
+        reader = await stack.enter_async_context(
+            TopicReader(session.services.kafka, (OPPORTUNITIES, SPREADS), "latest")
+        )
         return await bot.trade(signals(reader, lambda _partition: True), seconds)
 
 

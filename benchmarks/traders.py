@@ -121,7 +121,7 @@ class NotingAccount:
 async def trade_as_bot(session: Session, exchange: str) -> None:
     """Trade with the lease, desk and account of a bot; only its opportunities do not come by Kafka."""
     async with AsyncExitStack() as stack:
-        store = NotingStore(connect(session.mongodb), session.database, session.session_id)
+        store = NotingStore(connect(session.services.mongodb), session.services.database, session.session_id)
         await stack.enter_async_context(store)
         await store.prepare()
         account = NotingAccount(open_session_account(session, exchange, {}))
@@ -130,7 +130,7 @@ async def trade_as_bot(session: Session, exchange: str) -> None:
         by = await lease.acquire()
         settings = await store.settings.current()
         assert settings is not None
-        cache = StateCache(settings, exchange, session.partitions)
+        cache = StateCache(settings, exchange, session.services.partitions)
         bot_loop = BotLoop(store, account, session.traded, session.clock(), cache, by=by)
         await run_all(lease.keep_renewing(), bot_loop.run(account.expecting(signals()), ready))
 

@@ -14,7 +14,7 @@ from launch.setup.login_files import own_logins, with_logins, write_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.decide.settings import Settings
 from runtime.logins import Address, login_of
-from session.session import Session, SimulatedTerms
+from session.session import Services, Session, SimulatedTerms
 from store.server.embedded_mongod import EmbeddedMongod
 from streams.broker.embedded_broker import free_ports
 
@@ -40,13 +40,10 @@ def session_of(home: Path, mongodb: str, exchanges_port: int) -> Session:
         session_id=home.name,
         mode="paper",
         home=home,
-        kafka="",
-        mongodb=mongodb,
-        database="benchmark",
+        services=Services(kafka="", mongodb=mongodb, database="benchmark"),
         markets=tuple(market for market in paper_markets() if market.exchange in EXCHANGES and not market.is_fx),
         settlement_currency="USD",
         simulated=SimulatedTerms(url=f"http://127.0.0.1:{exchanges_port}", rate_limits=False),
-        # the benchmark measures our speed, not an exchange's patience,
     )
 
 
@@ -54,7 +51,7 @@ def write_terms(session: Session) -> None:
     """Write session and settings for the trading processes, in the session's home."""
     session.home.mkdir(parents=True, exist_ok=True)
     (session.home / "session.json").write_bytes(session.to_json())
-    write_logins(session.home, SUPERVISOR, None, login_of(session.mongodb))
+    write_logins(session.home, SUPERVISOR, None, login_of(session.services.mongodb))
     (session.home / "settings.json").write_text(SETTINGS.model_dump_json())
 
 

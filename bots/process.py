@@ -95,7 +95,7 @@ async def _trade(
         lease = LeaseKeeper(store.leases, exchange, holder_name(exchange))
         by = await retry_until_done(lambda: lease.acquire(ready))
         stack.push_async_callback(_release_lease, lease)
-        cache = StateCache(await _settings(store), exchange, session.partitions)
+        cache = StateCache(await _settings(store), exchange, session.services.partitions)
         cache.settings_silence = store.settings_progress.silence
         cache.holds_lease = lease.is_held
         account = _account(session, exchange, cache, environment)
@@ -103,7 +103,7 @@ async def _trade(
             lease.carry_usage(account)
         stack.push_async_callback(account.close)
         latest_rows = await _open_latest_rows(session, stack)
-        quotes = NewestQuotes(latest_rows, region=session.region)
+        quotes = NewestQuotes(latest_rows, region=session.place.region)
         strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
         reconciliation = _reconciliation(session, store, account, cache, by)
         background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))
@@ -195,14 +195,14 @@ def _account(session: Session, exchange: str, cache: StateCache, environment: Ma
 async def _open_reader(
     session: Session, topics: tuple[str, ...], stack: AsyncExitStack, start: Newest | None = None
 ) -> TopicReader:
-    reader = TopicReader(session.kafka, topics, start or "latest")
+    reader = TopicReader(session.services.kafka, topics, start or "latest")
     await retry_until_done(reader.open)
     stack.push_async_callback(reader.close)
     return reader
 
 
 async def _open_latest_rows(session: Session, stack: AsyncExitStack) -> LatestRows:
-    latest_rows = LatestRows(session.kafka, TICKS)
+    latest_rows = LatestRows(session.services.kafka, TICKS)
     await retry_until_done(latest_rows.open)
     stack.push_async_callback(latest_rows.close)
     return latest_rows

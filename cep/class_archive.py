@@ -36,11 +36,11 @@ def make_class_archive(session: Session, report: Callable[[str], None]) -> Path:
     spark = spark_session(
         connector_jars(session.home / "jars" / "spark"),
         scratch,
-        session.partitions,
+        session.services.partitions,
         jvm_options=(f"-XX:ArchiveClassesAtExit={made}", "-Xlog:disable"),
         extra={"spark.log.level": "OFF"},
     )
-    layout, opening = layout_of(session), LogStart(dict.fromkeys(range(session.partitions), 0), None)
+    layout, opening = layout_of(session), LogStart(dict.fromkeys(range(session.services.partitions), 0), None)
     try:
         start_opportunities(spark, session, layout, Checkpoint(scratch / "checkpoint", opening))
         asyncio.run(probed(session))

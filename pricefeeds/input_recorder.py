@@ -33,7 +33,7 @@ class InputRecorder:
         parts = LogParts(kept_folder(log_folder(session.home, session.session_id), label))
         last = parts.last_positions(topic)
         begin = {place: last[place][0] + 1 if place in last else offset for place, offset in first.items()}
-        self._reader = TopicReader(session.kafka, (topic,), begin, POLL_SECONDS)
+        self._reader = TopicReader(session.services.kafka, (topic,), begin, POLL_SECONDS)
         self._folder = parts.folder
         self._pending = PendingRows(parts, recordings_folder(session.home), session.upkeep.recordings_mb)
         self._is_stopped = False

@@ -45,7 +45,7 @@ async def run_log_recorder(session: Session, ready: Callable[[], None]) -> None:
     recorder = LogRecorder(session, parts)
     since = await recorder.begin()
     if not recorder.is_over:
-        reader = TopicReader(session.kafka, (TICKS, OPPORTUNITIES), since, POLL_SECONDS)
+        reader = TopicReader(session.services.kafka, (TICKS, OPPORTUNITIES), since, POLL_SECONDS)
         await retry_until_available(reader.open)
         try:
             ready()
@@ -87,7 +87,7 @@ class LogRecorder:
         for topic in self._ends:
             for _, offset, _, value in self._parts.rows(topic):
                 self._find_end(topic, offset, value)
-        is_known = len(last) == 2 * self._session.partitions
+        is_known = len(last) == 2 * self._session.services.partitions
         return min(time for _, time in last.values()) if is_known else since
 
     async def follow(self, reader: Batches) -> None:
@@ -107,7 +107,7 @@ class LogRecorder:
         path = self._parts.folder / STARTED
         if path.exists():
             return int(json.loads(path.read_text())["since"])
-        rows = await retry_until_available(lambda: newest_settings_rows(self._session.kafka))
+        rows = await retry_until_available(lambda: newest_settings_rows(self._session.services.kafka))
         ages = [int(row_of(record.value)["max_quote_age"]) for record in rows]
         since = wall_now() - max(ages, default=AGE_UNKNOWN) - MARGIN
         self._write_document(STARTED, {"since": since})

@@ -32,10 +32,10 @@ async def run_replayer(session: Session, rows: Iterable[Quote | FeedMark], marke
     Returns once all of it is acknowledged. Raises StreamError.
     """
     clock = session.clock()
-    writer = TopicWriter(session.kafka)
+    writer = TopicWriter(session.services.kafka)
     await writer.open()
     try:
-        log = TickWriter(writer, session.bases, session.partitions)
+        log = TickWriter(writer, session.bases, session.services.partitions)
         counts = await send_in_time(rows, log.row, writer.flush, clock)
         for base in session.bases:
             log.marker(END_KIND, base, marker_id, max(clock.now(), counts.last_received))

@@ -41,11 +41,11 @@ async def run_settings_publisher(session: Session, ready: Callable[[], None]) ->
     are waited for. Raises StreamError if Kafka is unavailable for longer than the writer can buffer: the process
     ends with it and is restarted.
     """
-    written = last_version(await retry_until_available(lambda: newest_settings_rows(session.kafka)))
-    writer = TopicWriter(session.kafka)
+    written = last_version(await retry_until_available(lambda: newest_settings_rows(session.services.kafka)))
+    writer = TopicWriter(session.services.kafka)
     await retry_until_available(writer.open)
     try:
-        rows = TickWriter(writer, session.bases, session.partitions)
+        rows = TickWriter(writer, session.bases, session.services.partitions)
         async with (
             await retry_until_available(lambda: open_store(session)) as store,
             contextlib.AsyncExitStack() as stack,

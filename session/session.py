@@ -32,6 +32,44 @@ class ReplayTime:
 
 
 @dataclass(frozen=True, slots=True)
+class Services:
+    """Kafka and MongoDB: where they are, and what is the session's there. Each address has its login with it."""
+
+    kafka: str
+    mongodb: str
+    database: str
+    partitions: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """In which region a process runs; raises ValueError for one that is not the session's."""
+
+    region: str | None = None
+    """One of `regions`, if there are any; an exchange's own stands with its markets."""
+    regions: tuple[str, ...] = ()
+    """Regions with a Kafka each, the session's being that of `region`; empty: there is one for all."""
+    carrier_home: Path | None = None
+    """Where the carrier of links between regions takes commands; None: links are as they are."""
+
+    def __post_init__(self) -> None:
+        if self.region not in (self.regions or (None,)):
+            raise ValueError(f"region is {self.region!r}, and the session's regions are {self.regions}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeReach:
+    """How exchanges are reached, and what it costs to send from one to another."""
+
+    entries: dict[str, ExchangeEntry] = field(default_factory=dict)
+    """Exchanges that are reached otherwise than by ccxt's exchange of their name, with our own reader and orders."""
+    gateways: dict[str, str] = field(default_factory=dict)
+    """At real exchanges: exchange → root of a gateway that stands before it, if not its own addresses are used."""
+    transfers: tuple[TransferTerms, ...] = ()
+    """What sending a currency from one exchange to another costs; of those not listed it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class PageTerms:
     """REST and the pages: where they are served, and who may do what."""
 
@@ -87,47 +125,30 @@ class Upkeep:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Addresses, markets and time of one run. Holds no secret: keys lie in files named here."""
+    """What one run trades, where and since when. Holds no secret: keys lie in files named here."""
 
     session_id: str
     mode: Mode
     home: Path
     """The data folder; in a description for other machines relative to where it is read."""
-    kafka: str
-    mongodb: str
-    database: str
+    services: Services
     markets: tuple[Market, ...]
     settlement_currency: str
     standby_assets: tuple[str, ...] = ()
     """Assets among the markets that have no feed until an operator enables them."""
-    partitions: int = 1
-    regions: tuple[str, ...] = ()
-    """Regions with a Kafka each, `kafka` being that of `region`; empty: there is one for all."""
-    gateways: dict[str, str] = field(default_factory=dict)
-    """At real exchanges: exchange → root of a gateway that stands before it, if not its own addresses are used."""
-    entries: dict[str, ExchangeEntry] = field(default_factory=dict)
-    """Exchanges that are reached otherwise than by ccxt's exchange of their name, with our own reader and orders."""
     seed: int = 1
     replay: ReplayTime | None = None
     stale_after_ms: int = 3_000
     """How long a quote stays valid without confirmation before its feed withdraws it."""
-    transfers: tuple[TransferTerms, ...] = ()
-    """What sending a currency from one exchange to another costs; of those not listed it is unknown."""
-    region: str | None = None
-    """Which of `regions` this process runs in, if there are any; an exchange's own stands with its markets."""
-    carrier_home: Path | None = None
-    """Where the carrier of links between regions takes commands; None: links are as they are."""
     started_at: int = 0
     """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
 
+    place: Placement = field(default_factory=Placement)
+    reach: ExchangeReach = field(default_factory=ExchangeReach)
     page: PageTerms = field(default_factory=PageTerms)
     simulated: SimulatedTerms = field(default_factory=SimulatedTerms)
     local_accounts: LocalAccounts = field(default_factory=LocalAccounts)
     upkeep: Upkeep = field(default_factory=Upkeep)
-
-    def __post_init__(self) -> None:
-        if self.region not in (self.regions or (None,)):
-            raise ValueError(f"region is {self.region!r}, and the session's regions are {self.regions}.")
 
     def clock(self) -> Clock:
         if self.replay is None:
@@ -142,7 +163,7 @@ class Session:
     @property
     def exchanges_here(self) -> tuple[str, ...]:
         """Those that are fed and traded at from this region; without regions all."""
-        here = {market.exchange for market in self.markets if self.region in (None, market.region)}
+        here = {market.exchange for market in self.markets if self.place.region in (None, market.region)}
         return tuple(name for name in self.exchanges if name in here)
 
     @property
@@ -178,7 +199,7 @@ class Session:
         return found
 
     def _own_entry(self, exchange: str) -> ExchangeEntry:
-        return self.entries.get(exchange) or ExchangeEntry(exchange)
+        return self.reach.entries.get(exchange) or ExchangeEntry(exchange)
 
     def to_json(self) -> bytes:
         return _ADAPTER.dump_json(self, indent=2)
@@ -190,6 +211,9 @@ class Session:
 
 
 _STORED_AS: dict[str, dict[str, str]] = {
+    "services": {name: name for name in ("kafka", "mongodb", "database", "partitions")},
+    "place": {name: name for name in ("region", "regions", "carrier_home")},
+    "reach": {name: name for name in ("entries", "gateways", "transfers")},
     "page": {"host": "web_host", "port": "web_port", "outer_host": "page_host", "access": "access"},
     "simulated": {"url": "exchanges_url", "rate_limits": "rate_limits", "market": "market"},
     "local_accounts": {

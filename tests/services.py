@@ -34,7 +34,7 @@ def note_session(session: Session) -> None:
     """For processes of any role: what the session's supervisor would leave for them, with the logins of ours."""
     write_atomically(session.home / "run.json", session.to_json())
     for role in (SUPERVISOR, *ROLES):
-        write_logins(session.home, role, login_of(session.kafka), login_of(session.mongodb))
+        write_logins(session.home, role, login_of(session.services.kafka), login_of(session.services.mongodb))
 
 
 @contextmanager

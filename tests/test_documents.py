@@ -15,6 +15,7 @@ import yaml
 from exchanges.catalogue import wire_of
 from launch.config.configuration import Configuration
 from market.decide.settings import Settings
+from tests import house_rules
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -207,6 +208,16 @@ def test_the_table_of_folders_is_complete_and_in_the_order_of_the_contracts() ->
         level = levels(CONTRACTS.get(room, ()))
         known = [level[f"{room}.{chapter}"] for chapter in chapters if f"{room}.{chapter}" in level]
         assert all(above <= below for above, below in pairwise(known)), room
+
+
+def test_a_room_is_packaged_typed_and_in_each_list() -> None:
+    """One that is not packaged works here, where Python finds it, and nowhere else."""
+    tools = PROJECT["tool"]
+    assert set(ROOMS) == set(house_rules.ROOMS)
+    assert {room for room in ROOMS if (ROOT / room / "py.typed").exists()} == set(ROOMS)
+    assert tools["setuptools"]["packages"]["find"]["include"] == [f"{room}*" for room in ROOMS]
+    assert tools["ruff"]["lint"]["isort"]["known-first-party"] == [*ROOMS, "tests"]
+    assert sorted(levels(CONTRACTS["Rooms: who may import whom"])) == sorted(ROOMS)
 
 
 def test_no_conflict_of_a_merge_is_left() -> None:

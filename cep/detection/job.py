@@ -65,7 +65,7 @@ def run_cep(
     scratch = session.home / "spark"
     shutil.rmtree(scratch, ignore_errors=True)
     archive = archive_options(archive_path(session.home))
-    spark = spark_session(jars, scratch, session.partitions, archive, markets=len(session.markets))
+    spark = spark_session(jars, scratch, session.services.partitions, archive, markets=len(session.markets))
     try:
         asyncio.run(log_is_there())
         checkpoint = asyncio.run(_answered(lambda: checkpoint_of(session, layout)))
@@ -84,18 +84,18 @@ def start_opportunities(
 ) -> StreamingQuery:
     """Return the real-time query `ticks` → `opportunities`."""
     messages_df = log_messages(spark, session, checkpoint.opening.starting_offsets)
-    if session.partitions == 1:
+    if session.services.partitions == 1:
         # one partition needs no exchange between tasks, whose server would listen on all addresses without
         # authentication
         messages_df = messages_df.coalesce(1)
     rates = rate_sources(session, layout)
     opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings, rates)
     query: StreamingQuery = (
-        opportunities_df.transform(with_partition, session.partitions)
+        opportunities_df.transform(with_partition, session.services.partitions)
         .writeStream.queryName("opportunities")
         .format("kafka")
         .outputMode("update")
-        .options(**spark_options(session.kafka))
+        .options(**spark_options(session.services.kafka))
         .option("topic", OPPORTUNITIES)
         .option("checkpointLocation", str(checkpoint.folder))
         .trigger(realTime=BATCH_LENGTH)  # type: ignore[call-overload]  # pyspark's own overloads lag behind it
@@ -179,11 +179,11 @@ def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
 async def probed(session: Session) -> None:
     """Return once a probe row, written to the log now, has passed the query."""
     marker_id = secrets.token_hex(8)
-    async with TopicReader(session.kafka, (OPPORTUNITIES,), "latest") as reader:
-        writer = TopicWriter(session.kafka)
+    async with TopicReader(session.services.kafka, (OPPORTUNITIES,), "latest") as reader:
+        writer = TopicWriter(session.services.kafka)
         try:
             base = session.bases[0]
-            TickWriter(writer, session.bases, session.partitions).marker(
+            TickWriter(writer, session.bases, session.services.partitions).marker(
                 "probe", base, marker_id, session.clock().now()
             )
             await writer.flush()

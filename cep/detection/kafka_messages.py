@@ -14,7 +14,7 @@ def log_messages(
     """Messages of `ticks` as Spark's Kafka source gives them, unbounded; at most `max_rows` per micro-batch."""
     reader = (
         spark.readStream.format("kafka")
-        .options(**spark_options(session.kafka))
+        .options(**spark_options(session.services.kafka))
         .option("subscribe", TICKS)
         .option("startingOffsets", starting_offsets)
     )

@@ -31,7 +31,7 @@ class RateSource:
 
 def rate_sources(session: Session, layout: Layout) -> tuple[RateSource, ...] | None:
     """None if it has no regions: then no row comes again, and `latest` is all that is needed."""
-    if session.region is None:
+    if session.place.region is None:
         return None
     routes = {route.symbol: number for number, route in enumerate(layout.routes)}
     return tuple(RateSource(one.exchange, one.symbol, routes.get(one.symbol)) for one in session.markets if one.is_fx)

@@ -63,7 +63,7 @@ def plan_hash(layout: Layout, partitions: int, rates: tuple[RateSource, ...] | N
 async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
     """Return the checkpoint to continue from, or a new one. Raises StreamError if Kafka does not answer."""
     root = session.home / "checkpoints"
-    folder = root / session.session_id / plan_hash(layout, session.partitions, rate_sources(session, layout))
+    folder = root / session.session_id / plan_hash(layout, session.services.partitions, rate_sources(session, layout))
     kept = _kept_opening(folder)
     if kept is not None and await _log_reaches(session, kept):
         log.info("continuing from the checkpoint", extra={"checkpoint": str(folder)})
@@ -82,13 +82,13 @@ async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
 
 async def opening_of(session: Session, before: int = 0) -> LogStart:
     """`before`: microseconds to start earlier. A replay starts where it began to write."""
-    settings = await newest_settings_rows(session.kafka)
+    settings = await newest_settings_rows(session.services.kafka)
     newest = max(settings, key=lambda record: record.offset, default=None)
     age = QUOTE_AGE_UNKNOWN if newest is None else int(row_of(newest.value)["max_quote_age"])
     since = wall_now() - age - before
     if session.replay is not None:
         since = min(since, session.replay.wall_start)
-    offsets = await _offsets_since(session.kafka, since)
+    offsets = await _offsets_since(session.services.kafka, since)
     earlier = [record for record in settings if record.offset < offsets.get(record.partition, 0)]
     in_force = max(earlier, key=lambda record: (record.time, record.offset), default=None)
     return LogStart(offsets, None if in_force is None else in_force.value.decode())
@@ -115,6 +115,6 @@ def _kept_opening(folder: Path) -> LogStart | None:
 
 async def _log_reaches(session: Session, opening: LogStart) -> bool:
     """Return False if the topic was deleted and created again: its rows no longer reach back to the session's start."""
-    async with TopicReader(session.kafka, (TICKS,), "latest") as reader:
+    async with TopicReader(session.services.kafka, (TICKS,), "latest") as reader:
         ends = {partition: end for (_, partition), end in (await reader.end_offsets()).items()}
     return all(ends.get(partition, -1) >= offset for partition, offset in opening.offsets.items())

@@ -53,7 +53,7 @@ class QueryHeartbeat:
         self._writer: TopicWriter | None = None
         self._run = secrets.token_hex(4)
         self._probes = 0
-        self._probed = [bases[0] for bases in bases_by_partition(session.bases, session.partitions).values()]
+        self._probed = [bases[0] for bases in bases_by_partition(session.bases, session.services.partitions).values()]
 
     def send(self, queries: Iterable[WatchedQuery]) -> None:
         """Send at once, but nothing before the next heartbeat is due. Raises Py4JError if Spark's JVM is
@@ -72,10 +72,10 @@ class QueryHeartbeat:
 
     def _write(self, rows: list[tuple[str, bytes]]) -> None:
         if self._writer is None:
-            self._writer = TopicWriter(self._session.kafka)
+            self._writer = TopicWriter(self._session.services.kafka)
         for name, row in rows:
             self._writer.write(HEALTH, row, name, 0)
-        log_rows = TickWriter(self._writer, self._session.bases, self._session.partitions)
+        log_rows = TickWriter(self._writer, self._session.bases, self._session.services.partitions)
         self._probes += 1
         for base in self._probed:
             log_rows.marker("probe", base, f"{self._run}-{self._probes}", self._session.clock().now())

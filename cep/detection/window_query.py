@@ -46,10 +46,10 @@ def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening
     for name, value in INTERPRETED.items():
         own.conf.set(name, value)
     windows = SpreadWindows(layout, None if opening.settings is None else row_of(opening.settings.encode()))
-    writer, unrepeated = TopicWriter(session.kafka), unrepeated_rows(session.region)
+    writer, unrepeated = TopicWriter(session.services.kafka), unrepeated_rows(session.place.region)
 
     def write(messages_df: DataFrame, _batch: int) -> None:
-        table = messages_df.transform(log_rows, layout, session.region).toArrow()
+        table = messages_df.transform(log_rows, layout, session.place.region).toArrow()
         rows = rows_in_order(table if unrepeated is None else counted_rows(table, unrepeated))
         for window in windows.closed_by(rows):
             writer.write(SPREADS, spread_window_message(window), window.base)

@@ -97,7 +97,7 @@ def public_config(session: Session, exchange: str) -> ExchangeConfig:
 
 def gateway_url(session: Session, exchange: str) -> str | None:
     """Root of the exchange's addresses behind a gateway; None if there is no gateway."""
-    root = session.gateways.get(exchange)
+    root = session.reach.gateways.get(exchange)
     return None if root is None else f"{root.rstrip('/')}/{session.entry_of(exchange).ccxt}"
 
 

@@ -30,7 +30,7 @@ def run_in_regions(home: Path, regions: Sequence[str], words: Sequence[str], row
     Each line has its region before it, and each file of rows in its name: rows.jsonl is rows-us.jsonl of region us.
     context:getVar('region') is the region. Raises CannotStartError if the running session has no such region.
     """
-    there = read_session(home).regions
+    there = read_session(home).place.regions
     if not there:
         raise CannotStartError("the running session has no regions; drop --regions, or start one with --regions.")
     if unknown := [region for region in regions if region not in there]:

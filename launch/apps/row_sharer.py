@@ -41,5 +41,5 @@ def row_sharer(session: Session, source: AppSource, first: Mapping[Position, int
     """Return the copier, None if the app shares nothing. `folder`: of the app; `first`: as for `RowCopier`."""
     if source.shared is None or source.region is None:
         return None
-    target = SharedTarget(source.label, source.shared.names, session.session_id, source.region, session.kafka)
-    return RowCopier(session.kafka, target, first, folder / FILE)
+    target = SharedTarget(source.label, source.shared.names, session.session_id, source.region, session.services.kafka)
+    return RowCopier(session.services.kafka, target, first, folder / FILE)

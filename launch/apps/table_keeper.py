@@ -67,7 +67,7 @@ class TableKeeper:
     async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader, dict[int, KeptPlace]]]:
         """Return the tables, the reader, and where it goes on by partition, as MongoDB says."""
         async with open_app_tables(self._session, self._source.name) as tables:
-            async with TopicReader(self._session.kafka, (APPS,), self._first) as whole:
+            async with TopicReader(self._session.services.kafka, (APPS,), self._first) as whole:
                 ends = await whole.end_offsets()
             begin, places = {}, {}
             for position, offset in self._first.items():
@@ -79,7 +79,7 @@ class TableKeeper:
                 if is_new:
                     # offsets of the deleted topic mean nothing in this one
                     await tables.write(position[1], (), places[position[1]])
-            async with TopicReader(self._session.kafka, (APPS,), begin) as reader:
+            async with TopicReader(self._session.services.kafka, (APPS,), begin) as reader:
                 yield tables, reader, places
 
     async def _keep(self, tables: MongoAppTables, places: dict[int, KeptPlace], records: Iterable[Record]) -> None:

@@ -32,7 +32,7 @@ async def user_brokers(session: Session, source: AppSource) -> Mapping[str, str]
     for end in source.outside.kafka_ends:
         if brokers[end.servers].address == SESSION:
             for topic in end.topics:
-                await ensure_app_topic(session.kafka, topic, session.partitions)
+                await ensure_app_topic(session.services.kafka, topic, session.services.partitions)
     return {servers: _address(session, broker) for servers, broker in brokers.items()}
 
 
@@ -40,7 +40,7 @@ def topic_openers(
     session: Session, source: AppSource, brokers: Mapping[str, str], market_time: Callable[[int], int]
 ) -> Mapping[str, OpenSource]:
     """Return the readers of the user's own topics, by their names in the app's input log."""
-    partitions = session.partitions if source.is_keyed else 1
+    partitions = session.services.partitions if source.is_keyed else 1
     return {
         name: _opener(
             ReadTopic(name, sources, partitions=partitions), brokers[sources[0].servers], session, market_time
@@ -63,7 +63,7 @@ def _opener(read: ReadTopic, address: str, session: Session, market_time: Callab
 
 def _address(session: Session, broker: BrokerTerms) -> str:
     if broker.address == SESSION:
-        return session.kafka
+        return session.services.kafka
     if broker.login_file is None:
         return Address(broker.address, None)
     login = login_in(broker.login_file)

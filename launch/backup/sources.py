@@ -12,7 +12,7 @@ from launch.setup.data_dir import CERTIFICATES, RUN_FILE, locked, read_session, 
 from launch.setup.data_layout import LAYOUT, database_name, stored_layout
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
-from runtime.logins import Address
+from runtime.logins import Address, login_of
 from session.session import Mode
 
 MODES: dict[Mode, str] = {"paper": "", "public": "public", "sandbox": "sandbox", "live": "live"}
@@ -89,12 +89,13 @@ def _copied_layout(own: Path) -> int:
 
 def _running_database(mode: Mode, home: Path) -> SourceDatabase:
     session = with_logins(read_session(home), SUPERVISOR)
-    if session.regions:
+    if session.place.regions:
         raise CannotStartError(
             f"{home}: its session has regions, each of which has a copy of the database; "
             "`arbitrage backup` copies sessions without regions."
         )
-    return SourceDatabase(mode, home, session.database, Address(session.mongodb, session.mongodb.login), True)  # type: ignore[attr-defined]
+    address = session.services.mongodb
+    return SourceDatabase(mode, home, session.services.database, Address(address, login_of(address)), True)
 
 
 def optional_files(home: Path, include: tuple[str, ...]) -> Iterator[Path]:

@@ -91,25 +91,28 @@ def _make_regions(folder: Path, options: ApartOptions, config: Configuration, ec
     first = next(iter(kafkas.values()))
     base = apart_session(options, config.model_copy(update={"kafka": first}))
     sessions = sessions_apart(base, kafkas, config, echo)
-    own = {str(one.region): _own_logins(folder / str(one.region), has_regions=True) for one in sessions}
+    own = {str(one.place.region): _own_logins(folder / str(one.place.region), has_regions=True) for one in sessions}
     # other regions have its logins, so none of them may be one to the first region's Kafka too
-    store = _own_logins(folder / str(sessions[0].region) / STORE)
-    accounts = credentials_path(folder / str(sessions[0].region))
+    store = _own_logins(folder / str(sessions[0].place.region) / STORE)
+    accounts = credentials_path(folder / str(sessions[0].place.region))
     for one in sessions:
-        mine = folder / str(one.region)
+        mine = folder / str(one.place.region)
         write_atomically(mine / "mongodb.key", store.mongodb_key.encode())
         if not one.exchanges_here:
-            echo(f"{one.region}: only votes; its MongoDB needs mongodb.key, and nothing else is started there")
+            echo(f"{one.place.region}: only votes; its MongoDB needs mongodb.key, and nothing else is started there")
             continue
         if accounts.exists():
             write_atomically(credentials_path(mine), accounts.read_bytes())
-        _write_parts(mine, one, own[str(one.region)], store, options)
+        _write_parts(mine, one, own[str(one.place.region)], store, options)
         sources = {
-            str(other.region): (str(other.kafka), _in_kafka(own[str(other.region)].login(MIRROR_READER), options))
+            str(other.place.region): (
+                str(other.services.kafka),
+                _in_kafka(own[str(other.place.region)].login(MIRROR_READER), options),
+            )
             for other in sessions
-            if other.exchanges_here and other.region != one.region
+            if other.exchanges_here and other.place.region != one.place.region
         }
-        writer = _in_kafka(own[str(one.region)].login(MIRROR), options)
+        writer = _in_kafka(own[str(one.place.region)].login(MIRROR), options)
         write_atomically(mine / MIRROR_FILE, mirror_file(one, writer, sources).encode())
     return sessions[0]
 
@@ -125,7 +128,7 @@ def _own_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
 def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogins, options: ApartOptions) -> None:
     """Write the parts' files. `store`: the logins of MongoDB, which regions share. Raises AccountRejectedError,
     OSError."""
-    for role in (SUPERVISOR, *ROLES, *((MIRROR, MIRROR_READER) if session.regions else ())):
+    for role in (SUPERVISOR, *ROLES, *((MIRROR, MIRROR_READER) if session.place.regions else ())):
         _write_role(folder, role, own, store, options)
     named = {name: exchange for exchange, names in session.accounts_at.items() for name in names}
     ensure_credentials(folder, {name: name for name in EXCHANGES} | named)
@@ -138,10 +141,14 @@ def apart_session(options: ApartOptions, config: Configuration) -> Session:
     _check_apart(config)
     # readers of the description find everything beside it
     made = paper_session(Path(), PaperOptions(), config)
-    if without_login(made.mongodb)[1] is not None:
+    if without_login(made.services.mongodb)[1] is not None:
         raise CannotStartError("mongodb: holds a password; each part has its own here, so name the address alone.")
-    mongodb = with_authority(made.mongodb, options.mongodb_ca) if options.mongodb_ca else made.mongodb
-    return replace(made, mongodb=mongodb, simulated=replace(made.simulated, url=_checked_url(options.exchanges_url)))
+    mongodb = with_authority(made.services.mongodb, options.mongodb_ca) if options.mongodb_ca else made.services.mongodb
+    return replace(
+        made,
+        services=replace(made.services, mongodb=mongodb),
+        simulated=replace(made.simulated, url=_checked_url(options.exchanges_url)),
+    )
 
 
 def _check_apart(config: Configuration) -> None:
@@ -190,15 +197,15 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
     A second run changes nothing, and users of others stay. `session` is the owner's. Raises CannotStartError.
     """
     settings = paper_settings(config)
-    users = _made_logins(session.home, has_regions=bool(session.regions)) if with_users else None
+    users = _made_logins(session.home, has_regions=bool(session.place.regions)) if with_users else None
     if users is not None and _makes_the_store(session):
         # before anything is made in Kafka
         _made_logins(session.home / STORE)
     try:
         await prepare_log(session, users)
-        echo(f"Kafka at {session.kafka}: topics are there")
+        echo(f"Kafka at {session.services.kafka}: topics are there")
         await prepare_store(session, settings, users)
-        echo(f"MongoDB: database {session.database} is there")
+        echo(f"MongoDB: database {session.services.database} is there")
     except (StreamError, StoreError) as error:
         raise CannotStartError(str(error)) from error
     return 0
@@ -221,18 +228,20 @@ def _made_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
 
 async def prepare_log(session: Session, users: OwnLogins | None) -> None:
     """Make topics and users in Kafka. Raises StreamError, CannotStartError."""
-    has_regions = bool(session.regions)
+    has_regions = bool(session.place.regions)
     made = () if users is None else users.topic_users(has_regions=has_regions)
     parts = tuple(_with_login(session, each) for each in made)
-    await ensure_topics(session.kafka, session.partitions, REGION_TOPICS if has_regions else ALL_TOPICS)
+    await ensure_topics(
+        session.services.kafka, session.services.partitions, REGION_TOPICS if has_regions else ALL_TOPICS
+    )
     if parts:
-        await ensure_users(session.kafka, parts, is_shared=True)
+        await ensure_users(session.services.kafka, parts, is_shared=True)
 
 
 def _with_login(session: Session, user: TopicUser) -> TopicUser:
     """Return the user with the password by which it logs in. Raises CannotStartError if its login is not there, or
     Kafka has no users for its mechanism."""
-    login = login_of(with_logins(session, user.login.user).kafka)
+    login = login_of(with_logins(session, user.login.user).services.kafka)
     if login is None or login.mechanism not in SCRAM:
         raise CannotStartError(
             f"{session.home}: the parts do not log in to Kafka by SCRAM, so --users cannot make their users; name a "
@@ -244,25 +253,25 @@ def _with_login(session: Session, user: TopicUser) -> TopicUser:
 async def prepare_store(session: Session, settings: Settings, users: OwnLogins | None) -> None:
     """Prepare MongoDB. With regions, the first makes the replica set and its users, and the others wait for it. Raises
     StoreError, CannotStartError."""
-    if users is not None and session.region is not None:
+    if users is not None and session.place.region is not None:
         if _makes_the_store(session):
             await _prepare_members(session, _made_logins(session.home / STORE))
         users = None
     await prepare_database(session, settings)
     if users is not None:
-        parts = [each for each in users.database_users(session.database) if each.login.user != SUPERVISOR]
+        parts = [each for each in users.database_users(session.services.database) if each.login.user != SUPERVISOR]
         # the owner stays as the server was set up with it
-        await ensure_users_at(session.mongodb, parts)
+        await ensure_users_at(session.services.mongodb, parts)
 
 
 def _makes_the_store(session: Session) -> bool:
-    return session.region is not None and session.region == session.regions[0]
+    return session.place.region is not None and session.place.region == session.place.regions[0]
 
 
 async def _prepare_members(session: Session, store: OwnLogins) -> None:
     """Make the set and its users, and no others. Raises StoreError."""
     wanted = store_of(session)
     first = wanted.members[0].address
-    options = [each for each in urlsplit(session.mongodb).query.split("&") if each.startswith("tls")]
-    users = store.database_users(session.database)
+    options = [each for each in urlsplit(session.services.mongodb).query.split("&") if each.startswith("tls")]
+    users = store.database_users(session.services.database)
     await prepare_member(wanted, first, store.mongodb_key, users, MEMBERS_SECONDS, options)

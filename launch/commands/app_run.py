@@ -86,7 +86,7 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
 def _running_region(home: Path) -> str | None:
     """Return the region; None without regions, and if no session runs: that is reported once the texts are right."""
     with suppress(CannotStartError):
-        return read_session(home).region
+        return read_session(home).place.region
     return None
 
 

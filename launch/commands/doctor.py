@@ -294,7 +294,7 @@ def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]
         else:
             session = read_session(session_home)
             yield from running_findings(with_logins(session, SUPERVISOR))
-            yield from clock_findings(clocks_off(home, session.regions))
+            yield from clock_findings(clocks_off(home, session.place.regions))
         return
     yield CheckResult("ok", "session", "none running")
     try:
@@ -347,8 +347,8 @@ def served_finding(server: TlsServer, now: int) -> CheckResult:
 
 def running_findings(session: Session) -> Iterator[CheckResult]:
     yield CheckResult("ok", "session", f"{session.session_id} running ({session.mode})")
-    yield kafka_finding(session.kafka)
-    yield port_finding("MongoDB", session.mongodb)
+    yield kafka_finding(session.services.kafka)
+    yield port_finding("MongoDB", session.services.mongodb)
     # where it listens: from within a session's own network the page's address leads nowhere
     yield port_finding("dashboard", f"http://{session.page.host}:{session.page.port}")
     if session.simulated.url is not None:

@@ -38,7 +38,7 @@ def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[
 
 def _set_clocks_alone(home: Path, line: str, as_json: bool, echo: Callable[[str], None]) -> int:
     """Set clocks of a session whose links cannot be changed. Raises CannotStartError."""
-    regions = read_session(home).regions
+    regions = read_session(home).place.regions
     try:
         change = parsed_change(line, regions)
     except LinkCommandError as error:
@@ -67,8 +67,8 @@ def _session_of(home: Path) -> tuple[Path, bool]:
         session = read_session(home)
     except CannotStartError:
         return home, True
-    if session.regions and session.home.parent.name == REGIONS:
+    if session.place.regions and session.home.parent.name == REGIONS:
         # nothing is above regions on machines of their own
         whole = session.home.parents[1]
         home = whole if (whole / RUN_FILE).exists() else home
-    return home, session.carrier_home is not None or not session.regions
+    return home, session.place.carrier_home is not None or not session.place.regions

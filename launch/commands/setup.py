@@ -22,7 +22,7 @@ from launch.setup.login_files import supervisors_session
 from launch.supervisor.ctrl_c import stderr_to
 from launch.supervisor.process_plan import kafka_process
 from launch.supervisor.supervisor import Supervisor
-from session.session import Session
+from session.session import Services, Session
 from store.errors import StoreError
 from store.server.embedded_mongod import mongod_program
 from streams.broker.embedded_broker import free_ports
@@ -55,9 +55,7 @@ async def _archive_classes(home: Path, echo: Callable[[str], None]) -> None:
             session_id="set-up",
             mode="paper",
             home=Path(folder),
-            kafka=f"127.0.0.1:{port}",
-            mongodb="",
-            database="",
+            services=Services(kafka=f"127.0.0.1:{port}", mongodb="", database=""),
             markets=paper_markets(),
             settlement_currency=SETTLEMENT_CURRENCY,
         )

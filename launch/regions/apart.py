@@ -10,7 +10,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.sessions import check_region_names, markets_in
 from runtime.logins import Address, Login
-from session.session import Session
+from session.session import Placement, Session
 from store.server.replica_set import REPLICA_SET, ReplicaSet, regional_set
 from streams.broker.mirror_maker import RegionKafka, mirror_properties
 
@@ -47,7 +47,8 @@ def sessions_apart(
     regions = tuple(kafkas)
     markets = markets_in(base.markets, regions, config.exchanges, echo)
     made = tuple(
-        replace(base, markets=markets, region=region, regions=regions, kafka=kafka) for region, kafka in kafkas.items()
+        replace(base, markets=markets, place=Placement(region, regions), services=replace(base.services, kafka=kafka))
+        for region, kafka in kafkas.items()
     )
     store_of(made[0])
     return made
@@ -55,21 +56,21 @@ def sessions_apart(
 
 def store_of(session: Session) -> ReplicaSet:
     """Return the set whose members the session's address names, one in each of its regions. Raises CannotStartError."""
-    address = urlsplit(session.mongodb)
+    address = urlsplit(session.services.mongodb)
     members = address.netloc.split(",")
-    if len(members) != len(session.regions) or not all(":" in member for member in members):
+    if len(members) != len(session.place.regions) or not all(":" in member for member in members):
         raise CannotStartError(
-            f"mongodb: names {len(members)} of {len(session.regions)} members; name HOST:PORT of each region, in their "
-            "order."
+            f"mongodb: names {len(members)} of {len(session.place.regions)} members; name HOST:PORT of each region, "
+            "in their order."
         )
     if f"replicaSet={REPLICA_SET}" not in address.query:
         raise CannotStartError(f"mongodb: end the address with ?replicaSet={REPLICA_SET}, as its members are started.")
-    return regional_set(dict(zip(session.regions, members, strict=True)), ELECTION_MS)
+    return regional_set(dict(zip(session.place.regions, members, strict=True)), ELECTION_MS)
 
 
 def mirror_file(session: Session, writer: Login, sources: Mapping[str, tuple[str, Login]]) -> str:
     """Return MirrorMaker's configuration in this region. `sources`: the other regions that have a Kafka, each with its
     address and the login of a reader there."""
-    target = RegionKafka(str(session.region), Address(session.kafka, writer))
+    target = RegionKafka(str(session.place.region), Address(session.services.kafka, writer))
     read = tuple(RegionKafka(region, Address(place, login)) for region, (place, login) in sources.items())
     return mirror_properties(target, read)

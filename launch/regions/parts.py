@@ -51,7 +51,7 @@ def region_parts(
     CannotStartError."""
     session = one.session
     host, _, port = one.member.rpartition(":")
-    users = store.database_users(session.database)
+    users = store.database_users(session.services.database)
     mongod = EmbeddedMongod(
         session.home, int(port), key=store.mongodb_key, users=users, host=host, replica_set=one.replica_set
     )
@@ -66,7 +66,7 @@ def region_parts(
 def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> ProcessSpec:
     """Return the process that copies the other regions' quotes into this region's log; each Kafka is there already."""
     own = own_logins(one.session.home, has_regions=True)
-    target = RegionKafka(one.name, Address(one.session.kafka, own.login(MIRROR)))
+    target = RegionKafka(one.name, Address(one.session.services.kafka, own.login(MIRROR)))
     sources = tuple(_read_from(other) for other in sessions if other.name != one.name and not other.only_votes)
     mirror = MirrorMaker(one.session.home, mirror_classpath(one.session.home), target, sources, checked_java())
     mirror.prepare()
@@ -88,4 +88,4 @@ def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> Pr
 
 def _read_from(other: RegionSession) -> RegionKafka:
     logins = own_logins(other.session.home, has_regions=True)
-    return RegionKafka(other.name, Address(other.session.kafka, logins.login(MIRROR_READER)))
+    return RegionKafka(other.name, Address(other.session.services.kafka, logins.login(MIRROR_READER)))

@@ -12,7 +12,7 @@ from launch.regions.layout import RegionLayout
 from launch.regions.network.links import OBSERVER, links_of
 from launch.setup.nested_home import make_nested_home
 from market.instruments.markets import Market
-from session.session import Session
+from session.session import Placement, Session
 from simulators.web.fault_admin import token_path
 from store.server.replica_set import ReplicaSet, regional_set
 from streams.broker.embedded_broker import LOOPBACK, free_ports
@@ -34,7 +34,7 @@ class RegionSession:
 
     @property
     def name(self) -> str:
-        return str(self.session.region)
+        return str(self.session.place.region)
 
     @property
     def only_votes(self) -> bool:
@@ -110,10 +110,8 @@ def region_sessions(
             replace(
                 base,
                 home=region_home(base.home, region),
-                region=region,
-                regions=tuple(regions),
-                kafka=f"{host}:{kafka_ports[number]}",
-                mongodb=replica_set.uri,
+                place=Placement(region, tuple(regions), None if layout is None else base.home),
+                services=replace(base.services, kafka=f"{host}:{kafka_ports[number]}", mongodb=replica_set.uri),
                 simulated=replace(base.simulated, url=_exchanges_url(base, layout)),
                 page=replace(
                     base.page,
@@ -121,7 +119,6 @@ def region_sessions(
                     port=base.page.port + number,
                     outer_host=page_host,
                 ),
-                carrier_home=None if layout is None else base.home,
                 upkeep=replace(base.upkeep, notices=base.upkeep.notices if number == 0 else ()),
             ),
             members[region],

@@ -39,7 +39,7 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
     if topic == TICKS:
         offsets, _ = detection_start(session)
         return {(topic, partition): offset for partition, offset in offsets.items()}
-    async with TopicReader(session.kafka, (topic,), session.started_at) as reader:
+    async with TopicReader(session.services.kafka, (topic,), session.started_at) as reader:
         return reader.next_offsets
 
 
@@ -66,17 +66,17 @@ async def input_merger(
     if CALLS in source.sources:
         openers[CALLS] = _calls(session, source, first, market_time)
     openers |= topic_openers(session, source, brokers or {}, market_time)
-    partitions = session.partitions if source.is_keyed else 1
-    await ensure_input_log(session.kafka, source.topic, partitions)
+    partitions = session.services.partitions if source.is_keyed else 1
+    await ensure_input_log(session.services.kafka, source.topic, partitions)
     merger = InputMerger(
         source,
         session.session_id,
-        session.kafka,
+        session.services.kafka,
         partitions,
         first,
         openers,
         market_time,
-        session.region,
+        session.place.region,
         _shared(session, source, market_time, begins),
     )
     if source.is_keyed and source.outside.tables:
@@ -112,7 +112,7 @@ async def _first(session: Session, source: AppSource) -> dict[Position, int]:
     """Return where its input log begins in each topic. An app that reads nothing of the session begins now: nobody
     wants requests for the past."""
     if not source.is_keyed:
-        async with TopicReader(session.kafka, (TICKS, APPS), "latest") as reader:
+        async with TopicReader(session.services.kafka, (TICKS, APPS), "latest") as reader:
             now = reader.next_offsets
         # what is on the way to MongoDB may be here already
         return now if source.shared is None else now | await first_offsets(session, SHARED_IN)
@@ -171,7 +171,7 @@ def _calls(
         position = (APPS, partition)
         of_session = await first_offsets(session, APPS)
         begin = requests_from(place, first[position], of_session[position])
-        reader = TopicReader(session.kafka, (APPS,), {position: begin})
+        reader = TopicReader(session.services.kafka, (APPS,), {position: begin})
         opened = CallSource(outside, source.label, partition, reader, HttpCaller(addresses), place, market_time)
         await opened.open()
         return opened

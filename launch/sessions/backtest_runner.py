@@ -112,7 +112,7 @@ async def with_backtests(session: Session, work: Awaitable[None]) -> None:
 def data_home(session: Session) -> Path:
     """Return the data folder with the tick sets: sessions at real prices, and each region, have their own folder within
     it."""
-    if session.region is not None:
+    if session.place.region is not None:
         return session.home.parents[1]
     return session.home if session.mode == "paper" else session.home.parent
 

@@ -49,7 +49,7 @@ class SessionCounters:
         self._measured_from = 0
         """By the market's clock: what arrived before then waited for detection to be ready."""
         self.ended_bases: set[str] = set()
-        self._unrepeated = unrepeated_rows(session.region)
+        self._unrepeated = unrepeated_rows(session.place.region)
         self._reading = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -84,7 +84,7 @@ class SessionCounters:
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
-        async with TopicReader(self._session.kafka, (OPPORTUNITIES, TICKS), "latest", BATCH_SECONDS) as reader:
+        async with TopicReader(self._session.services.kafka, (OPPORTUNITIES, TICKS), "latest", BATCH_SECONDS) as reader:
             self._reading.set()
             async for record in reader.records():
                 try:

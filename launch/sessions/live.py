@@ -35,7 +35,7 @@ from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.token_contracts import Token
 from runtime.clock import wall_now
-from session.session import Mode, PageTerms, Session, Upkeep
+from session.session import ExchangeReach, Mode, PageTerms, Services, Session, Upkeep
 from streams.broker.embedded_broker import free_ports
 
 RealMode = Literal["sandbox", "live"]
@@ -92,23 +92,26 @@ def session_at_exchanges(home: Path, options: SessionOptions, config: Configurat
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
         mode=mode,
-        # its own log and database, without simulated prices
         home=own,
-        kafka=f"127.0.0.1:{kafka_port}",
-        mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
-        database=database_name(mode),
+        services=Services(
+            kafka=f"127.0.0.1:{kafka_port}",
+            mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+            database=database_name(mode),
+            partitions=config.partitions,
+        ),
         markets=named_markets(named_exchanges(config), config),
         standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
-        partitions=config.partitions,
-        entries=entries,
-        gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},
+        reach=ExchangeReach(
+            entries=entries,
+            gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},
+            transfers=session_transfers(config.transfers),
+        ),
         page=PageTerms(
             host=config.bind, port=config.port if options.port is None else options.port, access=config.access
         ),
         stale_after_ms=config.feeds.stale_after_ms,
         upkeep=Upkeep(recordings_mb=recordings_limit_mb(own, options, config)),
-        transfers=session_transfers(config.transfers),
     )
 
 

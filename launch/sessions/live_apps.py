@@ -77,8 +77,10 @@ def run_live_apps(
             locked.enter_context(process_lock(session.home, f"app-{source.label}"))
         inputs = asyncio.run(_begun(session, sources))
         folder = _folder(session)
-        placed = tuple(PlacedApp(one.source, folder / one.source.label, one.first, session.region) for one in inputs)
-        hosting = Hosting(placed, session.kafka, log_pipe)
+        placed = tuple(
+            PlacedApp(one.source, folder / one.source.label, one.first, session.place.region) for one in inputs
+        )
+        hosting = Hosting(placed, session.services.kafka, log_pipe)
         if hosting.structured:
             connector_jars(home / "jars" / "spark")
         with quiet_session(home, resident_master(hosting.tasks), hosting.settings) as spark:
@@ -224,7 +226,7 @@ async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, st
         return ()
     first, folder = await first_offsets(session, APPS), session.home / FOLDER / session.session_id / source.label
     sinks = [
-        sink_forwarder(session.kafka, source, sink, brokers[sink.servers], first, folder)
+        sink_forwarder(session.services.kafka, source, sink, brokers[sink.servers], first, folder)
         for sink in source.outside.kafka_sinks
     ]
     sharer = row_sharer(session, source, first, folder)
@@ -241,7 +243,7 @@ def _folder(session: Session) -> Path:
 
 async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
     asked_to_end = asyncio.Event()
-    async with TopicReader(run.session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
+    async with TopicReader(run.session.services.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
         parts = (
             _through_outages("reading", lambda: _read(reader, run.labels, rows)),
             *(part for one in run.inputs for part in one.parts()),

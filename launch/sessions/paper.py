@@ -38,7 +38,7 @@ from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
 from runtime.clock import wall_now
 from runtime.tasks import run_all
-from session.session import PageTerms, Session, SimulatedTerms, Upkeep
+from session.session import ExchangeReach, PageTerms, Services, Session, SimulatedTerms, Upkeep
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
 from ui.auth.api_keys import ensure_api_key
@@ -193,26 +193,27 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         started_at=wall_now(),
         mode="paper",
         home=home,
-        kafka=config.kafka or f"127.0.0.1:{kafka_port}",
-        mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
-        database=database_name("paper"),
+        services=Services(
+            kafka=config.kafka or f"127.0.0.1:{kafka_port}",
+            mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+            database=database_name("paper"),
+            partitions=config.partitions,
+        ),
         markets=markets,
         standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
-        partitions=config.partitions,
         simulated=SimulatedTerms(
             url=f"http://127.0.0.1:{exchanges_port}",
             rate_limits=config.rate_limits,
             market=simulated_market(home, options.market or config.market, options.tape, markets),
         ),
-        entries=session_entries(config, "paper"),
+        reach=ExchangeReach(entries=session_entries(config, "paper"), transfers=session_transfers(config.transfers)),
         page=PageTerms(
             host=config.bind, port=config.port if options.port is None else options.port, access=config.access
         ),
         seed=options.seed if options.seed is not None else config.seed,
         stale_after_ms=config.feeds.stale_after_ms,
         upkeep=Upkeep(recordings_mb=recordings_limit_mb(home, options, config)),
-        transfers=session_transfers(config.transfers),
     )
 
 

@@ -150,5 +150,5 @@ def _usual_fee(session: Session, exchange: str) -> Decimal:
 
 
 def _place(session: Session, exchange: str) -> str:
-    root = session.gateways.get(exchange)
+    root = session.reach.gateways.get(exchange)
     return exchange if root is None else f"[exchange.{exchange}] url = {root}"

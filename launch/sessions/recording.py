@@ -133,10 +133,10 @@ def finish_recording(session: Session, echo: Echo) -> bool:
 
 async def _write_end_markers(session: Session) -> bool:
     """Write an `end` row after the last row that was decided on, in each base's log."""
-    writer = TopicWriter(session.kafka)
+    writer = TopicWriter(session.services.kafka)
     await writer.open()
     try:
-        rows = TickWriter(writer, session.bases, session.partitions)
+        rows = TickWriter(writer, session.bases, session.services.partitions)
         for base in session.bases:
             rows.marker("end", base, session.session_id, session.clock().now())
         await writer.flush()
@@ -153,12 +153,12 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
         session_id=session.session_id,
         markets=session.markets,
         settlement_currency=session.settlement_currency,
-        partitions=session.partitions,
+        partitions=session.services.partitions,
         first=first,
         settings=settings,
         last={base: last[base] for base in session.bases},
         started_at=started,
-        region=session.region,
+        region=session.place.region,
     )
     kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS)}
     return SessionHead(session.mode, span, kept=kept)

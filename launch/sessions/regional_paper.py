@@ -120,7 +120,9 @@ def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> N
     """Prepare the region's data folder, and its page's port, if it is one of this machine's own network. Raises
     CannotStartError."""
     if session.page.port > LAST_PORT:
-        raise CannotStartError(f"--port leaves none for the page of {session.region}; choose one below {LAST_PORT}.")
+        raise CannotStartError(
+            f"--port leaves none for the page of {session.place.region}; choose one below {LAST_PORT}."
+        )
     if is_claimed:
         claim_web_port(session.page.host, session.page.port)
     try:

@@ -28,7 +28,7 @@ from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
 from pricefeeds.quote_replayer import run_replayer
 from runtime.clock import wall_now
-from session.session import LocalAccounts, PageTerms, ReplayTime, Session
+from session.session import ExchangeReach, LocalAccounts, PageTerms, ReplayTime, Services, Session
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
 from tick_sets.errors import ImportRejectedError
@@ -108,9 +108,11 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, con
         started_at=wall_now(),
         mode="replay",
         home=home,
-        kafka=f"127.0.0.1:{kafka_port}",
-        mongodb=f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
-        database=database_name("replay"),
+        services=Services(
+            kafka=f"127.0.0.1:{kafka_port}",
+            mongodb=f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+            database=database_name("replay"),
+        ),
         markets=recording.markets,
         settlement_currency=recording.profile.settlement_currency,
         page=PageTerms(
@@ -123,7 +125,7 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, con
             latency_ms=config.paper.latency_ms,
             latency_spread=config.paper.latency_spread,
         ),
-        transfers=known_transfers(),
+        reach=ExchangeReach(transfers=known_transfers()),
     )
 
 

@@ -24,8 +24,11 @@ def without_silent(session: Session, silent: Collection[str]) -> tuple[Session, 
         session,
         markets=markets,
         standby_assets=tuple(asset for asset in session.standby_assets if asset in bases),
-        entries={name: entry for name, entry in session.entries.items() if name in left},
-        gateways={name: url for name, url in session.gateways.items() if name in left},
+        reach=replace(
+            session.reach,
+            entries={name: entry for name, entry in session.reach.entries.items() if name in left},
+            gateways={name: url for name, url in session.reach.gateways.items() if name in left},
+        ),
         local_accounts=replace(
             session.local_accounts,
             balances={name: own for name, own in session.local_accounts.balances.items() if name in left},

@@ -122,7 +122,7 @@ class TradingSource:
                 yield rejection_row(count.rejection, count.number)
 
     def _is_mine(self, base: str) -> bool:
-        return partition_of(base, self._session.partitions) == self._partition
+        return partition_of(base, self._session.services.partitions) == self._partition
 
     def _values(self, name: str, row: Mapping[str, Any]) -> Sequence[Any] | None:
         return self._streams[name].row_of(row)

@@ -96,9 +96,11 @@ def supervisors_session(
     `store`: those to a MongoDB that other data folders share. Raises CannotStartError if a login to a configured
     service is only half named or would be sent without TLS, or real trading has none for it.
     """
-    own = own_logins(session.home, has_regions=bool(session.regions))
+    own = own_logins(session.home, has_regions=bool(session.place.regions))
     named_kafka = configured_kafka_login(config, environment)
-    mongodb, named_mongodb = configured_mongodb(config, environment) if config.mongodb else (str(session.mongodb), None)
+    mongodb, named_mongodb = (
+        configured_mongodb(config, environment) if config.mongodb else (str(session.services.mongodb), None)
+    )
     if session.mode in TRADES_FOR_REAL and config.mongodb and named_mongodb is None and BY_CERTIFICATE not in mongodb:
         raise CannotStartError(
             "mongodb: real trading needs a MongoDB with authentication; set ARBITRAGE_MONGODB_USER and "
@@ -114,7 +116,7 @@ def supervisors_session(
             None if rights.topics_read is None else kafka,
             None if rights.collections is None else mongodb_login,
         )
-    return with_logins(replace(session, mongodb=mongodb), SUPERVISOR)
+    return with_logins(replace(session, services=replace(session.services, mongodb=mongodb)), SUPERVISOR)
 
 
 @contextmanager
@@ -150,7 +152,14 @@ def with_logins(session: Session, role: str) -> Session:
         kafka, mongodb = (Login(**kept[name]) if kept.get(name) else None for name in ("kafka", "mongodb"))
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise CannotStartError(f"{path}: cannot be used ({error}); restart the session.") from error
-    return replace(session, kafka=Address(session.kafka, kafka), mongodb=Address(session.mongodb, mongodb))
+    return replace(
+        session,
+        services=replace(
+            session.services,
+            kafka=Address(session.services.kafka, kafka),
+            mongodb=Address(session.services.mongodb, mongodb),
+        ),
+    )
 
 
 def running_session(role: str) -> Session:

@@ -94,7 +94,7 @@ def followed_clock(home: Path) -> AbstractContextManager[None]:
     if not path.exists():
         return nullcontext()
     session = read_session(home)
-    is_trial = session.mode == "paper" and session.region is not None
+    is_trial = session.mode == "paper" and session.place.region is not None
     return region_clock(path) if is_trial else nullcontext()
 
 

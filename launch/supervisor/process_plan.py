@@ -42,7 +42,7 @@ async def service_processes(
         await _prepare_configured_kafka(session)
     if config.mongodb is None:
         own = own_logins(session.home)
-        port, users = urlsplit(session.mongodb).port or 0, own.database_users(session.database)
+        port, users = urlsplit(session.services.mongodb).port or 0, own.database_users(session.services.database)
         mongod = EmbeddedMongod(session.home, port, key=own.mongodb_key, users=users)
         parts.append(mongodb_process(session, settings, mongod))
     else:
@@ -52,14 +52,14 @@ async def service_processes(
 
 def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
     """Return the embedded broker; ready once its topics and users exist."""
-    own = own_logins(session.home, has_regions=bool(session.regions))
+    own = own_logins(session.home, has_regions=bool(session.place.regions))
     (controller_port, loopback_port) = free_ports(2)
-    host, _, port = session.kafka.rpartition(":")
+    host, _, port = session.services.kafka.rpartition(":")
     jars, java = broker_classpath(session.home), checked_java()
     owner = own.login(SUPERVISOR)
     broker = EmbeddedBroker(session.home, jars, int(port), controller_port, owner, own.controller, java)
     if host != LOOPBACK:
-        broker = replace(broker, port=loopback_port, region_address=str(session.kafka))
+        broker = replace(broker, port=loopback_port, region_address=str(session.services.kafka))
     try:
         aside = broker.prepare()
     except StreamError as error:
@@ -68,10 +68,10 @@ def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
         echo(f"Kafka's log has no login of this data folder and was moved to {aside}")
 
     async def probe() -> None:
-        await wait_ready(session.kafka, ATTEMPT_SECONDS)
-        topics = REGION_TOPICS if session.regions else ALL_TOPICS
-        await ensure_topics(session.kafka, session.partitions, topics)
-        await ensure_users(session.kafka, own.topic_users(has_regions=bool(session.regions)))
+        await wait_ready(session.services.kafka, ATTEMPT_SECONDS)
+        topics = REGION_TOPICS if session.place.regions else ALL_TOPICS
+        await ensure_topics(session.services.kafka, session.services.partitions, topics)
+        await ensure_users(session.services.kafka, own.topic_users(has_regions=bool(session.place.regions)))
 
     return ProcessSpec("kafka", broker.command(), probe=probe)
 
@@ -93,9 +93,9 @@ def mongodb_process(session: Session, settings: Settings, mongod: EmbeddedMongod
 
 async def _prepare_configured_kafka(session: Session) -> None:
     try:
-        await ensure_topics(session.kafka, session.partitions)
+        await ensure_topics(session.services.kafka, session.services.partitions)
     except StreamError as error:
-        raise CannotStartError(f"kafka = {session.kafka!r}: {error}") from error
+        raise CannotStartError(f"kafka = {session.services.kafka!r}: {error}") from error
 
 
 async def _prepare_configured_mongodb(session: Session, settings: Settings) -> None:
@@ -114,7 +114,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     `bots` per exchange: one trades, the others are on standby."""
     kafka = tuple(name for name in services if name == "kafka")
     # those of a session with regions stand outside them
-    outside = ("exchanges",) if session.simulated.url and not session.regions else ()
+    outside = ("exchanges",) if session.simulated.url and not session.place.regions else ()
     # a bot may trade as soon as it runs, if the database says so
     before_bots = services + outside + ((ACCOUNTS,) if session.mode in ("sandbox", "live") else ())
     parts: list[ProcessSpec] = []

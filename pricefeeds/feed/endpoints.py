@@ -84,7 +84,7 @@ async def endpoints_of(
 
 def _addresses(session: Session, exchange: str, facts: ExchangeFacts) -> tuple[str, str]:
     """Addresses of the stream and of REST. In a sandbox session an exchange without a sandbox feeds its live prices."""
-    root = session.gateways.get(exchange) or session.simulated.url
+    root = session.reach.gateways.get(exchange) or session.simulated.url
     if root is not None:
         root = root.rstrip("/")
         below = f"{root}/{facts.name}"

@@ -55,8 +55,8 @@ async def run_feeder(
     """
     timeouts = timeouts or FeedTimeouts.of_limit(session.stale_after_ms / 1_000)
     clock = session.clock()
-    last = await retry_until_available(lambda: last_sequences(session.kafka, exchange))
-    writer = TopicWriter(session.kafka)
+    last = await retry_until_available(lambda: last_sequences(session.services.kafka, exchange))
+    writer = TopicWriter(session.services.kafka)
     await retry_until_available(writer.open)
     try:
         settings = {"late_after": str(timeouts.late_after)}
@@ -91,8 +91,8 @@ class Feeder:
         self._clock = session.clock()
         self._writer = writer
         self._recorder = recorder
-        copies = (QUOTES,) if session.regions else ()
-        self._publisher = FeedPublisher(writer, TickWriter(writer, session.bases, session.partitions, copies))
+        copies = (QUOTES,) if session.place.regions else ()
+        self._publisher = FeedPublisher(writer, TickWriter(writer, session.bases, session.services.partitions, copies))
         self._timeouts = timeouts
         self._changed = asyncio.Event()
         self._feed_sessions: list[FeedSession] = []

@@ -13,7 +13,7 @@ async def prepare_database(session: Session, settings: Settings) -> Settings:
     What `of_next_session` says changes those in force.
     Raises StoreUnavailableError within 3 s if MongoDB is not reached, StoreError if its address is none.
     """
-    await check_reachable(session.mongodb)
+    await check_reachable(session.services.mongodb)
     async with await open_store(session) as store:
         stored = await store.settings.create(settings)
         is_asked = session.mode in ("sandbox", "live")

@@ -70,12 +70,12 @@ async def open_store(session: MarketSession) -> "MongoTradeStore":
     Raises StoreUnavailableError if MongoDB is not reached, StoreError if its address is none, or where the
     session has a region and the primary has none.
     """
-    if session.region is None:
-        client, place = connect(session.mongodb), None
+    if session.place.region is None:
+        client, place = connect(session.services.mongodb), None
     else:
-        client, watch = connect_watched(session.mongodb)
-        place = Standpoint(session.region, watch)
-    store = MongoTradeStore(client, session.database, session.session_id, place)
+        client, watch = connect_watched(session.services.mongodb)
+        place = Standpoint(session.place.region, watch)
+    store = MongoTradeStore(client, session.services.database, session.session_id, place)
     try:
         await store.prepare()
         if place is not None and place.primary.newest is None:

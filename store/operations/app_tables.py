@@ -48,9 +48,9 @@ class KeptPlace:
 @asynccontextmanager
 async def open_app_tables(session: Session, app: str) -> AsyncGenerator["MongoAppTables"]:
     """Raise StoreError if the address of MongoDB is none."""
-    client = connect(session.mongodb)
+    client = connect(session.services.mongodb)
     try:
-        yield MongoAppTables(database_of(client, session.database), app, session.region)
+        yield MongoAppTables(database_of(client, session.services.database), app, session.place.region)
     finally:
         client.close()
 

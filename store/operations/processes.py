@@ -28,9 +28,9 @@ async def open_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
 
     Raises StoreError if the address of MongoDB is none.
     """
-    client = connect(session.mongodb, REACH_MS)
+    client = connect(session.services.mongodb, REACH_MS)
     try:
-        yield MongoProcesses(database_of(client, session.database), session.session_id, session.region)
+        yield MongoProcesses(database_of(client, session.services.database), session.session_id, session.place.region)
     finally:
         client.close()
 

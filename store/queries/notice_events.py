@@ -111,13 +111,13 @@ class NoticeEventReader:
     """Reads the session's database with a client of its own; close it."""
 
     def __init__(self, session: Session) -> None:
-        self._client = connect(session.mongodb)
+        self._client = connect(session.services.mongodb)
         self._session_id = session.session_id
-        self._database = database_of(self._client, session.database)
+        self._database = database_of(self._client, session.services.database)
         self.notices = MongoNotices(self._database)
         # one process sends the notices of all regions, each of which has a supervisor
         self._processes = [
-            MongoProcesses(self._database, session.session_id, region) for region in session.regions or (None,)
+            MongoProcesses(self._database, session.session_id, region) for region in session.place.regions or (None,)
         ]
 
     async def close(self) -> None:

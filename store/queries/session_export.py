@@ -48,7 +48,7 @@ class SessionExport:
     """Reads one session's part of the database, document by document. Every method raises StoreError."""
 
     def __init__(self, client: Client, session: Session) -> None:
-        self._database = database_of(client, session.database)
+        self._database = database_of(client, session.services.database)
         self._own: Document = {"session_id": session.session_id}
 
     async def arbitrages(self) -> AsyncGenerator[ExportedArbitrage]:
@@ -103,7 +103,7 @@ class SessionExport:
 @asynccontextmanager
 async def exporting(session: Session) -> AsyncGenerator[SessionExport]:
     """Return an export of `session`, closed behind it. Raises StoreError if the database's address is none."""
-    client = connect(session.mongodb)
+    client = connect(session.services.mongodb)
     try:
         yield SessionExport(client, session)
     finally:

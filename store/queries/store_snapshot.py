@@ -79,8 +79,8 @@ class StoreSnapshot:
 
 async def read_snapshot(session: MarketSession) -> StoreSnapshot:
     """Raise StoreUnavailableError if MongoDB is not reached, StoreError if it cannot be read."""
-    client = connect(session.mongodb)
-    database = database_of(client, session.database)
+    client = connect(session.services.mongodb)
+    database = database_of(client, session.services.database)
     try:
         return await _in_one_read(database, session.session_id)
     finally:

@@ -77,10 +77,10 @@ ID_ALONE: Document = {"$project": {"_id": 1}}
 async def open_reader(session: Session) -> "TradeReader":
     """Read of `session`; close it. In a session of regions from the member in the session's own, so that they also
     work while it is cut off. Raises StoreUnavailableError if MongoDB is not reached."""
-    if session.region is None:
-        return TradeReader(connect(session.mongodb), session.database, session.session_id)
-    client, watch = connect_watched(session.mongodb)
-    return TradeReader(client, session.database, session.session_id, Standpoint(session.region, watch))
+    if session.place.region is None:
+        return TradeReader(connect(session.services.mongodb), session.services.database, session.session_id)
+    client, watch = connect_watched(session.services.mongodb)
+    return TradeReader(client, session.services.database, session.session_id, Standpoint(session.place.region, watch))
 
 
 class TradeReader:

@@ -67,9 +67,9 @@ class TradingChanges:
 
     def __init__(self, session: Session, wanted: Iterable[Trading], token: str | None) -> None:
         """From the session's start, or after `token`. Raises StoreError if the database's address is none."""
-        self._client = connect(session.mongodb)
-        whole = database_of(self._client, session.database)
-        self._database = whole if session.region is None else read_nearby(whole, session.region)
+        self._client = connect(session.services.mongodb)
+        whole = database_of(self._client, session.services.database)
+        self._database = whole if session.place.region is None else read_nearby(whole, session.place.region)
         self._progress = ChangeStreamProgress()
         self._until: _Moment | None = None
         of_session: Document = {

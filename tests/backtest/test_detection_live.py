@@ -48,7 +48,8 @@ async def broker(tmp_path: Path) -> AsyncIterator[str]:
 @pytest.mark.parametrize("partitions", [1, 3])
 async def test_a_made_up_log(broker: str, tmp_path: Path, partitions: int) -> None:
     messages = LogMaker(51).write(2_000)
-    here = replace(session(tmp_path, broker), partitions=partitions)
+    made = session(tmp_path, broker)
+    here = replace(made, services=replace(made.services, partitions=partitions))
     with backtest_session(tmp_path, "local[1]") as spark:
         batch = messages_found(detected(spark, log_set(tmp_path / "set", CUTS[1], messages), None))
     assert sum(map(len, batch.values())) > 500
@@ -61,9 +62,10 @@ async def test_a_made_up_log(broker: str, tmp_path: Path, partitions: int) -> No
 async def test_a_recording(broker: str, tmp_path: Path, name: str, partitions: int) -> None:
     tick_set = RECORDINGS[name](tmp_path / name)
     own, manifest = settings_for(tick_set), tick_set.manifest
+    made = session(tmp_path, broker)
     here = replace(
-        session(tmp_path, broker),
-        partitions=partitions,
+        made,
+        services=replace(made.services, partitions=partitions),
         markets=manifest.markets,
         settlement_currency=manifest.settlement_currency,
     )
@@ -76,13 +78,13 @@ async def test_a_recording(broker: str, tmp_path: Path, name: str, partitions: i
 async def found_live(here: Session, messages: list[bytes]) -> dict[str, list[Row]]:
     """Return what the real-time job makes of the log, which a plain loop over the topic itself must make of it as
     well."""
-    await ensure_topics(here.kafka, here.partitions)
+    await ensure_topics(here.services.kafka, here.services.partitions)
     async with running_cep(here):
         now = row_of(messages[-1])["received_time"]
         ends = [marker_row("end", base, f"end-{base}", now) for base in here.bases]
         await write(here, [*messages, *ends])
         rows = await until(
-            lambda: rows_of(here.kafka, OPPORTUNITIES),
+            lambda: rows_of(here.services.kafka, OPPORTUNITIES),
             lambda rows: {row["base"] for row in rows if row["kind"] == "end"} == set(here.bases),
         )
     found: dict[str, list[Row]] = {}
@@ -95,7 +97,7 @@ async def found_live(here: Session, messages: list[bytes]) -> dict[str, list[Row
 
 async def wanted_from_topic(here: Session) -> dict[str, list[Row]]:
     logs: dict[int, list[bytes]] = {}
-    async with TopicReader(here.kafka, (TICKS,), "earliest") as reader:
+    async with TopicReader(here.services.kafka, (TICKS,), "earliest") as reader:
         async for record in reader.records_to_end():
             logs.setdefault(record.partition, []).append(record.value)
     wanted: dict[str, list[Row]] = {}
@@ -107,14 +109,14 @@ async def wanted_from_topic(here: Session) -> dict[str, list[Row]]:
 async def write(here: Session, messages: list[bytes]) -> None:
     """Write rows as `tick_writer` lays them out: those for several bases once per partition, with the bases that live
     there."""
-    writer = TopicWriter(here.kafka)
-    living = bases_by_partition(here.bases, here.partitions)
+    writer = TopicWriter(here.services.kafka)
+    living = bases_by_partition(here.bases, here.services.partitions)
     for number, message in enumerate(messages):
         if number % ROWS_AT_ONCE == 0:
             await writer.flush()
         row = row_of(message)
         if "bases" not in row:
-            writer.write(TICKS, message, row["base"], partition_of(row["base"], here.partitions))
+            writer.write(TICKS, message, row["base"], partition_of(row["base"], here.services.partitions))
             continue
         for partition, bases in living.items():
             writer.write(TICKS, json.dumps(row | {"bases": bases}).encode(), "all", partition)

@@ -23,7 +23,7 @@ from market.trade.leases import UNFENCED
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close, MovingAverage
 from market.trade.unwinding import advancing
 from runtime.clock import Clock, ReplayClock, SystemClock
-from session.session import Session
+from session.session import Services, Session
 from store.memory.store import MemoryTradeStore
 from tests.bots.exchange_floor import until
 from tests.bots.ledger import balances_by_fills
@@ -40,7 +40,7 @@ ORDERS = settings_of(ma_trading="orders", ma_notional=100)
 PRICES = ("5", "4", "6", "4.5", "4.5", "7", "3", "9.25", "9.1", "2", "2.0001", "8", "8", "1", "12", "3")
 KEY = (USD_MARKET.exchange, USD_MARKET.symbol)
 OPENING = {"USD": Decimal(10_000), "BTC": Decimal(100)}
-SESSION = Session("s", "paper", Path(), "", "", "", MARKETS[:1], "USD")
+SESSION = Session("s", "paper", Path(), Services("", "", ""), MARKETS[:1], "USD")
 
 
 @dataclass

@@ -16,7 +16,7 @@ from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
-from session.session import Session, SimulatedTerms
+from session.session import Services, Session, SimulatedTerms
 from store.mongo.store import MongoTradeStore, open_store
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
@@ -82,9 +82,7 @@ def session_at(world: Served, kafka: str, mongodb: str) -> Session:
         session_id=uuid4().hex,
         mode="paper",
         home=world.home,
-        kafka=kafka,
-        mongodb=mongodb,
-        database=f"bots_{uuid4().hex[:8]}",
+        services=Services(kafka=kafka, mongodb=mongodb, database=f"bots_{uuid4().hex[:8]}"),
         markets=MARKETS,
         settlement_currency="USD",
         simulated=SimulatedTerms(url=world.url, rate_limits=world.is_limited),

@@ -16,7 +16,7 @@ from market.money import ZERO
 from market.prices.quotes import Quote
 from market.trade.arbitrages import Arbitrage
 from runtime.clock import wall_now
-from session.session import LocalAccounts, Session
+from session.session import LocalAccounts, Services, Session
 from store.mongo.store import MongoTradeStore, open_store
 from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
@@ -62,7 +62,7 @@ class Stage:
         self.offers += 1
         amount = "0.3" if self.offers % 2 else "0.31"
         asks, bids = levels(("6000", amount), ("6001", amount)), levels(("5618", amount), ("5617", amount))
-        rows, now = TickWriter(self.writer, ("BTC",), self.session.partitions), wall_now()
+        rows, now = TickWriter(self.writer, ("BTC",), self.session.services.partitions), wall_now()
         for market, shown_bids, shown_asks in ((USD_MARKET, LOW, asks), (EUR_MARKET, bids, HIGH)):
             place = (market.exchange, market.region, market.symbol, market.base, market.quote_currency)
             rows.quote(Quote("quote", *place, shown_bids, shown_asks, None, now, now))
@@ -96,9 +96,7 @@ async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIt
         session_id=uuid4().hex,
         mode="paper",
         home=tmp_path,
-        kafka=kafka_address,
-        mongodb=mongodb_uri,
-        database=f"bots_{uuid4().hex[:8]}",
+        services=Services(kafka=kafka_address, mongodb=mongodb_uri, database=f"bots_{uuid4().hex[:8]}"),
         markets=MARKETS,
         settlement_currency="USD",
         local_accounts=LocalAccounts(balances=OPENING, latency_ms=5),

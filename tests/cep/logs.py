@@ -8,7 +8,7 @@ from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import Amount, Price
 from market.prices.quotes import FeedMark, Level, MarkKind, Quote
-from session.session import Session
+from session.session import Services, Session
 from streams.message_format import mark_row, marker_row, quote_row, settings_row
 
 START = 1_700_000_000_000_000
@@ -45,9 +45,7 @@ def session(home: Path = Path("unused"), kafka: str = "unused", session_id: str 
         session_id=session_id,
         mode="paper",
         home=home,
-        kafka=kafka,
-        mongodb="unused",
-        database="test",
+        services=Services(kafka=kafka, mongodb="unused", database="test"),
         markets=MARKETS,
         settlement_currency="USD",
     )

@@ -50,4 +50,4 @@ def login_by(session: Session, role: str, service: Service) -> Login | None:
     """Return the login that a part of that role reads there."""
     assert (session.home / FOLDER / f"{role}.json").exists()
     mine = with_logins(session, role)
-    return login_of(mine.kafka if service == "kafka" else mine.mongodb)
+    return login_of(mine.services.kafka if service == "kafka" else mine.services.mongodb)

@@ -113,7 +113,7 @@ def parts_of(session: Session) -> dict[str, tuple[str, ...]]:
     """Return the processes of a region, besides its servers and the exchanges. Only the first region has a page, since
     all pages would have one port here."""
     traded = {f"{kind}-{name}": (kind, name) for kind in ("feed", "bot") for name in session.exchanges_here}
-    alone = ("publisher", "cep", *(("ui",) if session.region == TRADING[0] else ()))
+    alone = ("publisher", "cep", *(("ui",) if session.place.region == TRADING[0] else ()))
     return traded | {name: (name,) for name in alone}
 
 

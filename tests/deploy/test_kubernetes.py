@@ -216,7 +216,7 @@ def test_services_lead_to_one_part_at_a_port_that_it_listens_on(session: Session
 def test_kafka_is_where_the_session_says_and_takes_its_logins(session: Session) -> None:
     (kafka,) = of_kind("Kafka")
     (listener,) = kafka["spec"]["kafka"]["listeners"]
-    assert session.kafka == f"{kafka['metadata']['name']}-kafka-bootstrap:{listener['port']}"
+    assert session.services.kafka == f"{kafka['metadata']['name']}-kafka-bootstrap:{listener['port']}"
     for role in filter(None, ROLE_OF.values()):
         login = login_by(session, role, "kafka")
         assert login is not None
@@ -266,7 +266,7 @@ def rights_of(user: Manifest) -> list[Right]:
 def test_mongodb_is_where_the_session_says(session: Session) -> None:
     (mongodb,) = of_kind("MongoDBCommunity")
     name, spec = mongodb["metadata"]["name"], mongodb["spec"]
-    address = urlsplit(session.mongodb)
+    address = urlsplit(session.services.mongodb)
     service = f"{name}-svc.{NAMESPACE}.svc.cluster.local:27017"
     assert address.netloc.split(",") == [f"{name}-{number}.{service}" for number in range(spec["members"])]
     assert parse_qs(address.query) == {"replicaSet": [name]}
@@ -275,7 +275,7 @@ def test_mongodb_is_where_the_session_says(session: Session) -> None:
 
 
 def test_users_of_mongodb_have_the_rights_of_their_roles(session: Session) -> None:
-    spec, database = of_kind("MongoDBCommunity")[0]["spec"], session.database
+    spec, database = of_kind("MongoDBCommunity")[0]["spec"], session.services.database
     users = {user["name"]: user for user in spec["users"]}
     roles = {role["role"]: role for role in spec["security"]["roles"]}
     deployed = [role for role in filter(None, ROLE_OF.values()) if login_by(session, role, "mongodb")]

@@ -22,7 +22,9 @@ def test_parts_call_names_and_what_they_log_in_to_and_nothing_else(session: Sess
     assert policies.pop("parts-names") == egress(PARTS, names, ports)
     peer = {"podSelector": {"matchLabels": {"strimzi.io/cluster": kafka}}}
     to_kafka = kinds(with_a_login(session, "kafka"))
-    assert unordered(policies.pop("parts-to-kafka")) == unordered(egress(to_kafka, peer, tcp(port_of(session.kafka))))
+    assert unordered(policies.pop("parts-to-kafka")) == unordered(
+        egress(to_kafka, peer, tcp(port_of(session.services.kafka)))
+    )
     peer = {"podSelector": {"matchLabels": {"app": f"{mongodb}-svc"}}}
     to_mongodb = kinds(with_a_login(session, "mongodb"))
     assert unordered(policies.pop("parts-to-mongodb")) == unordered(egress(to_mongodb, peer, tcp(27017)))

@@ -37,10 +37,10 @@ def test_regions_trade_with_each_other(apart: RegionsApart) -> None:
 
 async def test_a_bot_of_another_region_drops_nothing(apart: RegionsApart) -> None:
     bot = with_logins(apart.session_of("eu"), "bot")
-    client = connect(bot.mongodb)
+    client = connect(bot.services.mongodb)
     try:
         with pytest.raises(OperationFailure, match="not authorized"):
-            await database_of(client, bot.database).drop_collection(ARBITRAGES)
+            await database_of(client, bot.services.database).drop_collection(ARBITRAGES)
     finally:
         client.close()
 

@@ -93,8 +93,11 @@ def test_the_owner_makes_the_users_with_the_login_that_the_servers_know(session:
 
 
 def test_addresses_and_ports_are_those_of_the_session(session: Session) -> None:
-    assert session.kafka == SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"].split("//")[1].split(",")[0]
-    assert session.mongodb == "mongodb://mongodb:27017/?replicaSet=rs0"
+    assert (
+        session.services.kafka
+        == SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"].split("//")[1].split(",")[0]
+    )
+    assert session.services.mongodb == "mongodb://mongodb:27017/?replicaSet=rs0"
     assert "--replSet rs0" in SERVICES["mongodb"]["entrypoint"][2]
     assert (session.simulated.url, session.page.host) == ("http://exchanges:8100", "0.0.0.0")
     assert PARTS["ui"]["ports"] == [f"127.0.0.1:{session.page.port}:{session.page.port}"]

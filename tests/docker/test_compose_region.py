@@ -117,9 +117,9 @@ def test_servers_are_where_the_session_says_with_its_certificates_and_logins(mad
     session, services = session_of(made, region), started(region)
     kafka, mongodb, mirror = (services[name] for name in SERVERS)
     advertised = kafka["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(",")[0]
-    assert advertised == f"CLIENT://{session.kafka}"
+    assert advertised == f"CLIENT://{session.services.kafka}"
     mine = with_logins(session, "feed")
-    feed, owner = login_of(mine.kafka), login_of(with_logins(session, SUPERVISOR).kafka)
+    feed, owner = login_of(mine.services.kafka), login_of(with_logins(session, SUPERVISOR).services.kafka)
     assert feed is not None
     assert owner is not None
     assert kafka["environment"]["KAFKA_SASL_ENABLED_MECHANISMS"].split(",") == [owner.mechanism, feed.mechanism]

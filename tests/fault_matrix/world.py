@@ -18,7 +18,7 @@ from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
 from runtime.clock import SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
-from session.session import Session, SimulatedTerms
+from session.session import ExchangeReach, Services, Session, SimulatedTerms
 from simulators.faults.faults import Fault, FaultKind
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -136,13 +136,11 @@ async def moving_world(home: Path, *, is_generic: bool = False, parties: int = l
         session_id="matrix",
         mode="paper",
         home=home,
-        kafka="",
-        mongodb="",
-        database="",
+        services=Services(kafka="", mongodb="", database=""),
         markets=tuple(MARKETS.values()),
         settlement_currency="USD",
         simulated=SimulatedTerms(url=f"http://127.0.0.1:{runner.addresses[0][1]}", rate_limits=False),
-        entries={name: ExchangeEntry(name, "generic") for name in EXCHANGES} if is_generic else {},
+        reach=ExchangeReach(entries={name: ExchangeEntry(name, "generic") for name in EXCHANGES} if is_generic else {}),
     )
     truths = {name: Truth(exchanges.gateways[name].exchange, market.symbol) for name, market in MARKETS.items()}
     world = World(exchanges, session, truths, order_requests, parties=parties)

@@ -144,7 +144,9 @@ async def test_the_whole_check_at_the_start(tmp_path: Path, mongodb_uri: str) ->
     async with served(tmp_path, only=("kraken",)) as world, lent_database(mongodb_uri) as database:
         session = session_at(world, "127.0.0.1:1", mongodb_uri)
         session = replace(
-            session, database=database, markets=tuple(one for one in session.markets if one.exchange == "kraken")
+            session,
+            services=replace(session.services, database=database),
+            markets=tuple(one for one in session.markets if one.exchange == "kraken"),
         )
         async with await open_store(session) as store:
             await store.prepare()

@@ -50,17 +50,17 @@ def test_each_part_finds_the_session_and_its_own_login(folder: Path) -> None:
     words = ("--kafka-mechanism", "SCRAM-SHA-256", "--owner-mechanism", "PLAIN")
     assert make(folder, SERVICES, URL, *words, "--kafka-ca", "/certificates/ca.crt") == 0
     session = read_session(folder)
-    assert (session.home, session.simulated.url, session.kafka) == (folder, URL, "kafka:9092")
+    assert (session.home, session.simulated.url, session.services.kafka) == (folder, URL, "kafka:9092")
     own = own_logins(folder)
     for role, rights in ROLES.items():
         mine = with_logins(read_session(folder), role)
-        kafka, mongodb = login_of(mine.kafka), login_of(mine.mongodb)
+        kafka, mongodb = login_of(mine.services.kafka), login_of(mine.services.mongodb)
         assert (kafka is None, mongodb is None) == (rights.topics_read is None, rights.collections is None)
         if kafka is not None:
             assert (kafka.user, kafka.password, kafka.mechanism) == (role, own.passwords[role], "SCRAM-SHA-256")
             assert (kafka.protocol, kafka.ca) == ("SASL_SSL", "/certificates/ca.crt")
         assert (folder / "passwords" / role).read_text() == own.passwords[role]
-    owner = login_of(with_logins(read_session(folder), SUPERVISOR).kafka)
+    owner = login_of(with_logins(read_session(folder), SUPERVISOR).services.kafka)
     assert owner is not None
     assert owner.mechanism == "PLAIN"
     assert all(load_credentials(folder, name).api_key for name in EXCHANGES)
@@ -136,7 +136,8 @@ def test_a_folder_that_cannot_be_looked_at_gets_one_sentence_too(
 
 async def test_users_are_made_only_where_kafka_keeps_them(folder: Path) -> None:
     assert make(folder, SERVICES, URL, "--kafka-mechanism", "PLAIN") == 0
-    session = replace(read_session(folder), kafka="127.0.0.1:1")
+    made = read_session(folder)
+    session = replace(made, services=replace(made.services, kafka="127.0.0.1:1"))
     with pytest.raises(CannotStartError, match="name a --kafka-mechanism of SCRAM"):
         await prepare_log(session, own_logins(folder))
 
@@ -158,17 +159,18 @@ def test_users_are_made_with_the_passwords_that_parts_have_and_no_others(
 async def test_parts_change_in_mongodb_what_their_role_may(folder: Path, mongodb_uri: str) -> None:
     assert make(folder) == 0
     database = f"apart_{uuid4().hex}"
-    session = replace(read_session(folder), mongodb=mongodb_uri, database=database)
+    made = read_session(folder)
+    session = replace(made, services=replace(made.services, mongodb=mongodb_uri, database=database))
     owner = connect(mongodb_uri)
     try:
         settings = paper_settings(Configuration())
         for _ in range(2):
             await prepare_store(session, settings, own_logins(folder))
-        feed = login_of(with_logins(read_session(folder), "feed").mongodb)
-        mine = replace(session, mongodb=Address(mongodb_uri, feed))
+        feed = login_of(with_logins(read_session(folder), "feed").services.mongodb)
+        mine = replace(session, services=replace(session.services, mongodb=Address(mongodb_uri, feed)))
         async with await open_store(mine) as store:
             assert await store.settings.current() == settings
-        client = connect(mine.mongodb)
+        client = connect(mine.services.mongodb)
         await client[database]["feeds"].insert_one({"_id": "kraken"})
         with pytest.raises(Exception, match="not authorized"):
             await client[database]["settings"].delete_many({})
@@ -187,10 +189,11 @@ async def test_parts_write_to_kafka_what_their_role_may(folder: Path, tmp_path: 
     assert make(folder, SERVICES, URL, *words) == 0
     with kafka_process(tmp_path / "kafka") as process:
         await wait_ready(process.address, START_SECONDS)
-        session = replace(read_session(folder), kafka=process.address)
+        made = read_session(folder)
+        session = replace(made, services=replace(made.services, kafka=process.address))
         for _ in range(2):
             await prepare_log(session, own_logins(folder))
-        feed = login_of(with_logins(read_session(folder), "feed").kafka)
+        feed = login_of(with_logins(read_session(folder), "feed").services.kafka)
         address = Address(process.address, feed)
         await written(address, TICKS)
         with pytest.raises(StreamError):

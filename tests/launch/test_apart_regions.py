@@ -45,10 +45,14 @@ def test_each_region_has_its_kafka_and_all_share_one_session_and_its_store(folde
     found = sessions(folder)
     assert set(found) == set(REGIONS)
     for region, session in found.items():
-        assert (session.region, session.regions, session.kafka) == (region, REGIONS, f"{region}.internal:9092")
-        assert "tls=true" in session.mongodb
+        assert (session.place.region, session.place.regions, session.services.kafka) == (
+            region,
+            REGIONS,
+            f"{region}.internal:9092",
+        )
+        assert "tls=true" in session.services.mongodb
         assert [one.address for one in store_of(session).members] == [f"{name}.internal:27017" for name in REGIONS]
-    assert len({(one.session_id, one.mongodb, one.simulated.url, one.markets) for one in found.values()}) == 1
+    assert len({(one.session_id, one.services.mongodb, one.simulated.url, one.markets) for one in found.values()}) == 1
     assert [found[region].exchanges_here for region in REGIONS] == [
         ("coinbaseexchange", "kraken"),
         ("bitstamp",),
@@ -62,7 +66,7 @@ def test_logins_to_kafka_are_each_regions_own_and_those_to_the_store_are_shared(
     assert make(folder) == 0
     for role in (SUPERVISOR, *ROLES):
         logins = [
-            (login_of(mine.kafka), login_of(mine.mongodb))
+            (login_of(mine.services.kafka), login_of(mine.services.mongodb))
             for mine in (with_logins(read_session(folder / region), role) for region in REGIONS)
         ]
         to_kafka = {kafka.password for kafka, _ in logins if kafka is not None}

@@ -23,7 +23,7 @@ from cep.apps.resident.task import ResidentTask
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import counted_already, first_offsets, input_merger, keep_merging, requests_from
 from runtime.clock import wall_now
-from session.session import Session
+from session.session import Placement, Session
 from store.operations.app_tables import KeptPlace, open_app_tables
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics
@@ -45,7 +45,12 @@ TABLE = "CREATE TABLE GLOBAL signals (exchange string, region string, price doub
 async def session(mongodb_uri: str, kafka_address: str, tmp_path: Path) -> AsyncIterator[Session]:
     await ensure_topics(kafka_address, 1)
     async with new_session(mongodb_uri) as (opened, _):
-        yield replace(opened, kafka=kafka_address, partitions=1, home=tmp_path, started_at=wall_now())
+        yield replace(
+            opened,
+            services=replace(opened.services, kafka=kafka_address, partitions=1),
+            home=tmp_path,
+            started_at=wall_now(),
+        )
 
 
 def computed(task: ResidentTask) -> None:
@@ -55,7 +60,7 @@ def computed(task: ResidentTask) -> None:
 @contextmanager
 def task_running(session: Session, source: AppSource) -> Iterator[None]:
     placed = PlacedApp(source, session.home / "snapshots", {(source.topic, 0): 0})
-    task = ResidentTask((placed,), session.kafka)
+    task = ResidentTask((placed,), session.services.kafka)
     process = get_context("spawn").Process(target=computed, args=(task,))
     process.start()
     try:
@@ -79,7 +84,7 @@ async def beside(*parts: Any) -> AsyncIterator[None]:
 
 async def write_clock(session: Session) -> None:
     """Set the clock ahead, so that no request grows old on a busy machine."""
-    writer, began = TopicWriter(session.kafka), wall_now() + 3_600_000_000
+    writer, began = TopicWriter(session.services.kafka), wall_now() + 3_600_000_000
     for second in range(SECONDS + 1):
         row = {"kind": "probe", "received_time": began + second * 1_000_000}
         writer.write(TICKS, orjson.dumps(row), partition=0)
@@ -115,7 +120,7 @@ async def test_it_asks_logs_and_keeps_for_the_next_session(session: Session) -> 
         await keeper.catch_up()
         merger = await input_merger(session, source)
         assert merger is not None
-        async with TopicReader(session.kafka, (APPS,), "latest") as reader, beside(keep_merging(merger)):
+        async with TopicReader(session.services.kafka, (APPS,), "latest") as reader, beside(keep_merging(merger)):
             await write_clock(session)
             with task_running(session, source):
                 rows = await rows_given(reader, source)
@@ -138,7 +143,7 @@ async def first_row(session: Session) -> list[dict[str, Any]]:
     source = app_source(NEXT + TABLE, "signals")
     merger = await input_merger(session, source)
     assert merger is not None
-    reader = TopicReader(session.kafka, (source.topic,), "earliest")
+    reader = TopicReader(session.services.kafka, (source.topic,), "earliest")
     async with asyncio.timeout(TIMEOUT_SECONDS), beside(keep_merging(merger)), reader:
         row = row_of((await anext(reader.records())).value)
     names = [name for name, _ in source.outside.tables[0].columns]
@@ -160,7 +165,7 @@ async def test_of_a_topic_that_is_shorter_than_what_was_read_all_is_read(session
         keeper = TableKeeper(session, source, await first_offsets(session, APPS))
         await keeper.catch_up()
         assert (await tables.place(0)).changed == {}
-        writer = TopicWriter(session.kafka)
+        writer = TopicWriter(session.services.kafka)
         value = {"id": "signals:0:7:0", "app": "signals", "stream": "signals", "time": 5,
                  "values": {"key": 1, "row": {"exchange": "x"}}}  # fmt: skip
         writer.write(APPS, orjson.dumps(value), source.label, 0)
@@ -207,4 +212,4 @@ async def test_another_version_is_refused_where_a_table_has_the_sessions_rows(se
     with pytest.raises(AppTextError, match="'signals' has this session's rows by another version of the app"):
         await input_merger(session, source)
     # those rows are not from a region, whose offsets are another Kafka's
-    assert await input_merger(replace(session, regions=("us", "eu"), region="eu"), source) is not None
+    assert await input_merger(replace(session, place=Placement("eu", ("us", "eu"))), source) is not None

@@ -20,6 +20,7 @@ from launch.errors import CannotStartError
 from launch.regions.sessions import region_home
 from launch.sessions.paper import paper_session
 from launch.setup.data_dir import process_lock, write_atomically
+from session.session import Placement
 
 APP = "from ticks select exchange insert into Seen;\n"
 
@@ -27,7 +28,11 @@ APP = "from ticks select exchange insert into Seen;\n"
 def running(home: Path, regions: tuple[str, ...]) -> None:
     session = paper_session(home, PaperOptions(), Configuration())
     if regions:
-        session = replace(session, regions=regions, region=regions[0], home=region_home(home, regions[0]))
+        session = replace(
+            session,
+            place=Placement(regions[0], regions),
+            home=region_home(home, regions[0]),
+        )
     write_atomically(home / "run.json", session.to_json())
 
 
@@ -160,6 +165,7 @@ STARTER = """
 import asyncio, sys
 from pathlib import Path
 from launch.apps.in_regions import start_in
+from session.session import Placement
 
 async def main():
     # one that goes on

@@ -29,7 +29,7 @@ from market.trade.grants import grants_in
 from market.trade.leases import UNFENCED, Actor
 from market.trade.unwinding import advancing, markets_by_symbol
 from runtime.clock import SystemClock, wall_now
-from session.session import Session, SimulatedTerms
+from session.session import Services, Session, SimulatedTerms
 from simulators.faults.faults import Fault
 from simulators.matching.exchange_journal import read_journal
 from simulators.server import ACCOUNTS
@@ -87,9 +87,7 @@ async def stage(mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
             session_id=uuid4().hex,
             mode="paper",
             home=tmp_path,
-            kafka="",
-            mongodb=mongodb_uri,
-            database=f"audit_{uuid4().hex[:8]}",
+            services=Services(kafka="", mongodb=mongodb_uri, database=f"audit_{uuid4().hex[:8]}"),
             markets=MARKETS,
             settlement_currency="USD",
             simulated=SimulatedTerms(url=world.url, rate_limits=False),
@@ -178,7 +176,7 @@ async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> t
 @pytest.mark.parametrize(("buy", "sell"), PAIRS)
 async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
-    store = ForgetfulStore(connect(session.mongodb), session.database, session.session_id)
+    store = ForgetfulStore(connect(session.services.mongodb), session.services.database, session.session_id)
     what, found = await traded(stage, store, buy, sell)
     assert what == "execute"
     assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == [ARBITRAGE], found
@@ -187,5 +185,5 @@ async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage,
 @pytest.mark.parametrize(("buy", "sell"), PAIRS)
 async def test_with_the_rule_the_same_death_leaves_nothing_to_object_to(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
-    store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
+    store = MongoTradeStore(connect(session.services.mongodb), session.services.database, session.session_id)
     assert await traded(stage, store, buy, sell) == ("resolve", [])

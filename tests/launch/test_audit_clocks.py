@@ -99,7 +99,7 @@ class Floor:
     def __init__(self, stage: Stage) -> None:
         session = stage.session
         self.stage = stage
-        self.store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
+        self.store = MongoTradeStore(connect(session.services.mongodb), session.services.database, session.session_id)
         self.accounts = {exchange: stage.account(exchange) for exchange in TRADED}
 
     async def __aenter__(self) -> "Floor":

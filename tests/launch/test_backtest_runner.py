@@ -22,6 +22,7 @@ from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_
 from market.accounting.equity_curve import EquityPoint
 from market.time_units import MICROSECONDS
 from runtime.clock import SystemClock, wall_now
+from session.session import Placement
 from store.memory.store import MemoryTradeStore
 from store.mongo.store import open_store
 from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
@@ -87,7 +88,7 @@ def test_tick_sets_lie_in_the_data_folder_whatever_the_mode(tmp_path: Path) -> N
     session = session_of(tmp_path)
     assert data_home(session) == tmp_path
     assert data_home(replace(session, mode="live", home=tmp_path / "live")) == tmp_path
-    assert data_home(replace(session, region="us", regions=("us",), home=region_home(tmp_path, "us"))) == tmp_path
+    assert data_home(replace(session, place=Placement("us", ("us",)), home=region_home(tmp_path, "us"))) == tmp_path
 
 
 async def test_nothing_is_run_where_nothing_waits(tmp_path: Path, store: MemoryTradeStore) -> None:
@@ -106,7 +107,11 @@ async def test_tick_sets_are_reported(tmp_path: Path, store: MemoryTradeStore) -
 async def test_tick_sets_are_reported_before_any_job_is_taken(tmp_path: Path, mongodb_uri: str) -> None:
     """While the parts of a session still start, the page of backtests already has sets to choose from."""
     made = set_of_files(tmp_path, made_up_files(tmp_path / "raw"))
-    session = replace(session_of(tmp_path), mongodb=mongodb_uri, database=f"told-{uuid.uuid4().hex}")
+    before = session_of(tmp_path)
+    session = replace(
+        before,
+        services=replace(before.services, mongodb=mongodb_uri, database=f"told-{uuid.uuid4().hex}"),
+    )
     async with await open_store(session) as mongo:
         await mongo.backtests.ask("1", BacktestRequest("made-up"), "rest")
         await publish_tick_sets(session)

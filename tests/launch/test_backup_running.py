@@ -103,7 +103,8 @@ def test_a_session_that_trades_is_copied_as_of_one_moment(tmp_path: Path) -> Non
     home, file, restored = tmp_path / "home", tmp_path / "backup", tmp_path / "restored"
     home.mkdir()
     with temporary_mongod(home, DATABASE) as address, locked(home):
-        session = replace(session_of(home), mongodb=address, database=DATABASE)
+        made = session_of(home)
+        session = replace(made, services=replace(made.services, mongodb=address, database=DATABASE))
         note_session(session)
         number = asyncio.run(backup_while_trading(session, file))
     assert run_restore(restored, file, print) == 0

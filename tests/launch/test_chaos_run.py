@@ -38,7 +38,7 @@ from launch.sessions.paper import paper_settings
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
 from runtime.clock import SystemClock, wall_now
-from session.session import PageTerms, Session, SimulatedTerms
+from session.session import PageTerms, Services, Session, SimulatedTerms
 from simulators.faults.faults import Fault
 from simulators.server import ACCOUNTS
 from store.mongo.store import open_store
@@ -57,9 +57,7 @@ def session_of(home: Path, exchanges_url: str | None = None, mongodb: str = "mon
         session_id=uuid4().hex,
         mode="paper",
         home=home,
-        kafka="",
-        mongodb=mongodb,
-        database=f"chaos_{uuid4().hex[:8]}",
+        services=Services(kafka="", mongodb=mongodb, database=f"chaos_{uuid4().hex[:8]}"),
         markets=paper_markets(),
         settlement_currency="USD",
         simulated=SimulatedTerms(url=exchanges_url),

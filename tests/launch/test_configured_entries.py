@@ -154,7 +154,7 @@ def test_a_session_at_public_prices_of_another_exchange(tmp_path: Path) -> None:
     document = {"exchange": OKX | {"kraken": {"mode": "public"}}, "markets": {"okx": {"symbols": ["BTC/USDT"]}}}
     check_public(tmp_path, configured(**document))
     session = public_session(tmp_path, PaperOptions(), configured(**document))
-    assert session.entries == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
+    assert session.reach.entries == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
     assert session.local_accounts.balances["okx"] == {"BTC": 1, "USDT": 100_000}
     assert Session.from_json(session.to_json()) == session
 

@@ -12,7 +12,7 @@ from launch.errors import CannotStartError
 from launch.supervisor.disk_watch import DiskWatch, check_room
 from runtime.disk_space import MEGABYTE
 from session.disk_bounds import DiskBounds
-from session.session import Session, Upkeep
+from session.session import Services, Session, Upkeep
 from store.mongo.store import MongoTradeStore
 from tests.market.samples import settings_of
 from tests.store.traded_session import new_session
@@ -104,7 +104,7 @@ async def test_who_resumes_trading_without_room_is_reduced_again(
 
 
 def test_a_session_does_not_start_where_it_would_be_reduced(small_disk: Path) -> None:
-    session = Session("one", "paper", small_disk, "", "", "", (), "USD", upkeep=Upkeep(disk=BOUNDS))
+    session = Session("one", "paper", small_disk, Services("", "", ""), (), "USD", upkeep=Upkeep(disk=BOUNDS))
     check_room(session)
     fill(small_disk, 15)
     with pytest.raises(CannotStartError, match=r"14 MB free on its disk, and a session needs 16 MB"):

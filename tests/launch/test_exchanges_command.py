@@ -21,7 +21,7 @@ from exchanges.simulated_markets import paper_markets
 from launch.commands.exchanges import detection_seen
 from launch.commands.main import run
 from launch.setup.data_dir import ready_file
-from session.session import Session, SimulatedTerms
+from session.session import Services, Session, SimulatedTerms
 from simulators.server import EXCHANGES, ExchangesOptions, run_exchanges
 from tests.clients.serving import free_ports
 
@@ -206,7 +206,7 @@ async def test_a_session_has_its_own_exchanges_and_no_others(tmp_path: Path) -> 
     url = f"http://127.0.0.1:{port}"
     markets = tuple(market for market in paper_markets() if market.exchange in ("kraken", "bitstamp"))
     session = Session(
-        "s", "paper", tmp_path, "k:1", "mongodb://m", "d", markets, "USD", simulated=SimulatedTerms(url=url)
+        "s", "paper", tmp_path, Services("k:1", "mongodb://m", "d"), markets, "USD", simulated=SimulatedTerms(url=url)
     )
     (tmp_path / "run.json").write_bytes(session.to_json())
     process = await started(tmp_path, "--session")

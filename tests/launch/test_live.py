@@ -175,7 +175,7 @@ def test_a_broken_section_is_named(text: str, tmp_path: Path, capsys: pytest.Cap
 def test_a_right_configuration_is_ready_for_its_first_request(tmp_path: Path) -> None:
     session = live_session(tmp_path, OPTIONS, LIVE)
     check_accounts(session, ARMED)
-    assert (session.mode, session.home, session.database) == ("live", tmp_path / "live", database_name("live"))
+    assert (session.mode, session.home, session.services.database) == ("live", tmp_path / "live", database_name("live"))
     assert session.simulated.url is None
     assert {market.exchange for market in session.traded} == set(BOTH)
     assert b"key-" not in session.to_json()

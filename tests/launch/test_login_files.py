@@ -95,13 +95,17 @@ async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: P
     """Each process does this before its own work, and it must not need more rights than the process has."""
     owner, database = connect(mongodb_uri), f"roles_{uuid4().hex}"
     parts = [role for role, rights in ROLES.items() if rights.collections is not None]
-    whole = replace(session(tmp_path, Configuration()), mongodb=mongodb_uri, database=database)
+    made = session(tmp_path, Configuration())
+    whole = replace(
+        made,
+        services=replace(made.services, mongodb=mongodb_uri, database=database),
+    )
     try:
         settings = await prepare_database(whole, paper_settings(Configuration()))
         for role in parts:
             user = DatabaseUser(Login(f"{role}-here", "p" * 20), database, ROLES[role].collections)
             await ensure_users(owner, [user])
-            as_role = replace(whole, mongodb=Address(mongodb_uri, user.login))
+            as_role = replace(whole, services=replace(whole.services, mongodb=Address(mongodb_uri, user.login)))
             async with await open_store(as_role) as store:
                 assert await store.settings.current() == settings
             reader = await open_reader(as_role)
@@ -135,13 +139,13 @@ def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path)
     own = own_logins(tmp_path)
     assert own == own_logins(tmp_path)
     assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(ROLES) + 1
-    assert login_of(mine.kafka) == login_of(mine.mongodb) == own.login(SUPERVISOR)
+    assert login_of(mine.services.kafka) == login_of(mine.services.mongodb) == own.login(SUPERVISOR)
     bare = Session.from_json(mine.to_json())
     for role, rights in ROLES.items():
         found = with_logins(bare, role)
         wanted = own.login(role)
-        assert login_of(found.kafka) == (None if rights.topics_read is None else wanted)
-        assert login_of(found.mongodb) == (None if rights.collections is None else wanted)
+        assert login_of(found.services.kafka) == (None if rights.topics_read is None else wanted)
+        assert login_of(found.services.mongodb) == (None if rights.collections is None else wanted)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
     assert {(tmp_path / "logins").stat().st_mode & 0o777} == {0o700}
@@ -164,12 +168,12 @@ def test_a_configured_mongodb_is_used_with_the_login_that_is_named(
 ) -> None:
     reported = Configuration(mongodb=address)
     mine = supervisors_session(session(tmp_path, reported), reported, environment)
-    assert (mine.mongodb, login_of(mine.mongodb)) == (URI, wanted)
+    assert (mine.services.mongodb, login_of(mine.services.mongodb)) == (URI, wanted)
     found = with_logins(Session.from_json(mine.to_json()), "bot")
-    assert (found.mongodb, login_of(found.mongodb)) == (URI, wanted)
-    assert login_of(found.kafka) == own_logins(tmp_path).login("bot")
+    assert (found.services.mongodb, login_of(found.services.mongodb)) == (URI, wanted)
+    assert login_of(found.services.kafka) == own_logins(tmp_path).login("bot")
     for role in ("cep", "logrecorder"):
-        assert login_of(with_logins(Session.from_json(mine.to_json()), role).mongodb) is None
+        assert login_of(with_logins(Session.from_json(mine.to_json()), role).services.mongodb) is None
 
 
 def test_the_logins_of_parts_go_with_their_session(tmp_path: Path) -> None:
@@ -195,7 +199,7 @@ def test_real_trading_takes_no_service_that_asks_nobody(mode: str, tmp_path: Pat
     with pytest.raises(CannotStartError, match="ARBITRAGE_MONGODB_USER") as rejected:
         supervisors_session(real, reported, {})
     assert "\n" not in str(rejected.value)
-    assert login_of(supervisors_session(real, reported, MONGODB).mongodb) == Login("erika", "her secret")
+    assert login_of(supervisors_session(real, reported, MONGODB).services.mongodb) == Login("erika", "her secret")
 
 
 def test_a_damaged_file_of_logins_is_one_sentence(tmp_path: Path) -> None:

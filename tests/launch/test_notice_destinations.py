@@ -12,7 +12,7 @@ from launch.errors import CannotStartError
 from launch.supervisor.process_groups import child_environment
 from launch.supervisor.process_plan import own_processes
 from runtime.secret_files import PROJECT
-from session.session import Session, Upkeep
+from session.session import Services, Session, Upkeep
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.receivers import Answer, receiving
 from tests.notices.samples import CHAT, KEY, TOKEN
@@ -107,7 +107,13 @@ def test_a_session_holds_no_secret(tmp_path: Path) -> None:
     destinations = reported(tmp_path, f'{WEBHOOK}secrets_file = "{path}"\n{TELEGRAM}', CHAT_OF)
     assert isinstance(destinations, tuple)
     session = Session(
-        "one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD", upkeep=Upkeep(notices=destinations)
+        "one",
+        "paper",
+        tmp_path,
+        Services("k:1", "m", "d"),
+        (USD_MARKET, EUR_MARKET),
+        "USD",
+        upkeep=Upkeep(notices=destinations),
     )
     text = session.to_json()
     assert Session.from_json(text) == session
@@ -117,7 +123,7 @@ def test_a_session_holds_no_secret(tmp_path: Path) -> None:
 
 
 def test_nobody_is_reported_where_nothing_is_configured(tmp_path: Path) -> None:
-    session = Session("one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD")
+    session = Session("one", "paper", tmp_path, Services("k:1", "m", "d"), (USD_MARKET, EUR_MARKET), "USD")
     assert "notifier" not in [part.name for part in own_processes(session, ("kafka", "mongodb"), fed=True)]
 
 
@@ -156,7 +162,7 @@ def test_the_command_without_destinations(
     assert run(["notices", "test"]) == 2
     assert "no [[notices]] is configured" in capsys.readouterr().err
     monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
-    session = Session("one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD")
+    session = Session("one", "paper", tmp_path, Services("k:1", "m", "d"), (USD_MARKET, EUR_MARKET), "USD")
     (tmp_path / "run.json").write_bytes(session.to_json())
     assert run(["notifier"]) == 2
     assert "has no [[notices]]" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from launch.setup.data_dir import RUN_FILE, ready_file
 from launch.supervisor.process_main import followed_clock
 from runtime.clock import wall_now
 from runtime.clock_shift import CLOCK_FILE, keep_shift
-from session.session import Mode
+from session.session import Mode, Placement
 from tests.ui.samples import session_of
 
 SCRIPT = """
@@ -133,7 +133,7 @@ def test_only_in_a_region_of_a_paper_session_a_clock_can_be_set_off(
 ) -> None:
     """The file may be an earlier session's."""
     regions = ("us", "eu") if region else ()
-    session = replace(session_of(tmp_path), mode=mode, region=region, regions=regions)
+    session = replace(session_of(tmp_path), mode=mode, place=Placement(region, regions))
     (tmp_path / RUN_FILE).write_bytes(session.to_json())
     keep_shift(tmp_path / CLOCK_FILE, AN_HOUR)
     before = wall_now()

@@ -130,7 +130,11 @@ def test_the_session_is_apart_from_every_other(tmp_path: Path) -> None:
         paper={"latency_ms": 80, "latency_spread": 0.4, "balances": {"kraken": {"USD": "2500.5"}}},
     )
     session = public_session(tmp_path, OPTIONS, configuration)
-    assert (session.mode, session.home, session.database) == ("public", tmp_path / "public", database_name("public"))
+    assert (session.mode, session.home, session.services.database) == (
+        "public",
+        tmp_path / "public",
+        database_name("public"),
+    )
     assert session.simulated.url is None
     assert (session.local_accounts.latency_ms, session.local_accounts.latency_spread, session.seed) == (80, 0.4, 5)
     assert public_session(tmp_path, replace(OPTIONS, seed=7), configuration).seed == 7
@@ -148,7 +152,7 @@ def test_rates_come_from_kraken_though_it_is_not_traded(tmp_path: Path) -> None:
     session = public_session(tmp_path, OPTIONS, configuration)
     assert set(session.exchanges) == {*names, "kraken"}
     assert {market.exchange for market in session.traded} == set(names) == set(session.local_accounts.balances)
-    assert session.gateways["kraken"] == url
+    assert session.reach.gateways["kraken"] == url
 
 
 async def test_sizes_and_fees_are_those_that_anybody_is_shown(tmp_path: Path) -> None:
@@ -177,7 +181,9 @@ async def test_an_exchange_that_does_not_answer_is_left_out(tmp_path: Path, sile
     async with served(tmp_path / "outside") as outside:
         listed, fees = await with_listed_rules(partly_silent(tmp_path, outside.url, silent), said.append)
     assert {market.exchange for market in listed.traded} == set(NAMES) - set(silent)
-    assert fees.keys() == listed.local_accounts.balances.keys() == listed.gateways.keys() == set(NAMES) - set(silent)
+    assert (
+        fees.keys() == listed.local_accounts.balances.keys() == listed.reach.gateways.keys() == set(NAMES) - set(silent)
+    )
     assert [line.endswith("The session goes on without it.") for line in said] == [True] * len(silent)
 
 

@@ -31,14 +31,14 @@ async def test_what_any_audit_finds_and_what_regions_add(tmp_path: Path, mongodb
     assert reserved.arbitrage is not None
     client = connect(mongodb_uri)
     try:
-        arbitrages = client[session.database][ARBITRAGES]
+        arbitrages = client[session.services.database][ARBITRAGES]
         document = await arbitrages.find_one()
         assert document is not None
         # another region's decision on the same quotes, under another name
         await arbitrages.insert_one({**document, "_id": "opportunity-2", "arbitrage_id": "opportunity-2"})
         report = await audit_regions(session, {}, injector, ())
     finally:
-        await client.drop_database(session.database)
+        await client.drop_database(session.services.database)
         client.close()
     kinds = {violation.kind for violation in report.violations}
     assert "left_open" in kinds

@@ -12,6 +12,7 @@ from launch.regions.clocks import clocks_off, set_clocks
 from launch.regions.sessions import region_home
 from launch.setup.data_dir import RUN_FILE, write_atomically
 from runtime.clock_shift import CLOCK_FILE, keep_shift, shift_at
+from session.session import Placement
 from tests.ui.samples import session_of
 
 REGIONS = ("us", "eu", "jp")
@@ -22,7 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the home of a running session without a carrier."""
     monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
     for region in REGIONS:
-        session = replace(session_of(region_home(tmp_path, region)), regions=REGIONS, region=region)
+        session = replace(session_of(region_home(tmp_path, region)), place=Placement(region, REGIONS))
         for folder in (tmp_path, session.home) if region == "us" else (session.home,):
             write_atomically(folder / RUN_FILE, session.to_json())
         keep_shift(session.home / CLOCK_FILE, 0)

@@ -110,19 +110,25 @@ def test_markets_that_no_session_could_trade_are_refused(
 def test_each_region_has_its_own_kafka_page_and_folder_and_shares_the_rest(tmp_path: Path) -> None:
     made = sessions(tmp_path)
     one, *others = (each.session for each in made)
-    assert [each.session.region for each in made] == list(REGIONS)
+    assert [each.session.place.region for each in made] == list(REGIONS)
     assert [each.session.home for each in made] == [tmp_path / "regions" / name for name in REGIONS]
     assert [each.session.page.port for each in made] == [8000, 8001, 8002]
-    assert len({each.session.kafka for each in made} | {each.member for each in made}) == 6
+    assert len({each.session.services.kafka for each in made} | {each.member for each in made}) == 6
     for other in others:
-        assert (other.session_id, other.database, other.mongodb, other.markets, other.simulated.url) == (
+        assert (
+            other.session_id,
+            other.services.database,
+            other.services.mongodb,
+            other.markets,
+            other.simulated.url,
+        ) == (
             one.session_id,
-            one.database,
-            one.mongodb,
+            one.services.database,
+            one.services.mongodb,
             one.markets,
             one.simulated.url,
         )
-    assert all(each.member in one.mongodb for each in made)
+    assert all(each.member in one.services.mongodb for each in made)
 
 
 def test_with_delays_each_region_listens_at_its_address_and_meets_the_exchanges_at_the_observers(
@@ -131,10 +137,10 @@ def test_with_delays_each_region_listens_at_its_address_and_meets_the_exchanges_
     for number, each in enumerate(sessions(tmp_path, LAYOUT), 11):
         host = f"198.18.0.{number}"
         assert each.session.page.host == host
-        assert each.session.kafka.startswith(f"{host}:")
+        assert each.session.services.kafka.startswith(f"{host}:")
         assert each.member.startswith(f"{host}:")
         assert str(each.session.simulated.url).startswith("http://198.18.0.1:")
-        assert each.session.carrier_home == tmp_path
+        assert each.session.place.carrier_home == tmp_path
 
 
 def test_a_region_feeds_and_trades_at_its_own_exchanges_alone(tmp_path: Path) -> None:

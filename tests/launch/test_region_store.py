@@ -53,9 +53,9 @@ async def test_the_first_region_makes_the_set_and_the_others_find_it(tmp_path: P
         await prepare(folder, REGIONS[0])
         for region in REGIONS:
             ui = session_in(folder, region, "ui")
-            client = connect(ui.mongodb)
+            client = connect(ui.services.mongodb)
             try:
-                database = database_of(client, ui.database)
+                database = database_of(client, ui.services.database)
                 assert await database[SETTINGS].count_documents({}) > 0
                 with pytest.raises(OperationFailure):
                     await client.admin.command("usersInfo", 1)

@@ -19,7 +19,7 @@ from launch.apps.row_sharer import FILE, row_sharer
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from runtime.clock import wall_now
-from session.session import Session
+from session.session import Placement, Session
 from store.operations.app_tables import open_app_tables
 from streams.message_format import row_of
 from streams.records import Record
@@ -48,8 +48,13 @@ from News[who == 'end'] as e join Seen select Seen.who as who, Seen.n as n inser
 async def session(mongodb_uri: str, kafka_address: str, tmp_path: Path) -> AsyncIterator[Session]:
     await ensure_topics(kafka_address, 1, REGION_TOPICS)
     async with new_session(mongodb_uri) as (opened, _):
-        there = replace(opened, kafka=kafka_address, partitions=1, home=tmp_path, started_at=wall_now())
-        yield replace(there, session_id=SESSION, regions=("us", "eu", "jp"), region="us")
+        there = replace(
+            opened,
+            services=replace(opened.services, kafka=kafka_address, partitions=1),
+            home=tmp_path,
+            started_at=wall_now(),
+        )
+        yield replace(there, session_id=SESSION, place=Placement("us", ("us", "eu", "jp")))
 
 
 async def sharer(session: Session) -> RowCopier:
@@ -59,21 +64,21 @@ async def sharer(session: Session) -> RowCopier:
 
 
 async def whole(session: Session, topic: str) -> list[Record]:
-    async with TopicReader(session.kafka, (topic,), session.started_at) as reader:
+    async with TopicReader(session.services.kafka, (topic,), session.started_at) as reader:
         return [record async for record in reader.records_to_end()]
 
 
 async def mirror(session: Session, back: int) -> None:
     """Copy `shared`, and the last rows again, with times of long ago."""
     rows = await whole(session, SHARED)
-    producer = Producer(client_settings(session.kafka))
+    producer = Producer(client_settings(session.services.kafka))
     for record in (*rows, *rows[-back:]):
         producer.produce(SHARED_IN, record.value, record.key, record.partition, timestamp=1_000)
     await asyncio.to_thread(producer.flush, TIMEOUT_SECONDS)
 
 
 async def write(session: Session, rows: list[AppRow]) -> None:
-    writer = TopicWriter(session.kafka)
+    writer = TopicWriter(session.services.kafka)
     for row in rows:
         writer.write(APPS, app_message(row), shared_source("us").label, 0)
     await writer.close(TIMEOUT_SECONDS)
@@ -81,14 +86,14 @@ async def write(session: Session, rows: list[AppRow]) -> None:
 
 async def heard(session: Session, news: int) -> list[AppRow]:
     """Return what the app gives in the other region, once it has so many rows of the stream."""
-    eu = replace(session, region="eu")
+    eu = replace(session, place=replace(session.place, region="eu"))
     source = app_source(HEARING, "hearing", (("region", "eu"),), region="eu")
     merger = await input_merger(eu, source)
     assert merger is not None
     merging = asyncio.ensure_future(keep_merging(merger))
     app, given = HostedApp(source, 0), list[AppRow]()
     try:
-        async with TopicReader(session.kafka, (source.topic,), session.started_at) as reader:
+        async with TopicReader(session.services.kafka, (source.topic,), session.started_at) as reader:
             async for record in reader.records():
                 given += app.take(record.offset, record.time, row_of(record.value))
                 if sum(row.stream == "Heard" for row in given) == news:
@@ -147,12 +152,12 @@ async def test_tables_are_one_in_mongodb_and_the_greatest_stamp_wins(session: Se
     eu.quote("a", 4.0)
     async with asyncio.timeout(TIMEOUT_SECONDS):
         for region in (us, eu, us):
-            at = replace(session, region=region.name)
+            at = replace(session, place=replace(session.place, region=region.name))
             first = await first_offsets(at, APPS)
             await write(at, region.rows)
             keeper = TableKeeper(at, region.source, first)
             await keeper.catch_up()
-        async with open_app_tables(replace(session, region="jp"), "sharing") as tables:
+        async with open_app_tables(replace(session, place=replace(session.place, region="jp")), "sharing") as tables:
             last, seen = [await tables.shared_rows(0, name) for name in ("Last", "Seen")]
             own = await tables.rows(0, "Own")
     # the row that is gone went too long ago, by the app's clock

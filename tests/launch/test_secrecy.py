@@ -19,7 +19,7 @@ from launch.setup.data_dir import write_atomically
 from launch.supervisor.process_main import EventFormatter
 from pricefeeds.recording.feed_recorder import recording
 from runtime.clock import SystemClock
-from session.session import Session, SimulatedTerms, Upkeep
+from session.session import Services, Session, SimulatedTerms, Upkeep
 from simulators.faults.faults import Fault
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.launch.left_behind import found_in, keys_in
@@ -50,9 +50,7 @@ def session_at(outside: Served) -> Session:
         session_id="one",
         mode="paper",
         home=outside.home,
-        kafka="127.0.0.1:1",
-        mongodb="mongodb://127.0.0.1:1",
-        database="arbitrage_test",
+        services=Services(kafka="127.0.0.1:1", mongodb="mongodb://127.0.0.1:1", database="arbitrage_test"),
         markets=TRADED,
         settlement_currency="USD",
         simulated=SimulatedTerms(url=outside.url),

@@ -18,6 +18,7 @@ from launch.setup.jars import mirror_classpath
 from launch.setup.prerequisites import checked_java
 from runtime.clock import SystemClock, wall_now
 from runtime.logins import Address
+from session.session import Placement
 from streams.broker.embedded_broker import free_ports
 from streams.broker.mirror_maker import MirrorMaker, RegionKafka
 from streams.topic_reader import TopicReader
@@ -43,7 +44,7 @@ class RunningRegion:
         self._written = 0
 
     def sharer(self) -> RowCopier:
-        session = replace(session_of(self.home, self.kafka.address, "s"), regions=REGIONS, region=self.app.name)
+        session = replace(session_of(self.home, self.kafka.address, "s"), place=Placement(self.app.name, REGIONS))
         first = {(APPS, partition): 0 for partition in range(PARTITIONS)}
         found = row_sharer(session, self.app.source, first, self.home)
         assert found is not None

@@ -9,7 +9,7 @@ import pytest
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.status_writer import StatusWriter
 from runtime.clock import SystemClock
-from session.session import Session
+from session.session import Services, Session
 from streams.broker.embedded_broker import free_ports
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.running import running
@@ -18,7 +18,7 @@ NOWHERE_OPTIONS = "serverSelectionTimeoutMS=50&connectTimeoutMS=50"
 
 
 def session_at(mongodb: str, home: Path) -> Session:
-    return Session("session-1", "paper", home, "", mongodb, "telling", (USD_MARKET, EUR_MARKET), "USD")
+    return Session("session-1", "paper", home, Services("", mongodb, "telling"), (USD_MARKET, EUR_MARKET), "USD")
 
 
 async def notes(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:

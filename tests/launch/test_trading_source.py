@@ -22,7 +22,7 @@ async def traded_session(mongodb_uri: str) -> AsyncIterator[Session]:
     """Return a session with two partitions."""
     async with new_session(mongodb_uri) as (session, store):
         await traded(store)
-        yield replace(session, partitions=2)
+        yield replace(session, services=replace(session.services, partitions=2))
 
 
 async def rows_of(

@@ -85,7 +85,8 @@ def spaces_of(process: str | int) -> str:
 
 def test_commands_enter_the_network_of_the_session(tmp_path: Path) -> None:
     page, inside = free_ports(2)
-    (tmp_path / RUN_FILE).write_bytes(replace(session(tmp_path), carrier_home=tmp_path).to_json())
+    made = session(tmp_path)
+    (tmp_path / RUN_FILE).write_bytes(replace(made, place=replace(made.place, carrier_home=tmp_path)).to_json())
     with networks(tmp_path, page, inside) as command:
         assert spaces_of(command.pid) != spaces_of("self")
         assert entered(tmp_path) == spaces_of(command.pid)

@@ -55,7 +55,12 @@ TIMEOUT_SECONDS = 120.0
 @pytest.fixture
 async def session(kafka_address: str, tmp_path: Path) -> Session:
     await ensure_topics(kafka_address, 1)
-    return replace(session_of(tmp_path, kafka_address), partitions=1, started_at=wall_now())
+    made = session_of(tmp_path, kafka_address)
+    return replace(
+        made,
+        services=replace(made.services, partitions=1),
+        started_at=wall_now(),
+    )
 
 
 async def merge(session: Session) -> None:
@@ -66,7 +71,7 @@ async def merge(session: Session) -> None:
 
 async def forwarder(session: Session) -> RowCopier:
     first = await first_offsets(session, APPS)
-    return sink_forwarder(session.kafka, SOURCE, SINK, session.kafka, first, session.home)
+    return sink_forwarder(session.services.kafka, SOURCE, SINK, session.services.kafka, first, session.home)
 
 
 async def forward(session: Session) -> None:
@@ -91,7 +96,7 @@ def running(name: str, session: Session) -> Iterator[None]:
 
 async def killed_until(name: str, session: Session, topic: str, count: int) -> None:
     """Kill it again and again until the topic has so many rows."""
-    rows, there = LatestRows(session.kafka, topic), 0
+    rows, there = LatestRows(session.services.kafka, topic), 0
     await rows.open()
     async with asyncio.timeout(TIMEOUT_SECONDS):
         for kill in range(KILLS + 1):
@@ -122,7 +127,7 @@ def read_all(kafka: str, topic: str) -> list[tuple[str, str, dict[str, object]]]
 
 
 async def written(session: Session) -> None:
-    writer = TopicWriter(session.kafka)
+    writer = TopicWriter(session.services.kafka)
     writer.write(TICKS, orjson.dumps({"kind": "probe", "received_time": wall_now()}), partition=0)
     for number in range(ROWS):
         writer.write("app-orders", orjson.dumps({"symbol": "BTC", "n": number}), "BTC")
@@ -137,21 +142,21 @@ async def test_killed_on_both_sides_no_row_is_lost_and_repeats_have_equal_ids(se
     assert merger is not None
     await written(session)
     await killed_until("merge", session, SOURCE.topic, ROWS)
-    async with TopicReader(session.kafka, (SOURCE.topic,), "earliest") as reader:
+    async with TopicReader(session.services.kafka, (SOURCE.topic,), "earliest") as reader:
         records = [record async for record in reader.records_to_end()]
     log = [row_of(record.value) for record in records]
     assert [row["offset"] for row in log if row["topic"] == f"kafka:{SERVERS}/app-orders/0"] == [*range(ROWS)]
     app = HostedApp(SOURCE, 0)
     given = [row for one in records for row in app.take(one.offset, one.time, row_of(one.value))]
     assert [row.values["n"] for row in given] == [*range(ROWS)]
-    writer = TopicWriter(session.kafka)
+    writer = TopicWriter(session.services.kafka)
     # what a killed task gives again is left out
     for row in (*given[:1_000], *given[500:]):
         writer.write(APPS, app_message(row), SOURCE.label, 0)
     await writer.close(TIMEOUT_SECONDS)
     await killed_until("forward", session, "app-totals", ROWS)
     await (await forwarder(session)).catch_up()
-    found = await asyncio.to_thread(read_all, session.kafka, "app-totals")
+    found = await asyncio.to_thread(read_all, session.services.kafka, "app-totals")
     assert list(dict.fromkeys(one for one, _, _ in found)) == [row.id for row in given]
     assert {one: (key, values) for one, key, values in found} == {row.id: ("BTC", dict(row.values)) for row in given}
     # as many as a killed one had written beyond its file, and no more
@@ -168,7 +173,9 @@ async def test_a_topic_that_is_not_there_holds_up_its_sink_alone(
     session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = await first_offsets(session, APPS)
-    sink = sink_forwarder(session.kafka, SOURCE, replace(SINK, topic="nowhere"), session.kafka, first, session.home)
+    sink = sink_forwarder(
+        session.services.kafka, SOURCE, replace(SINK, topic="nowhere"), session.services.kafka, first, session.home
+    )
     following = asyncio.ensure_future(sink.follow())
     async with asyncio.timeout(TIMEOUT_SECONDS):
         while not sink.warnings.counts:
@@ -177,7 +184,7 @@ async def test_a_topic_that_is_not_there_holds_up_its_sink_alone(
     with suppress(asyncio.CancelledError):
         await following
     assert [vars(one)["reason"] for one in caplog.records if one.message == "sink waits"] == [
-        f"topic nowhere does not exist at {session.kafka}; create it first."
+        f"topic nowhere does not exist at {session.services.kafka}; create it first."
     ]
 
 
@@ -187,16 +194,16 @@ async def test_a_topic_that_is_made_later_is_read_and_what_retention_cut_is_coun
     name, topic = f"kafka:{SERVERS}/app-later", "app-later"
     read = ReadTopic(name, SOURCE.outside.topics[f"kafka:{SERVERS}/app-orders"])
     source = ForeignTopic(
-        read, InputPlace({f"{name}/0": 1}), lambda start: TopicReader(session.kafka, (topic,), start), 0
+        read, InputPlace({f"{name}/0": 1}), lambda start: TopicReader(session.services.kafka, (topic,), start), 0
     )
     await source.open()
     assert not source.is_behind
-    await ensure_app_topic(session.kafka, topic, 1)
-    writer = TopicWriter(session.kafka)
+    await ensure_app_topic(session.services.kafka, topic, 1)
+    writer = TopicWriter(session.services.kafka)
     for number in range(9):
         writer.write(topic, orjson.dumps({"symbol": "BTC", "n": number}))
     await writer.close(TIMEOUT_SECONDS)
-    client = AdminClient(client_settings(session.kafka))
+    client = AdminClient(client_settings(session.services.kafka))
     cut = client.delete_records([TopicPartition(topic, 0, 6)])
     await asyncio.to_thread(lambda: [one.result(30) for one in cut.values()])
     rows: list[SourceRow] = []
@@ -206,7 +213,7 @@ async def test_a_topic_that_is_made_later_is_read_and_what_retention_cut_is_coun
     await source.close()
     assert [row.offset for row in rows] == [6, 7, 8]
     assert [vars(one)["reason"] for one in caplog.records if one.name == "cep"] == [
-        f"topic {topic} does not exist at {session.kafka}; create it first.",
+        f"topic {topic} does not exist at {session.services.kafka}; create it first.",
         "Kafka has deleted them before they were read: 5 of partition 0",
     ]
 

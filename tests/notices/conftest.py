@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from session.session import Session
+from session.session import Services, Session
 from store.mongo.store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader
 from tests.databases import lent_database
@@ -16,7 +16,7 @@ from tests.store.reservation_requests import open_books
 @pytest.fixture
 async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
     async with lent_database(mongodb_uri) as name:
-        yield Session("session-1", "paper", tmp_path, "", mongodb_uri, name, (USD_MARKET, EUR_MARKET), "USD")
+        yield Session("session-1", "paper", tmp_path, Services("", mongodb_uri, name), (USD_MARKET, EUR_MARKET), "USD")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from market.decide.market_rules import rules_of
 from notices.event_reader import EventReader
 from runtime.clock import wall_now
 from session.notice_destinations import Destination
-from session.session import Session
+from session.session import Services, Session
 from store.mongo.store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader
 from store.server.client import connect
@@ -142,8 +142,8 @@ async def test_a_single_leg_is_reported_once_it_has_lasted_and_at_once_where_ask
     at_once = replace(DESK, name="at-once", single_leg_seconds=0)
     async with followed(reader, session) as desk, followed(reader, session, at_once):
         made = await reserved(store, opportunity("opportunity-1", sequence=1), "0.01")
-        client = connect(session.mongodb)
-        arbitrages = client[session.database][ARBITRAGES]
+        client = connect(session.services.mongodb)
+        arbitrages = client[session.services.database][ARBITRAGES]
         stands = {"what": "single_leg", "at": wall_now(), "actor": "bot", "token": 1, "reason": None}
         await arbitrages.update_one(
             {"_id": made.arbitrage_id}, {"$set": {"state": "single_leg"}, "$push": {"history": stands}}
@@ -166,7 +166,7 @@ async def test_lost_history_is_said_once_and_it_goes_on_from_the_present(tmp_pat
     with mongod_process(tmp_path, SMALL_OPLOG) as process:
         await wait_primary(process)
         session = Session(
-            "session-1", "paper", tmp_path, "", process.address, "rolled", (USD_MARKET, EUR_MARKET), "USD"
+            "session-1", "paper", tmp_path, Services("", process.address, "rolled"), (USD_MARKET, EUR_MARKET), "USD"
         )
         client = connect(process.address)
         reader = NoticeEventReader(session)

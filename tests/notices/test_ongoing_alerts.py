@@ -7,14 +7,14 @@ from pathlib import Path
 from market.prices.feed_state import FeedState, FeedStatus
 from market.trade.leases import Lease
 from notices.ongoing_alerts import DOWN_SECONDS, SILENT_SECONDS, STARTING_SECONDS, Alert, AlertWatch, faults_now
-from session.session import Session
+from session.session import Services, Session
 from store.mongo.risk_counters import RiskCounters
 from store.queries.notice_events import CurrentState
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
 from tests.notices.samples import AT
 
 SECOND = 1_000_000
-SESSION = Session("one", "paper", Path(), "", "", "", (USD_MARKET, EUR_MARKET), "USD")
+SESSION = Session("one", "paper", Path(), Services("", "", ""), (USD_MARKET, EUR_MARKET), "USD")
 FAULT = Alert("feed:alpha", "exchanges", "feed_down", "alpha", "alpha FEED DOWN: no prices of BTC/USD")
 EXCHANGES = ("alpha", "beta")
 

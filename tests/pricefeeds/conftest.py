@@ -15,7 +15,7 @@ from market.instruments.orders import Side
 from market.money import Amount, Price
 from market.prices.quotes import MAX_LEVELS, Level
 from runtime.clock import SystemClock
-from session.session import Session, SimulatedTerms
+from session.session import Services, Session, SimulatedTerms
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.server import ExchangesOptions, SimulatedExchanges
@@ -75,9 +75,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         session_id="test",
         mode="paper",
         home=tmp_path,
-        kafka="",
-        mongodb="",
-        database="",
+        services=Services(kafka="", mongodb="", database=""),
         markets=simulated_markets(),
         settlement_currency="USD",
         simulated=SimulatedTerms(url=f"http://127.0.0.1:{port}", rate_limits=False),

@@ -13,7 +13,7 @@ from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.endpoints import endpoints_of
 from runtime.clock import SystemClock
 from session.exchange_entries import ExchangeEntry
-from session.session import Mode, Session, SimulatedTerms
+from session.session import ExchangeReach, Mode, Services, Session, SimulatedTerms
 
 ROOT = "http://127.0.0.1:8100/"
 GATEWAY = {"kraken": "https://gateway.example/", "binance": "https://gateway.example"}
@@ -24,13 +24,11 @@ def session_of(mode: Mode, root: str | None, gateways: dict[str, str] | None = N
         session_id="one",
         mode=mode,
         home=Path("/nowhere"),
-        kafka="127.0.0.1:1",
-        mongodb="mongodb://127.0.0.1:1",
-        database="arbitrage",
+        services=Services(kafka="127.0.0.1:1", mongodb="mongodb://127.0.0.1:1", database="arbitrage"),
         markets=simulated_markets(),
         settlement_currency="USD",
         simulated=SimulatedTerms(url=root),
-        gateways=gateways or {},
+        reach=ExchangeReach(gateways=gateways or {}),
     )
 
 
@@ -58,7 +56,11 @@ async def test_where_it_listens(session: Session, exchange: str, stream: str) ->
 
 
 async def test_a_second_account_listens_where_its_exchange_is() -> None:
-    session = replace(session_of("live", None, GATEWAY), entries={"second": ExchangeEntry("coinbaseexchange")})
+    made = session_of("live", None, GATEWAY)
+    session = replace(
+        made,
+        reach=replace(made.reach, entries={"second": ExchangeEntry("coinbaseexchange")}),
+    )
     keys = {f"ARBITRAGE_SECOND_{name}": "c2VjcmV0" for name in ("KEY", "SECRET", "PASSWORD")}
     async with endpoints_of(session, "second", SystemClock(), 1.0, keys) as source:
         assert source.stream_address == "wss://ws-feed.exchange.coinbase.com"
@@ -104,7 +106,12 @@ async def test_two_accounts_at_one_exchange_compare_half_as_often() -> None:
     bases = ("BTC", "ETH", "SOL", "XRP")
     markets = tuple(row for row in simulated_markets(bases) if not row.is_fx and row.exchange == "binance")
     others = tuple(replace(row, exchange="second") for row in markets)
-    session = replace(session_of("live", None), markets=markets, entries={"second": ExchangeEntry("binance")})
+    made = session_of("live", None)
+    session = replace(
+        made,
+        markets=markets,
+        reach=replace(made.reach, entries={"second": ExchangeEntry("binance")}),
+    )
     both = replace(session, markets=markets + others)
     assert (session.entry_of("binance").at_one_address, both.entry_of("binance").at_one_address) == (1, 2)
     for exchange in ("binance", "second"):

@@ -17,7 +17,7 @@ from pricefeeds.quoting.symbol_feed import SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, RecordingLimits, recorded_bytes, recording, recordings_folder
 from pricefeeds.recording.feed_recording import RecordedEvent, RecordedEventKind, parts_of, row_text
 from runtime.clock import SystemClock
-from session.session import Session
+from session.session import Services, Session
 from tests.pricefeeds.recorded_notes import HEADER, ends_in, folder_of, notes_in, recorder_at
 from tests.pricefeeds.samples import MARKET, book
 
@@ -157,9 +157,7 @@ def test_a_session_records_only_where_it_is_asked_to(tmp_path: Path) -> None:
         session_id="test",
         mode="paper",
         home=tmp_path,
-        kafka="",
-        mongodb="",
-        database="",
+        services=Services(kafka="", mongodb="", database=""),
         markets=(MARKET,),
         settlement_currency="USD",
     )

@@ -12,7 +12,7 @@ import pytest
 from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.feeder import run_feeder
 from pricefeeds.feed.timeouts import FeedTimeouts
-from session.session import Session
+from session.session import Placement, Session
 from store.mongo.database_setup import prepare_database
 from store.mongo.store import open_store
 from streams.last_sequences import last_sequences
@@ -32,7 +32,10 @@ Row = dict[str, object]
 @pytest.fixture
 async def session(world: World, kafka_address: str) -> Session:
     await ensure_topics(kafka_address, 1)
-    return replace(world.session, kafka=kafka_address, mongodb=NO_STORE, database="feeder")
+    return replace(
+        world.session,
+        services=replace(world.session.services, kafka=kafka_address, mongodb=NO_STORE, database="feeder"),
+    )
 
 
 @asynccontextmanager
@@ -83,7 +86,7 @@ class LogView:
 
 @asynccontextmanager
 async def viewing(session: Session, *topics: str) -> AsyncIterator[LogView]:
-    async with TopicReader(session.kafka, topics, "latest") as reader:
+    async with TopicReader(session.services.kafka, topics, "latest") as reader:
         yield LogView(reader)
 
 
@@ -105,8 +108,8 @@ async def test_every_exchange_feeds_the_log(world: World, session: Session) -> N
 
 
 async def test_in_a_region_a_feed_offers_its_rows_to_other_regions(world: World, session: Session) -> None:
-    await ensure_topics(session.kafka, session.partitions, REGION_TOPICS)
-    here = replace(session, region="jp", regions=("us", "jp"))
+    await ensure_topics(session.services.kafka, session.services.partitions, REGION_TOPICS)
+    here = replace(session, place=Placement("jp", ("us", "jp")))
     async with viewing(here, QUOTES) as offered, viewing(here, TICKS) as log:
         async with moving(world), feeding(here, "bitflyer"):
             await offered.until(lambda: _quotes(offered) > 0)
@@ -127,7 +130,7 @@ async def test_an_exchange_that_restarts_is_withdrawn_and_comes_back(world: Worl
 async def test_a_feeder_goes_on_above_its_last_sequence(world: World, session: Session) -> None:
     async with moving(world), feeding(session, "bitflyer"):
         pass
-    last = (await last_sequences(session.kafka, "bitflyer"))["BTC/JPY"]
+    last = (await last_sequences(session.services.kafka, "bitflyer"))["BTC/JPY"]
     async with viewing(session, TICKS) as log, moving(world), feeding(session, "bitflyer"):
         await log.until(lambda: _quotes(log) > 0)
     first = log.of("bitflyer", "BTC/JPY")[0]["sequence"]
@@ -137,7 +140,12 @@ async def test_a_feeder_goes_on_above_its_last_sequence(world: World, session: S
 
 async def test_an_asset_on_standby_is_fed_once_it_was_added(world: World, session: Session, mongodb_uri: str) -> None:
     markets = simulated_markets(("BTC", "ETH"))
-    session = replace(session, mongodb=mongodb_uri, database="standby", markets=markets, standby_assets=("ETH",))
+    session = replace(
+        session,
+        services=replace(session.services, mongodb=mongodb_uri, database="standby"),
+        markets=markets,
+        standby_assets=("ETH",),
+    )
     first = settings_of(enabled_exchanges=("kraken",), taker_fees={"kraken": Decimal("0.001")})
     await prepare_database(session, first)
     async with viewing(session, TICKS) as log, moving(world), feeding(session, "kraken"):

@@ -13,7 +13,7 @@ from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.generic_source import feed_error
 from runtime.clock import SystemClock
 from session.exchange_entries import ExchangeEntry
-from session.session import Session
+from session.session import ExchangeReach, Services, Session
 
 MARKETS = tuple(market for market in simulated_markets() if market.exchange == "bitflyer")
 REST_SECONDS = 1.0
@@ -25,12 +25,10 @@ def session_of(ccxt: str, symbols: tuple[str, ...]) -> Session:
         session_id="one",
         mode="public",
         home=Path("/nowhere"),
-        kafka="127.0.0.1:1",
-        mongodb="mongodb://127.0.0.1:1",
-        database="arbitrage",
+        services=Services(kafka="127.0.0.1:1", mongodb="mongodb://127.0.0.1:1", database="arbitrage"),
         markets=tuple(replace(MARKETS[0], exchange="there", symbol=symbol) for symbol in symbols),
         settlement_currency="USD",
-        entries={"there": ExchangeEntry(ccxt, "generic")},
+        reach=ExchangeReach(entries={"there": ExchangeEntry(ccxt, "generic")}),
     )
 
 

@@ -7,7 +7,7 @@ from market.time_units import MICROSECONDS
 from pricefeeds.quote_replayer import ROWS_BETWEEN_FLUSHES, run_replayer, send_in_time
 from pricefeeds.quoting.symbol_feed import SymbolFeed
 from runtime.clock import ReplayClock, wall_now
-from session.session import ReplayTime, Session
+from session.session import ReplayTime, Services, Session
 from streams.message_format import quote_of, row_of
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
@@ -76,9 +76,7 @@ async def test_on_a_real_log_the_quotes_are_followed_by_one_end_per_base(kafka_a
         session_id="replayer",
         mode="replay",
         home=Path(),
-        kafka=kafka_address,
-        mongodb="",
-        database="",
+        services=Services(kafka=kafka_address, mongodb="", database=""),
         markets=(MARKET, replace(MARKET, exchange="kraken")),
         settlement_currency="EUR",
         replay=ReplayTime(START, wall_now(), speed=100),

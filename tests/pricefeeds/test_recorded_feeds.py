@@ -88,7 +88,11 @@ def withdrawals(rows: list[Row]) -> int:
 )
 async def test_a_recorded_feed_comes_out_again(world: World, exchange: str, adapter: Adapter) -> None:
     entries = {exchange: ExchangeEntry(exchange, adapter)}
-    session = replace(world.session, upkeep=replace(world.session.upkeep, recordings_mb=100), entries=entries)
+    session = replace(
+        world.session,
+        upkeep=replace(world.session.upkeep, recordings_mb=100),
+        reach=replace(world.session.reach, entries=entries),
+    )
     prices = asyncio.create_task(world.run())
     try:
         async with recorded(session, exchange) as feeds:

@@ -12,7 +12,7 @@ from market.decide.settings import Settings
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.settings_publisher import SettingsPublisher, last_version, run_settings_publisher
 from runtime.clock import SystemClock
-from session.session import Session
+from session.session import Services, Session
 from store.errors import StoreUnavailableError
 from store.memory.parts import MemorySettings
 from store.memory.store import MemoryTradeStore
@@ -168,9 +168,7 @@ async def test_on_real_services_no_version_is_skipped_over_a_restart(kafka_addre
         session_id="publisher",
         mode="paper",
         home=Path(),
-        kafka=kafka_address,
-        mongodb=mongodb_uri,
-        database="publisher",
+        services=Services(kafka=kafka_address, mongodb=mongodb_uri, database="publisher"),
         markets=paper_markets(),
         settlement_currency="USD",
     )

@@ -28,7 +28,7 @@ POLLED = "bitflyer"
 
 def session_of(world: World, *, is_generic: bool) -> Session:
     entries = {name: ExchangeEntry(name, "generic") for name in world.session.exchanges} if is_generic else {}
-    return replace(world.session, entries=entries)
+    return replace(world.session, reach=replace(world.session.reach, entries=entries))
 
 
 @asynccontextmanager
@@ -90,7 +90,12 @@ async def test_at_public_prices_a_book_comes_without_keys(
     """The simulated exchange stands for the real one's public side, asked as seldom as that allows."""
     gateways = dict.fromkeys(world.session.exchanges, str(world.session.simulated.url))
     session = session_of(world, is_generic=is_generic)
-    session = replace(session, mode="public", simulated=replace(session.simulated, url=None), gateways=gateways)
+    session = replace(
+        session,
+        mode="public",
+        simulated=replace(session.simulated, url=None),
+        reach=replace(session.reach, gateways=gateways),
+    )
     async with moving(world), watching(session, exchange, symbol, FeedTimeouts.of_limit(3.0)) as watched:
         if is_generic and exchange == "coinbaseexchange":
             # ccxt subscribes to its signed channel only

@@ -1,5 +1,6 @@
 """The description of a run that every process reads."""
 
+import ast
 import json
 from dataclasses import replace
 from decimal import Decimal
@@ -9,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from runtime.clock import ReplayClock, SystemClock
-from session.session import LocalAccounts, PageTerms, ReplayTime, Session, SimulatedTerms, Upkeep
+from session.session import LocalAccounts, PageTerms, Placement, ReplayTime, Services, Session, SimulatedTerms, Upkeep
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET
 
 FX_MARKET = replace(USD_MARKET, exchange="delta", symbol="EUR/USD", base="EUR", is_fx=True)
@@ -19,9 +20,7 @@ SESSION = Session(
     session_id="one",
     mode="paper",
     home=Path("/tmp/home"),
-    kafka="127.0.0.1:9092",
-    mongodb="mongodb://127.0.0.1:27017",
-    database="arbitrage",
+    services=Services(kafka="127.0.0.1:9092", mongodb="mongodb://127.0.0.1:27017", database="arbitrage"),
     markets=(*MARKETS, FX_MARKET, replace(EUR_MARKET, symbol="ETH/EUR", base="ETH")),
     settlement_currency="USD",
     local_accounts=LocalAccounts(balances={"alpha": {"USD": Decimal("1000.10")}}),
@@ -44,8 +43,8 @@ def test_what_it_trades() -> None:
 @pytest.mark.parametrize(("region", "regions"), [("us", ()), (None, ("us",)), ("eu", ("us", "jp"))])
 def test_a_region_is_one_of_its_regions(region: str | None, regions: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="the session's regions are"):
-        replace(SESSION, region=region, regions=regions)
-    assert replace(SESSION, region="us", regions=("us", "jp")).region == "us"
+        replace(SESSION, place=Placement(region, regions))
+    assert replace(SESSION, place=Placement("us", ("us", "jp"))).place.region == "us"
 
 
 def test_its_clock() -> None:
@@ -77,3 +76,15 @@ def test_a_file_without_the_later_names_has_their_defaults() -> None:
         LocalAccounts(),
         Upkeep(),
     )
+
+
+def test_nothing_else_lies_in_its_folder() -> None:
+    """What two rooms share lies with whom it belongs to (ADR 78)."""
+    folder = Path(__file__).parents[2] / "session"
+    others = {path.stem for path in folder.glob("*.py")} - {"__init__", "session"}
+    imported = [
+        node.module
+        for node in ast.walk(ast.parse((folder / "session.py").read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+    ]
+    assert others == {name.removeprefix("session.") for name in imported if name.startswith("session.")}

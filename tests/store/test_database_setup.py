@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from session.session import Session
+from session.session import Placement, Services, Session
 from store.errors import StoreError
 from store.mongo.database_setup import prepare_database
 from store.mongo.store import open_store
@@ -20,13 +20,10 @@ async def test_a_session_with_a_region_needs_members_with_theirs(
         "session-1",
         "paper",
         tmp_path,
-        "127.0.0.1:1",
-        mongodb_uri,
-        database,
+        Services("127.0.0.1:1", mongodb_uri, database),
         MARKETS,
         "USD",
-        region="us",
-        regions=("us",),
+        place=Placement(region="us", regions=("us",)),
     )
     with pytest.raises(StoreError, match="has no tag 'region', so nobody knows who decides"):
         await open_store(session)
@@ -35,7 +32,7 @@ async def test_a_session_with_a_region_needs_members_with_theirs(
 async def test_a_session_with_a_new_exchange_trades_on_it(
     mongodb_uri: str, database: str, mongo_store: object, tmp_path: Path
 ) -> None:
-    session = Session("session-1", "paper", tmp_path, "127.0.0.1:1", mongodb_uri, database, MARKETS, "USD")
+    session = Session("session-1", "paper", tmp_path, Services("127.0.0.1:1", mongodb_uri, database), MARKETS, "USD")
     before = await prepare_database(session, settings_of(min_net_bps=7.0))
     fees = {**before.taker_fees, "delta": Decimal("0.003")}
     first = settings_of(enabled_exchanges=("alpha", "delta"), taker_fees=fees)

@@ -13,7 +13,7 @@ from market.trade.decision_record import step_of
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservation_state import ReservationState, rows_read_to_reserve
 from market.trade.unwinding import EndAsResidual, advancing
-from session.session import Session
+from session.session import Services, Session
 from store.memory.store import MemoryTradeStore
 from store.ports.trading import TradeStore
 from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
@@ -61,7 +61,7 @@ def kept(request: pytest.FixtureRequest) -> Kept:
 
 
 def session_of(uri: str, database: str) -> Session:
-    return Session("session-1", "paper", Path(), "", uri, database, (USD_MARKET, EUR_MARKET), "USD")
+    return Session("session-1", "paper", Path(), Services("", uri, database), (USD_MARKET, EUR_MARKET), "USD")
 
 
 async def reserved(store: TradeStore) -> None:

@@ -12,7 +12,7 @@ from market.money import Amount
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import advancing
-from session.session import Session
+from session.session import Services, Session
 from store.mongo.store import MongoTradeStore
 from store.queries.session_export import exporting
 from store.server.client import connect
@@ -77,7 +77,7 @@ async def test_what_lies_with_an_earlier_session_is_not_taken_out_with_this_one(
     await resumed(later)
     kept = {}
     for name in ("session-1", "session-2"):
-        session = Session(name, "paper", Path(), "", mongodb_uri, database, MARKETS, "USD")
+        session = Session(name, "paper", Path(), Services("", mongodb_uri, database), MARKETS, "USD")
         async with exporting(session) as export:
             kept[name] = [row.arbitrage_id async for row in export.fills()]
     assert kept == {"session-1": [ID], "session-2": []}

@@ -6,13 +6,14 @@ from pathlib import Path
 from pymongo import ReadPreference
 from pymongo.read_preferences import Nearest
 
+from session.session import Placement
 from store.queries.trade_reader import open_reader
 from store.server.member_states import MemberState
 from tests.ui.samples import NOWHERE, session_of
 
 
 async def test_a_regions_page_reads_beside_itself_and_what_can_be_changed_at_the_primary(tmp_path: Path) -> None:
-    reader = await open_reader(replace(session_of(tmp_path), regions=("us", "eu"), region="us"))
+    reader = await open_reader(replace(session_of(tmp_path), place=Placement("us", ("us", "eu"))))
     assert reader.place is not None
     assert reader.place.region == "us"
     assert reader.place.primary.members == (MemberState(NOWHERE, "unheard"),)

@@ -11,6 +11,7 @@ from bots.lease_keeper import LeaseKeeper
 from bots.retry import retry_until_done
 from market.trade.leases import decision_right
 from runtime.logins import Address
+from session.session import Placement
 from store.errors import FencedOutError, StoreError
 from store.mongo.store import MongoTradeStore
 from store.server.client import connect
@@ -65,7 +66,7 @@ async def test_a_region_without_a_primary_still_reads_what_was_traded(tmp_path: 
         with regional_mongods(tmp_path) as mongods:
             await mongods.wait_ready()
             address = Address(mongods.replica_set.uri, LOGIN)
-            placed = replace(session_at(address, DATABASE), regions=REGIONS, region="jp")
+            placed = replace(session_at(address, DATABASE), place=Placement("jp", REGIONS))
             async with MongoTradeStore(connect(address), DATABASE, placed.session_id) as store:
                 await store.prepare()
                 await traded(store)

@@ -51,7 +51,7 @@ async def test_from_any_place_the_rest_is_read_and_nothing_else(mongodb_uri: str
     async with new_session(mongodb_uri) as (session, store):
         await traded(store)
         # of a session that nobody asked for
-        async with MongoTradeStore(connect(mongodb_uri), session.database, "another") as other:
+        async with MongoTradeStore(connect(mongodb_uri), session.services.database, "another") as other:
             await other.reject([replace(rejection("third"), reason="crossed")])
         await store.reject([replace(rejection("fourth"), reason="crossed", rejected_at=0)])
         whole = await read(session, EVERYTHING, 8)

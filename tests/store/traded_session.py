@@ -40,14 +40,19 @@ async def traded(store: MongoTradeStore) -> Arbitrage:
 
 def session_at(uri: str, database: str) -> Session:
     """Return that just began."""
-    return replace(session_of(), mongodb=uri, database=database, started_at=wall_now() - MICROSECONDS)
+    made = session_of()
+    return replace(
+        made,
+        services=replace(made.services, mongodb=uri, database=database),
+        started_at=wall_now() - MICROSECONDS,
+    )
 
 
 @asynccontextmanager
 async def new_session(uri: str) -> AsyncIterator[tuple[Session, MongoTradeStore]]:
     """In a database that none was in before: what was changed in it a second ago counts."""
     session, client = session_at(uri, f"traded_{uuid4().hex}"), connect(uri)
-    async with MongoTradeStore(client, session.database, session.session_id) as store:
+    async with MongoTradeStore(client, session.services.database, session.session_id) as store:
         await store.prepare()
         yield session, store
-        await client.drop_database(session.database)
+        await client.drop_database(session.services.database)

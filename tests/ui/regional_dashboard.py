@@ -14,7 +14,7 @@ from launch.regions.layout import RegionLayout, RegionPlace, write_layout
 from launch.regions.network.links import OBSERVER
 from launch.regions.sessions import region_home
 from runtime.clock import wall_now
-from session.session import Session
+from session.session import Placement, Session
 from store.errors import StoreUnavailableError
 from store.operations.audit import AuditFilter, MongoAudit
 from store.queries.trade_reader import TradeReader
@@ -93,9 +93,7 @@ class AuditingReader(TradeReader):
 
 def regional_session(home: Path, *, with_carrier: bool = True) -> Session:
     """Return the session of the page in us."""
-    return replace(
-        session_of(home), regions=REGIONS, region="us", markets=MARKETS, carrier_home=home if with_carrier else None
-    )
+    return replace(session_of(home), place=Placement("us", REGIONS, home if with_carrier else None), markets=MARKETS)
 
 
 def dashboard_at(session: Session, reader: AuditingReader) -> Dashboard:

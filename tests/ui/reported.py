@@ -29,8 +29,8 @@ async def reported(session: Session, *processes: ProcessReport) -> None:
 
 async def received_at(session: Session, updated: int) -> None:
     """As if the supervisor had been heard of then."""
-    client = connect(session.mongodb)
-    processes = database_of(client, session.database)["processes"]
+    client = connect(session.services.mongodb)
+    processes = database_of(client, session.services.database)["processes"]
     await processes.update_one({"_id": SUPERVISOR}, {"$set": {"updated": updated}})
     client.close()
 

@@ -9,7 +9,7 @@ from market.money import Amount, Price
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import FeedMark, Level, MarkKind, Quote
 from market.trade.arbitrages import Arbitrage
-from session.session import Session
+from session.session import Services, Session
 from streams.message_format import mark_row, quote_row, row_of
 from streams.records import Record
 from streams.topics import TICKS
@@ -41,7 +41,7 @@ class SteppedClock:
 def session_of(
     home: Path, mongodb: str = f"mongodb://{NOWHERE}", database: str = "ui", kafka: str = NOWHERE
 ) -> Session:
-    return Session("session-1", "paper", home, kafka, mongodb, database, MARKETS, "USD")
+    return Session("session-1", "paper", home, Services(kafka, mongodb, database), MARKETS, "USD")
 
 
 def quote(market: Market, bid: str, ask: str, time: int = START, sequence: int | None = None) -> Quote:

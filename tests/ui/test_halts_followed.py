@@ -7,7 +7,7 @@ import orjson
 
 from runtime.clock import SystemClock, wall_now
 from session.access_terms import AccessTerms
-from session.session import PageTerms, Session
+from session.session import PageTerms, Services, Session
 from store.memory.parts import MemorySettings
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
@@ -35,7 +35,9 @@ async def enabled(settings: MemorySettings) -> tuple[str, ...]:
 async def test_rows_of_the_last_minute_and_later_ones(kafka_address: str) -> None:
     await ensure_topics(kafka_address, 1)
     settings, access = MemorySettings(SystemClock()), AccessTerms(halting_apps=(OWN,))
-    session = Session("s", "paper", Path(), kafka_address, "", "", MARKETS, "USD", page=PageTerms(access=access))
+    session = Session(
+        "s", "paper", Path(), Services(kafka_address, "", ""), MARKETS, "USD", page=PageTerms(access=access)
+    )
     await settings.create(settings_of(enabled_exchanges=("alpha", "beta", "gamma")))
     writer = TopicWriter(kafka_address)
     await writer.open()
@@ -52,5 +54,5 @@ async def test_rows_of_the_last_minute_and_later_ones(kafka_address: str) -> Non
 
 
 async def test_where_no_app_may_halt_nothing_is_read() -> None:
-    session = Session("s", "paper", Path(), "nowhere:1", "", "", MARKETS, "USD")
+    session = Session("s", "paper", Path(), Services("nowhere:1", "", ""), MARKETS, "USD")
     await asyncio.wait_for(follow_halts(session, MemorySettings(SystemClock()), lambda _: None), 5)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from session.disk_bounds import DiskBounds
+from session.session import Placement
 from tests.market.samples import MARKETS
 from tests.ui.health_reports import detection, feed, part, partition, query, report
 from tests.ui.samples import session_of
@@ -181,7 +182,7 @@ def test_a_region_that_is_cut_off_is_named_with_how_old_things_are(
 
 def test_prices_that_never_came_are_a_finding_of_the_region_they_are_of(tmp_path: Path) -> None:
     """alpha is in us, whose page it is; eu has beta."""
-    session = replace(session_of(tmp_path), regions=("us", "eu"), region="us", markets=MARKETS[:2])
+    session = replace(session_of(tmp_path), place=Placement("us", ("us", "eu")), markets=MARKETS[:2])
     findings = with_findings(report(), session, None, regions_seen())
     assert [finding["what"] for finding in findings if finding["part"] == "prices of eu"] == [
         "None has arrived here yet: they are not traded on from here."

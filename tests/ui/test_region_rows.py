@@ -7,7 +7,7 @@ import pytest
 
 from market.accounting.profit_groups import ProfitGroup, profit_from
 from runtime.link_states import LinkState
-from session.session import Session
+from session.session import Placement, Session
 from store.server.member_states import MemberState
 from tests.market.samples import MARKETS
 from tests.ui.samples import arbitrage, session_of
@@ -21,7 +21,7 @@ PLACES = {"alpha": "us", "beta": "eu", "gamma": "eu"}
 
 
 def regional_session(home: Path) -> Session:
-    return replace(session_of(home), regions=REGIONS, region="eu", markets=MARKETS)
+    return replace(session_of(home), place=Placement("eu", REGIONS), markets=MARKETS)
 
 
 def group(exchange: str, pair: str, involved: int, arbitrages: int) -> ProfitGroup:

@@ -55,7 +55,7 @@ async def write_trades(store: MongoTradeStore, beats: "asyncio.Queue[int]", stop
 
 async def main(home: Path, quotes: float, trades: float) -> None:
     session = with_logins(read_session(home), SUPERVISOR)
-    writer = TopicWriter(session.kafka)
+    writer = TopicWriter(session.services.kafka)
     to_quote: asyncio.Queue[int] = asyncio.Queue()
     to_trade: asyncio.Queue[int] = asyncio.Queue()
     stopping = asyncio.Event()

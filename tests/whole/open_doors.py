@@ -122,7 +122,13 @@ def tried_by_a_stranger(paper: Running) -> dict[str, str]:
     if os.geteuid() != 0:
         return {}
     session = paper.session
-    words = (str(session.mongodb), str(session.kafka), session.database, str(session.home), str(NOBODY))
+    words = (
+        str(session.services.mongodb),
+        str(session.services.kafka),
+        session.services.database,
+        str(session.home),
+        str(NOBODY),
+    )
     done = subprocess.run(
         (sys.executable, "-c", STRANGER, *words), capture_output=True, text=True, timeout=60, check=False
     )

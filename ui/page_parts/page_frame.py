@@ -66,7 +66,7 @@ def tab_title(session: Session | None) -> str:
     """Return the tab's title, with the region if there is one: each region has its own pages, and a browser may show
     them side by side."""
     mode = "Not connected" if session is None else MODE_TITLES[session.mode]
-    region = "" if session is None or session.region is None else f"{session.region} · "
+    region = "" if session is None or session.place.region is None else f"{session.place.region} · "
     return f"{region}{mode} · cross-exchange arbitrage"
 
 

@@ -42,13 +42,13 @@ def render_region_line() -> None:
         dashboard = running()
     except UiError:
         return
-    if dashboard.session.regions and signed_in(dashboard) is not None:
+    if dashboard.session.place.regions and signed_in(dashboard) is not None:
         streamlit.fragment(_render_line, run_every=REFRESH_SECONDS)(dashboard)
 
 
 def render_regions(dashboard: Dashboard) -> None:
     """Draw a fragment that refreshes by itself; nothing without regions."""
-    if dashboard.session.regions:
+    if dashboard.session.place.regions:
         streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 

@@ -216,7 +216,7 @@ def with_locations(
 ) -> tuple[tuple[Head, ...], list[Line]]:
     """Return heads and lines with the column `LOCATION`: the regions of the bots of each line's exchanges, buy → sell;
     only one name if both are the same. Without regions everything stays as it is."""
-    if not session.regions:
+    if not session.place.regions:
         return heads, list(lines)
     regions = exchange_regions(session)
     places = (dict.fromkeys(regions.get(exchange, UNKNOWN) for exchange in pair) for pair in exchanges)

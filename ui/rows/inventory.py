@@ -111,7 +111,7 @@ def inventory_row(
     """Return the row, valued at the newest quotes that still hold."""
     values = current_values(session, snapshot)
     found = inventory_of(balances, opening, open_arbitrages, values, session.bases, target)
-    plan = rebalancing_plan(found.holdings, terms_of(session.transfers), values, earned)
+    plan = rebalancing_plan(found.holdings, terms_of(session.reach.transfers), values, earned)
     return InventoryRow(
         currency=session.settlement_currency,
         target=target,
@@ -133,7 +133,7 @@ def current_values(session: Session, snapshot: LiveSnapshot) -> Values:
 
 
 def _plan_row(session: Session, plan: RebalancingPlan) -> PlanRow:
-    sources = {key: terms.source for key, terms in terms_of(session.transfers).items()}
+    sources = {key: terms.source for key, terms in terms_of(session.reach.transfers).items()}
     return row_from(
         PlanRow,
         plan,

@@ -113,7 +113,7 @@ def region_rows(
             trades=trades_in(name, places, ended),
             clock_ahead_ms=None if clocks_ms is None else clocks_ms.get(name, 0.0),
         )
-        for name in session.regions
+        for name in session.place.regions
     ]
 
 

@@ -118,7 +118,7 @@ async def follow_halts(session: Session, settings: SettingsStore, changed: Calla
 
     async def read() -> None:
         # repeated rows are recognised by their ids
-        async with TopicReader(session.kafka, (APPS,), wall_now() - HALT_SECONDS * MICROSECONDS) as reader:
+        async with TopicReader(session.services.kafka, (APPS,), wall_now() - HALT_SECONDS * MICROSECONDS) as reader:
             await halts.follow(record.value async for record in reader.records())
 
     if apps:

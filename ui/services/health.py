@@ -53,7 +53,7 @@ class HealthService:
         self._session = session
         self._hub = hub
         self._reader = reader
-        self._latest = LatestRows(session.kafka, *ALL_TOPICS)
+        self._latest = LatestRows(session.services.kafka, *ALL_TOPICS)
         self._asking: asyncio.Task[None] | None = None
         self._ends: dict[Position, int] = {}
         self._rates: dict[Position, float] = {}

@@ -298,7 +298,7 @@ def _regions(regions: RegionsSeen) -> Iterator[FindingRow]:
 def _prices_of_others(row: StandingRow, session: Session) -> Iterator[FindingRow]:
     lags = row["mirror_lags"]
     with_exchanges = {market.region for market in session.traded}
-    for region in session.regions:
+    for region in session.place.regions:
         if region in with_exchanges and region not in (row["region"], *lags):
             what = "None has arrived here yet: they are not traded on from here."
             todo = "Wait for its feeds and this region's mirror to start; otherwise read the log of mirror."

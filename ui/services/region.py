@@ -53,7 +53,7 @@ async def regions_now(dashboard: Dashboard) -> RegionsRow | None:
     return RegionsRow(
         **seen,
         regions=region_rows(session, standing, seen["mirror_lags"], open_arbitrages, groups, clocks),
-        links=link_rows(() if state is None else state.links, session.regions),
+        links=link_rows(() if state is None else state.links, session.place.regions),
         links_unknown=unknown,
     )
 
@@ -87,7 +87,7 @@ async def change_links(
     if not answer.done():
         await recording
     await asyncio.wait({recording}, timeout=seconds)
-    return link_rows(answer.result().links, dashboard.session.regions)
+    return link_rows(answer.result().links, dashboard.session.place.regions)
 
 
 async def _recorded_change(
@@ -110,9 +110,9 @@ def carrier_home(session: Session) -> Path:
     none."""
     if session.mode != "paper":
         raise LinksFixedError("Only a paper session has links that can be changed.")
-    if session.carrier_home is None:
-        raise LinksFixedError(LINKS_AS_THEY_ARE if session.regions else NO_REGIONS)
-    return session.carrier_home
+    if session.place.carrier_home is None:
+        raise LinksFixedError(LINKS_AS_THEY_ARE if session.place.regions else NO_REGIONS)
+    return session.place.carrier_home
 
 
 async def _open_arbitrages(dashboard: Dashboard) -> Sequence[Arbitrage] | None:
@@ -124,10 +124,10 @@ async def _open_arbitrages(dashboard: Dashboard) -> Sequence[Arbitrage] | None:
 
 async def _carrier_state(session: Session) -> tuple[CarrierState | None, str | None]:
     """Return links and clocks, or why they are not known."""
-    if session.carrier_home is None:
+    if session.place.carrier_home is None:
         return None, LINKS_AS_THEY_ARE
     try:
-        return await asyncio.to_thread(ask_carrier, session.carrier_home, "state"), None
+        return await asyncio.to_thread(ask_carrier, session.place.carrier_home, "state"), None
     except (CarrierSilentError, LinkCommandRefusedError) as error:
         return None, f"Not known: {error}"
 

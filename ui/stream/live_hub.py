@@ -71,10 +71,10 @@ class LiveHub:
         self.broadcaster = Broadcaster(session, self.live_state, reader)
         self.stream_lag = StreamLag(session.session_id)
         self.latencies = TradeLatencies()
-        priced = (market.region for market in session.markets if market.region in session.regions)
-        self.regions = None if session.region is None else RegionStanding(session.region, priced)
+        priced = (market.region for market in session.markets if market.region in session.place.regions)
+        self.regions = None if session.place.region is None else RegionStanding(session.place.region, priced)
         """None without regions."""
-        self._unrepeated = unrepeated_rows(session.region)
+        self._unrepeated = unrepeated_rows(session.place.region)
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()
         self._totals_changed = asyncio.Event()
@@ -224,7 +224,10 @@ class LiveHub:
 
     async def _follow_topics(self) -> None:
         async with TopicReader(
-            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS, HEALTH), Newest(BACKFILL_ROWS), FETCH_WAIT_SECONDS
+            self._session.services.kafka,
+            (TICKS, OPPORTUNITIES, SPREADS, HEALTH),
+            Newest(BACKFILL_ROWS),
+            FETCH_WAIT_SECONDS,
         ) as reader:
             self._reads_kafka = True
             self._set_source("kafka", is_live=True)
@@ -273,7 +276,7 @@ class LiveHub:
         """Update Kafka's liveness; after an outage its consumer continues from its offset."""
         if not self._reads_kafka:
             return
-        is_live = await kafka_answers(self._session.kafka) and self._reads_kafka
+        is_live = await kafka_answers(self._session.services.kafka) and self._reads_kafka
         if is_live != self.live_state.sources.kafka:
             log.warning("Kafka answers again" if is_live else "Kafka does not answer")
             self._set_source("kafka", is_live=is_live)

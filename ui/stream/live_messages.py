@@ -68,7 +68,7 @@ def snapshot_message(
             "simulated_market": simulated_market_row(session),
             "session_id": session.session_id,
             "settlement_currency": session.settlement_currency,
-            "regions": exchange_regions(session) if session.regions else {},
+            "regions": exchange_regions(session) if session.place.regions else {},
             "base": snapshot.base,
             "series": [_series(snapshot, market) for market in session.traded],
             "assets": assets,

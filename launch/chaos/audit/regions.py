@@ -28,7 +28,7 @@ async def audit_regions(
     """
     stops = injector.stops_of_bots()
     report = await audit_session(session, stops)
-    copies = await retry_while_down(lambda: member_books(session.mongodb, session.database))
+    copies = await retry_while_down(lambda: member_books(session.services.mongodb, session.services.database))
     try:
         logs = await retry_while_down(lambda: read_logs(brokers), StreamUnavailableError)
     except StreamError as error:

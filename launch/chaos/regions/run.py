@@ -36,7 +36,7 @@ async def run_regional_chaos(
             session=replace(made.first, home=home),
             supervisor=made.supervisors.outside,
             regions=made.supervisors.regions,
-            brokers={one.name: one.session.kafka for one in made.sessions if not one.only_votes},
+            brokers={one.name: one.session.services.kafka for one in made.sessions if not one.only_votes},
             command=partial(command_carrier, home) if has_delays else None,
         )
         async with forwarded(opened, made.pages):

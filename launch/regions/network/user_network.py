@@ -100,7 +100,7 @@ def _run_again(words: Sequence[str]) -> NoReturn:
 def _network_owner(home: Path) -> str | None:
     """Return the process that made the networks, if it is this user's and in another user namespace than this one.
     Raises CannotStartError if no session runs, OSError if it was killed."""
-    carrier_home = read_session(home).carrier_home
+    carrier_home = read_session(home).place.carrier_home
     if carrier_home is None:
         return None
     # /proc/PID/fd/N

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from session.session import Session
+from session.session import Services, Session
 from tests.cep.detection.oracle import Known, as_written, learn, spreads
 from tick_sets.sets.manifest import Manifest
 from tick_sets.sets.tick_set import TickSet, batches
@@ -36,4 +36,4 @@ def _rows(tick_set: TickSet, base: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _session(manifest: Manifest) -> Session:
-    return Session("", "paper", Path(), "", "", "", manifest.markets, manifest.settlement_currency)
+    return Session("", "paper", Path(), Services("", "", ""), manifest.markets, manifest.settlement_currency)

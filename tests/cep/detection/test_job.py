@@ -51,7 +51,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.mark.slow
 async def test_real_time_mode_equals_a_plain_loop_and_a_kill_changes_nothing(own_kafka: str, home: Path) -> None:
     here = session(home, own_kafka)
-    await ensure_topics(own_kafka, here.partitions)
+    await ensure_topics(own_kafka, here.services.partitions)
     maker = LogMaker(21)
     async with running_cep(here):
         maker.write(4_000)
@@ -82,7 +82,7 @@ async def test_real_time_mode_equals_a_plain_loop_and_a_kill_changes_nothing(own
 @pytest.mark.soak
 async def test_with_an_archive_of_its_classes_the_process_starts_as_well(own_kafka: str, home: Path) -> None:
     here = session(home, own_kafka)
-    await ensure_topics(own_kafka, here.partitions)
+    await ensure_topics(own_kafka, here.services.partitions)
     note_session(here)
     making = await started(home, "archive")
     assert await making.wait() == 0, (home / "cep.log").read_text()[-2_000:]

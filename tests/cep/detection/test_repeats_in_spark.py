@@ -12,6 +12,7 @@ from cep.detection.market_layout import Layout, layout_of
 from cep.detection.opportunity_messages import opportunities_of_latest
 from cep.detection.spark_schema import tick_rows
 from market.instruments.markets import Market
+from session.session import Placement
 from streams.message_format import row_of
 from tests.cep.detection.oracle import Row, Spread, as_written, expected_output, written
 from tests.cep.detection.running_latest import counted_at_each_row
@@ -21,7 +22,7 @@ from tests.cep.repeats import CASES, counted_messages, messages_of, with_repeats
 
 SECOND_RATE = market("bitstamp", "EUR", "USD", is_fx=True)
 """One rate of two exchanges."""
-SESSION = replace(session(), markets=(*MARKETS, SECOND_RATE), regions=("us", "eu"), region="us")
+SESSION = replace(session(), markets=(*MARKETS, SECOND_RATE), place=Placement("us", ("us", "eu")))
 LAYOUT = layout_of(SESSION)
 RATES = rate_sources(SESSION, LAYOUT) or ()
 

@@ -169,8 +169,8 @@ async def test_the_key_is_never_logged_or_shown(
 async def test_before_the_first_settings_there_are_none(
     api: httpx.AsyncClient, key: str, session: Session, store: MongoTradeStore
 ) -> None:
-    client = connect(session.mongodb)
-    await client[session.database]["settings"].delete_many({})
+    client = connect(session.services.mongodb)
+    await client[session.services.database]["settings"].delete_many({})
     client.close()
     answers = [await api.get("/api/settings"), await patch(api, {"version": 1}, key)]
     assert [answer.status_code for answer in answers] == [404, 404]

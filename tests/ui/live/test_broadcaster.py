@@ -39,8 +39,8 @@ class Listening:
     def __init__(self, session: Session, answer_seconds: float = ANSWER_SECONDS) -> None:
         self.live_state = LiveState(session, session.clock())
         self.live_state.sources = Sources(mongodb=True)
-        self.client = connect(session.mongodb, selection_ms=round(answer_seconds * 100))
-        self.reader = TradeReader(self.client, session.database, session.session_id)
+        self.client = connect(session.services.mongodb, selection_ms=round(answer_seconds * 100))
+        self.reader = TradeReader(self.client, session.services.database, session.session_id)
         self.broadcaster = Broadcaster(session, self.live_state, self.reader, answer_seconds)
 
     def show(self, *arbitrages: Arbitrage) -> None:
@@ -157,7 +157,7 @@ async def test_what_the_state_keeps_no_more_is_read_from_the_store(
     ages = zip(count(), range(stored), strict=False)
     rows = [traded_at(f"trade-{n}", newest - n * MINUTE) for n, _ in ages]
     listening = Listening(session, LONG_SECONDS)
-    await listening.client[session.database][ARBITRAGES].insert_many(
+    await listening.client[session.services.database][ARBITRAGES].insert_many(
         arbitrage_document(row) | {"session_id": session.session_id, "revision": 1, "at": row.times["reserved"]}
         for row in rows
     )

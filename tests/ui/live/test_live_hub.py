@@ -16,7 +16,7 @@ from market.prices.quotes import FeedMark, Quote
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from runtime.clock import wall_now
-from session.session import Session
+from session.session import Placement, Session
 from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader, open_reader
 from store.server.client import connect
@@ -75,7 +75,7 @@ async def test_rows_that_a_mirror_brings_again_change_nothing_in_a_region(hub: L
     ]
     records = [record(value, number) for number, value in enumerate(values)]
     reader = TradeReader(connect(f"mongodb://{NOWHERE}"), "unused")
-    of_region = LiveHub(replace(session_of(tmp_path), regions=("us", "eu"), region="us"), reader)
+    of_region = LiveHub(replace(session_of(tmp_path), place=Placement("us", ("us", "eu"))), reader)
     for one in (of_region, hub):
         one.apply_records(records)
     (shown,), (taken_as_it_came,) = of_region.live_state.snapshot().tops, hub.live_state.snapshot().tops
@@ -264,7 +264,7 @@ async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
 @pytest.fixture
 async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[LiveHub]:
     """Run; Kafka is nowhere."""
-    reader = TradeReader(connect(session.mongodb), session.database, session.session_id)
+    reader = TradeReader(connect(session.services.mongodb), session.services.database, session.session_id)
     hub = LiveHub(session, reader, totals_seconds=0.1)
     running = asyncio.create_task(hub.run())
     await until(lambda: hub.live_state.sources.mongodb)
@@ -312,8 +312,8 @@ async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store
 
 
 async def test_other_sessions_are_not_shown(following: LiveHub, session: Session, store: MongoTradeStore) -> None:
-    client = connect(session.mongodb)
-    async with MongoTradeStore(client, session.database, "another") as others:
+    client = connect(session.services.mongodb)
+    async with MongoTradeStore(client, session.services.database, "another") as others:
         await traded(others, opportunity("foreign"))
     own = await traded(store, opportunity("own", 2))
     await until(lambda: bool(following.live_state.snapshot().arbitrages))
@@ -323,7 +323,7 @@ async def test_other_sessions_are_not_shown(following: LiveHub, session: Session
 async def test_rows_of_other_regions_are_noted_and_members_followed_in_a_session_of_regions_alone(
     tmp_path: Path,
 ) -> None:
-    session = replace(session_of(tmp_path), regions=("us", "eu"), region="us")
+    session = replace(session_of(tmp_path), place=Placement("us", ("us", "eu")))
     reader = await open_reader(session)
     hub = LiveHub(session, reader)
     assert hub.regions is not None

@@ -51,7 +51,7 @@ class Listener:
 async def following(session: Session, link: Link) -> AsyncIterator[tuple[LiveHub, Listener]]:
     """Return a hub behind the link; Kafka is nowhere."""
     client = connect(link.uri)
-    reader = TradeReader(client, session.database, session.session_id)
+    reader = TradeReader(client, session.services.database, session.session_id)
     hub, listener = LiveHub(session, reader), Listener()
     running = asyncio.gather(hub.run(), listener.listen(hub))
     await until(lambda: hub.live_state.sources.mongodb and "snapshot" in listener.kinds)
@@ -63,7 +63,7 @@ async def following(session: Session, link: Link) -> AsyncIterator[tuple[LiveHub
 
 
 async def test_an_outage_is_reported_and_nothing_of_it_is_missed(session: Session, store: MongoTradeStore) -> None:
-    async with link_to(session.mongodb) as link, following(session, link) as (_, listener):
+    async with link_to(session.services.mongodb) as link, following(session, link) as (_, listener):
         await traded(store, opportunity("before", 1))
         await until(lambda: listener.seen.get("before") == "closed")
         await link.cut()
@@ -77,7 +77,7 @@ async def test_an_outage_is_reported_and_nothing_of_it_is_missed(session: Sessio
 
 
 async def test_a_mongodb_that_is_stuck_is_reported_as_well(session: Session, store: MongoTradeStore) -> None:
-    async with link_to(session.mongodb) as link, following(session, link) as (_, listener):
+    async with link_to(session.services.mongodb) as link, following(session, link) as (_, listener):
         link.stall()
         await until(lambda: listener.mongodb[-1] is False)
         await traded(store, opportunity("meanwhile", 2))

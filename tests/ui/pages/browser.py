@@ -138,12 +138,12 @@ def trade(session: Session, identity: str, sequence: int) -> None:
 
 async def prepare(session: Session) -> None:
     """Books, feeds, one trade, and a quote of each market."""
-    await ensure_topics(session.kafka, 1)
+    await ensure_topics(session.services.kafka, 1)
     async with await open_store(session) as store:
         await open_books(store, SETTINGS)
         await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", wall_now(), wall_now(), quotes=3))
         await traded(store, opportunity("the-first-trade", 1), "0.01")
-    writer = TopicWriter(session.kafka)
+    writer = TopicWriter(session.services.kafka)
     now = wall_now()
     books = (
         (FX_MARKET, "1.1", "1.1001"),

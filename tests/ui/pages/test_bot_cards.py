@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from market.decide.kill_switch import TradingState
+from session.session import Placement
 from tests.ui.samples import session_of
 from ui.panels.bot_cards import bot_card
 from ui.rows.risk import BreakerRow
@@ -64,7 +65,7 @@ def test_a_bot_without_a_report_yet_has_its_card_already(tmp_path: Path) -> None
     assert '<p class="state ">Starting</p>' in shown
     # those of another region are on its own page
     elsewhere = replace(session, markets=(session.markets[0], replace(session.markets[1], region="far")))
-    here = replace(elsewhere, region=session.markets[0].region, regions=(session.markets[0].region, "far"))
+    here = replace(elsewhere, place=Placement(session.markets[0].region, (session.markets[0].region, "far")))
     assert with_starting_bots([alpha], [PROCESS], here) == [alpha]
     # without a supervisor nothing starts
     assert with_starting_bots([], [], session) == []

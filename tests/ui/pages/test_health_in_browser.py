@@ -21,8 +21,8 @@ def log(session: Session) -> None:
     """Write the log of a process that its supervisor reports."""
 
     async def tell() -> None:
-        client = connect(session.mongodb)
-        processes = MongoProcesses(database_of(client, session.database), session.session_id)
+        client = connect(session.services.mongodb)
+        processes = MongoProcesses(database_of(client, session.services.database), session.session_id)
         now = await processes.beat(1)
         await processes.report([ProcessReport("publisher", "publisher", None, "ready", 0, 7)], now)
         client.close()

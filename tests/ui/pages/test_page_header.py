@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from session.session import Mode
+from session.session import Mode, Placement
 from tests.ui.samples import session_of
 from ui.page_parts.page_frame import MODE_TITLES, tab_title
 from ui.page_parts.page_times import moment
@@ -47,7 +47,7 @@ def test_the_title_of_the_tab_says_the_region_where_there_is_one(tmp_path: Path)
     session = session_of(tmp_path)
     assert tab_title(None) == "Not connected · cross-exchange arbitrage"
     assert tab_title(session) == "Paper trading · cross-exchange arbitrage"
-    regional = replace(session, regions=("us", "eu"), region="eu")
+    regional = replace(session, place=Placement("eu", ("us", "eu")))
     assert tab_title(regional) == "eu · Paper trading · cross-exchange arbitrage"
 
 

@@ -36,7 +36,7 @@ def shown(session: Session) -> Iterator[Dashboard]:
 
     with loop_in_a_thread() as loop:
         dashboard = asyncio.run_coroutine_threadsafe(made(), loop).result(SECONDS)
-        if session.regions:
+        if session.place.regions:
             seen(dashboard, "primary", "secondary", "secondary")
         announce(dashboard)
         try:

@@ -90,7 +90,8 @@ def test_all_hosts_give_the_same_over_made_up_logs(own_kafka: str, tmp_path: Pat
             by_key = asyncio.run(collected(own_kafka, of_keys, begin))
         assert differing(by_key, of_keys) == {}
 
-        of_session = replace(session(tmp_path, own_kafka), partitions=PARTITIONS)
+        made = session(tmp_path, own_kafka)
+        of_session = replace(made, services=replace(made.services, partitions=PARTITIONS))
         of_ticks = next(one.log for one in of_apps if one.source.topic == TICKS)
         session_log = recorded(tmp_path / "log", of_session, of_ticks)
         ticks = recorded_ticks(session_log.tick_set(), session_log)

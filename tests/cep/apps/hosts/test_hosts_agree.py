@@ -158,7 +158,11 @@ def recorded(folder: Path, session: Session, log: list[Record]) -> RecordedSessi
 
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.soak)])
 def test_resident_with_kills_and_batch_give_what_one_kernel_gives(own_kafka: str, tmp_path: Path, kills: int) -> None:
-    session = replace(session_of(tmp_path, own_kafka), partitions=PARTITIONS)
+    made = session_of(tmp_path, own_kafka)
+    session = replace(
+        made,
+        services=replace(made.services, partitions=PARTITIONS),
+    )
     maker = LogMaker(11)
     maker.write((kills + 3) * PART)
     rows = list(rows_by_partition(maker.end()))
