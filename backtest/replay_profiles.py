@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
+from exchanges.listed_codes import listed_codes
 from market.decide.settings import Settings
 from market.instruments.assets import Assumption, identity_fault
 from market.instruments.contracts import known_contract
@@ -87,7 +88,7 @@ def profile_for(paths: tuple[Path, ...]) -> ReplayProfile:
     for path in paths:
         check_kind(path)
     profiles = [_profile_of(path) for path in paths]
-    fault = identity_fault(profiles[0].markets, profiles[0].alike)
+    fault = identity_fault(listed_codes(), profiles[0].markets, profiles[0].alike)
     if fault is not None:
         raise ImportRejectedError(f"{profiles[0].name}: {fault}")
     for path, profile in zip(paths, profiles, strict=True):

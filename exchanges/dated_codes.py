@@ -1,7 +1,7 @@
 """What codes of exchanges stood for at other times, and how many coins one of them counts: one dated table, beside the
 facts of the exchanges of the catalogue.
 
-Codes are those of our symbols, which are ccxt's. What a code stands for today is in `market.instruments.assets`; here
+Codes are those of our symbols, which are ccxt's. What a code stands for today is in `exchanges.listed_codes`; here
 is what it does not say: an earlier meaning, and a code that is priced by the thousand. Facts alone, by exchange.
 """
 

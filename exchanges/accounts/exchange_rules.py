@@ -13,12 +13,12 @@ from exchanges.catalogue import facts_of, orders_of
 from exchanges.ccxt.client import ExchangeConfig, make_exchange
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
+from exchanges.listed_codes import listed_codes
 from exchanges.ports.error_mapping import read_error
 from exchanges.ports.orders import AnswerNotUnderstoodError, KeyRights, number_in, row_of, understood
 from exchanges.requests.measured_clock import MeasuredClock
 from market.decide.market_rules import rules_of
 from market.decide.settings import MarketRules
-from market.instruments.assets import asset_of, assets_of, has_codes
 from market.instruments.markets import FeeSide, Market
 from market.instruments.token_contracts import Token
 from market.money import decimal_of
@@ -176,7 +176,7 @@ def market_as_listed(
     _check_assets(replace(market, exchange=ccxt_id or market.exchange), row, said)
     precision, limits = row.get("precision") or {}, row.get("limits") or {}
     fee_side = market.fee_side
-    if not has_codes(ccxt_id or market.exchange):
+    if not listed_codes().has_codes(ccxt_id or market.exchange):
         # there is no table of ours to fall back on
         fee_side = _FEE_SIDES.get(row.get("feeSide"), "quote")
         if _stated(precision.get("price")) is None or _stated(precision.get("amount")) is None:
@@ -198,7 +198,7 @@ def _stated(value: float | str | None) -> Decimal | None:
 
 def _check_assets(market: Market, row: Mapping[str, Any], said: Collection[str]) -> None:
     """Check that the exchange's base and quote currencies are the ones we compare."""
-    if not has_codes(market.exchange):
+    if not listed_codes().has_codes(market.exchange):
         if (row.get("base"), row.get("quote")) != (market.base, market.quote_currency):
             raise AccountRejectedError(f"{market.exchange} {market.symbol} trades {row.get('base')}/{row.get('quote')}")
         return
@@ -208,10 +208,10 @@ def _check_assets(market: Market, row: Mapping[str, Any], said: Collection[str])
     codes = (info["base"], info["quote"]) if is_translated and isinstance(info, Mapping) else None
     ccxt_codes = ((row.get("base"), market.base), (row.get("quote"), market.quote_currency))
     own_codes = codes or (row.get("baseId"), row.get("quoteId"))
-    for code, asset, (listed, ours) in zip(own_codes, assets_of(market), ccxt_codes, strict=True):
+    for code, asset, (listed, ours) in zip(own_codes, listed_codes().assets_of(market), ccxt_codes, strict=True):
         if asset is None and ours in said and listed == ours:
             continue
-        if asset is None or asset_of(market.exchange, str(code)) != asset:
+        if asset is None or listed_codes().asset_of(market.exchange, str(code)) != asset:
             raise AccountRejectedError(
                 f"{market.exchange} {market.symbol} trades {code}, which is not known to be the same asset"
             )

@@ -3,12 +3,13 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from exchanges.ports.codes import DatedCode, counting_codes
+from exchanges.ports.codes import DatedCode, alike, counting_codes
 from exchanges.ports.facts import Addresses, ExchangeFacts, PaperListing, Spelling, codes_of
 from exchanges.ports.limits import CountedRequest, LimitRules, Weights
 from exchanges.ports.order_terms import OrderDocument, OrderQuirks
 from exchanges.rate_counters import window
 from market.accounting.transfer_terms import ASSUMED, HOUR, SATOSHI, TransferTerms
+from market.instruments.assets import COMMON_CODES
 from market.time_units import MICROSECONDS
 
 # ccxt has many addresses for Binance; those other than spot return no markets, or nothing at all.
@@ -109,6 +110,8 @@ FACTS = ExchangeFacts(
         others=_SIGNING,
     ),
     order_quirks=OrderQuirks(is_immediate=True, finds_by_client_id=True),
+    codes=alike(*COMMON_CODES, "EUR", "JPY", "USDT", "USDC", "WBTC", "BTCB", "LUNA", "LUNC", "USTC")
+    | {"NEIRO": "NEIROCTO"},
     spelling=Spelling(
         codes_of(
             """USDT USDC FDUSD TUSD BUSD USDP USDS USD1 DAI VAI UST PAX BTC ETH BNB XRP TRX DOGE DOT SOL

@@ -2,11 +2,13 @@
 
 from decimal import Decimal
 
+from exchanges.ports.codes import alike
 from exchanges.ports.facts import Addresses, ExchangeFacts, PaperListing
 from exchanges.ports.limits import CountedRequest, LimitRules, Weights
 from exchanges.ports.order_terms import EarlierPage, OrderDocument, OrderQuirks
 from exchanges.rate_counters import window
 from market.accounting.transfer_terms import BANK_DAY, HOUR, SATOSHI, TransferTerms
+from market.instruments.assets import COMMON_CODES
 from market.money import decimal_of
 
 _SMALL_ORDER = Decimal("0.1")
@@ -91,6 +93,7 @@ FACTS = ExchangeFacts(
         cost_steps={"JPY": Decimal(1)},
         earlier_fills=EarlierPage("before", "ids"),
     ),
+    codes=alike(*COMMON_CODES, "JPY", "USD", "EUR"),
     transfers=(
         TransferTerms(
             "bitflyer",

@@ -1,8 +1,7 @@
 """bitFlyer's own names of a market, which orders and books are asked for by."""
 
-from exchanges.ports.symbols import codes_at
-from market.instruments.markets import Market
+from market.instruments.markets import Market, codes_in
 
 
 def bitflyer_product(market: Market) -> str:
-    return "_".join(codes_at("bitflyer", market))
+    return "_".join(codes_in(market.symbol))

@@ -2,11 +2,14 @@
 
 from decimal import Decimal
 
+from exchanges.bitstamp.symbols import SYMBOL_CODES
+from exchanges.ports.codes import alike
 from exchanges.ports.facts import Addresses, ExchangeFacts, PaperListing, Spelling, codes_of
 from exchanges.ports.limits import CountedRequest, LimitRules, Weights
 from exchanges.ports.order_terms import EarlierPage, OrderDocument, OrderQuirks
 from exchanges.rate_counters import window
 from market.accounting.transfer_terms import BANK_DAY, CENT, HOUR, SATOSHI, TransferTerms
+from market.instruments.assets import COMMON_CODES
 
 
 def _weights(_asked: CountedRequest) -> Weights:
@@ -65,6 +68,8 @@ FACTS = ExchangeFacts(
         # its times are whole seconds, and one may have more fills than a page
         earlier_fills=EarlierPage("offset", "rows"),
     ),
+    codes=alike(*COMMON_CODES, "USD", "EUR", "GBP", "USDT", "USDC", "WBTC") | {"UST": "USTC"},
+    symbol_codes=SYMBOL_CODES,
     spelling=Spelling(codes_of("USD EUR GBP USDT USDC BTC ETH PAX PYUSD RLUSD")),
     transfers=(
         TransferTerms(

@@ -2,11 +2,14 @@
 
 from decimal import Decimal
 
+from exchanges.coinbaseexchange.symbols import SYMBOL_CODES
+from exchanges.ports.codes import alike
 from exchanges.ports.facts import Addresses, ExchangeFacts, PaperListing
 from exchanges.ports.limits import CountedRequest, LimitRules, Weights
 from exchanges.ports.order_terms import OrderDocument, OrderQuirks
 from exchanges.rate_counters import counter
 from market.accounting.transfer_terms import BANK_DAY, CENT, HOUR, SATOSHI, TransferTerms
+from market.instruments.assets import COMMON_CODES
 from market.money import ZERO
 
 _UUID4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -70,6 +73,8 @@ FACTS = ExchangeFacts(
     key_fields=("api_key", "secret", "password"),
     # GET /products
     closes_by=("cancel_only", "post_only", "trading_disabled", "auction_mode"),
+    codes=alike(*COMMON_CODES, "USD", "EUR", "GBP", "USDT", "USDC"),
+    symbol_codes=SYMBOL_CODES,
     transfers=(
         TransferTerms(
             "coinbaseexchange",

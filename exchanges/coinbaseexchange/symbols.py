@@ -3,6 +3,8 @@
 from exchanges.ports.symbols import codes_at
 from market.instruments.markets import Market
 
+SYMBOL_CODES = {"CELO": "CGLD"}
+
 
 def coinbaseexchange_product(market: Market) -> str:
-    return "-".join(codes_at("coinbaseexchange", market))
+    return "-".join(codes_at(SYMBOL_CODES, market))

@@ -3,11 +3,14 @@
 from decimal import Decimal
 from fractions import Fraction
 
+from exchanges.kraken.symbols import SYMBOL_CODES
+from exchanges.ports.codes import alike
 from exchanges.ports.facts import Addresses, ExchangeFacts, PaperListing, Spelling, codes_of
 from exchanges.ports.limits import CountedRequest, LimitRules, Weights
 from exchanges.ports.order_terms import IOC, EarlierPage, OrderDocument, OrderQuirks
 from exchanges.rate_counters import counter
 from market.accounting.transfer_terms import ASSUMED, BANK_DAY, CENT, HOUR, SATOSHI, TransferTerms
+from market.instruments.assets import COMMON_CODES
 
 # https://docs.kraken.com/exchange/guides/general/ratelimits: what changing an order costs beside depends on its age,
 # which a request does not show. These are the costs of the youngest.
@@ -91,6 +94,14 @@ FACTS = ExchangeFacts(
     signs_by_clock=False,
     has_own_codes_in_rows=True,
     # old assets have four letters: XXBT, ZUSD
+    # codes begin with X or Z if they are old, and its LUNA is the old coin
+    codes={code: code for code in COMMON_CODES if code not in ("BTC", "DOGE")}
+    | {"XXBT": "BTC", "XBT": "BTC", "XETH": "ETH", "XLTC": "LTC", "XXDG": "DOGE", "XDG": "DOGE"}
+    | {"XXRP": "XRP", "XXLM": "XLM", "XETC": "ETC"}
+    | {"ZUSD": "USD", "ZEUR": "EUR", "ZGBP": "GBP", "ZJPY": "JPY"}
+    | alike("USD", "EUR", "GBP", "JPY", "USDT", "USDC", "WBTC")
+    | {"LUNA": "LUNC", "LUNA2": "LUNA", "UST": "USTC"},
+    symbol_codes=SYMBOL_CODES,
     spelling=Spelling(
         codes_of(
             """ZUSD ZEUR ZGBP ZJPY ZCAD ZAUD USD EUR GBP JPY CAD AUD CHF USDT USDC USDG USDD USDR PYUSD RLUSD DAI

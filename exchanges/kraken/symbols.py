@@ -1,8 +1,8 @@
 """Kraken's own names of a market, which orders and books are asked for by."""
 
-from market.instruments.assets import own_code
 from market.instruments.markets import Market, codes_in
 
+SYMBOL_CODES = {"BTC": "XXBT", "DOGE": "XXDG", "LUNA": "LUNA2", "LUNC": "LUNA", "USTC": "UST"}
 # REST keeps the old names of its oldest assets.
 _RENAMED = {"BTC": "XBT", "DOGE": "XDG"}
 _OLD_COINS = ("BTC", "ETH", "XRP", "LTC", "XLM", "ETC", "DOGE")
@@ -11,7 +11,7 @@ _OLD_CURRENCIES = ("USD", "EUR", "JPY", "GBP")
 
 def kraken_name(code: str) -> str:
     """XBT of BTC, LUNA of LUNC."""
-    return _RENAMED.get(code) or own_code("kraken", code)
+    return _RENAMED.get(code) or SYMBOL_CODES.get(code, code)
 
 
 def kraken_asset(code: str) -> str:
@@ -27,7 +27,7 @@ def kraken_pair(market: Market) -> str:
 def kraken_stream_symbol(market: Market) -> str:
     """BTC/USD, but LUNA/USD of LUNC/USD: version 2 of the stream gave up the names of XBT and XDG alone
     (docs.kraken.com, "Spot WebSocket v2")."""
-    return "/".join(code if code in _RENAMED else own_code("kraken", code) for code in codes_in(market.symbol))
+    return "/".join(code if code in _RENAMED else SYMBOL_CODES.get(code, code) for code in codes_in(market.symbol))
 
 
 def kraken_market_id(market: Market) -> str:

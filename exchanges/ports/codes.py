@@ -36,6 +36,11 @@ def power_of_ten(code: str) -> tuple[str, int] | None:
     return coin or other_coin, 1_000_000 if before == "1M" else int(before or behind)
 
 
+def alike(*codes: str) -> dict[str, str]:
+    """Return codes that are the assets of that name."""
+    return {code: code for code in codes}
+
+
 def counting_codes(codes: str) -> Iterator[DatedCode]:
     """Yield codes that are priced by the thousand and more, from their names."""
     for code in codes.split():

@@ -93,6 +93,11 @@ class ExchangeFacts:
     closes_by: tuple[str, ...] = ()
     """Fields of its row of a market that keep immediate-or-cancel orders out although ccxt calls it active."""
     spelling: Spelling = field(default_factory=Spelling)
+    codes: Mapping[str, str] = field(default_factory=dict)
+    """Its own codes of all that may be traded there → our ids of the assets (`market/instruments/assets.py`). Empty: ccxt's
+    common ones count, and only symbols that a user names are traded."""
+    symbol_codes: Mapping[str, str] = field(default_factory=dict)
+    """A code of our symbols, which are ccxt's → what it calls that itself, if that differs."""
     dated_codes: tuple[DatedCode, ...] = ()
     """Codes that stood for something else at a time, or that count many coins."""
     transfers: tuple[TransferTerms, ...] = ()

@@ -1,10 +1,11 @@
 """The exchanges' own codes of a market, made of the codes in its symbol, never of the assets that it is compared as."""
 
-from market.instruments.assets import own_code
+from collections.abc import Mapping
+
 from market.instruments.markets import Market, codes_in
 
 
-def codes_at(ccxt_id: str, market: Market) -> tuple[str, str]:
-    """Return the exchange's own codes of base and quote. `ccxt_id` need not be the session's name of it."""
+def codes_at(symbol_codes: Mapping[str, str], market: Market) -> tuple[str, str]:
+    """Return the exchange's own codes of base and quote. `symbol_codes`: those that differ from ccxt's."""
     base, quote = codes_in(market.symbol)
-    return own_code(ccxt_id, base), own_code(ccxt_id, quote)
+    return symbol_codes.get(base, base), symbol_codes.get(quote, quote)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from exchanges.listed_codes import listed_codes
 from exchanges.simulated_markets import simulated_bases, simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_codes
@@ -39,7 +40,7 @@ def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> 
     _check_known("--exchange", options.exchange, exchanges)
     rows = [
         row
-        for row in compared_markets(markets, SETTLEMENT_CURRENCY, session_codes(config))
+        for row in compared_markets(listed_codes(), markets, SETTLEMENT_CURRENCY, session_codes(config))
         if options.asset in (None, row.market.base) and options.exchange in (None, row.market.exchange)
     ]
     rows.sort(key=lambda row: bases.index(row.market.base))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+from exchanges.listed_codes import listed_codes
 from exchanges.simulated_markets import paper_markets, simulated_bases, simulated_markets
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
@@ -75,7 +76,7 @@ def check_compared(
     markets: Sequence[Market], assets: Iterable[str], settlement: str, codes: SessionCodes | None = None
 ) -> None:
     """Raise CannotStartError for a market that cannot be compared with any, and for an asset that has no market."""
-    rows = compared_markets(markets, settlement, codes)
+    rows = compared_markets(listed_codes(), markets, settlement, codes)
     for row in rows:
         if row.reason is not None:
             raise CannotStartError(f"{row.market.exchange} {row.market.symbol}: {row.reason}.")

@@ -3,6 +3,7 @@ known."""
 
 from collections.abc import Iterable
 
+from exchanges.listed_codes import listed_codes
 from launch.errors import CannotStartError
 from market.instruments.assets import SessionCodes, known_tokens
 from market.instruments.token_contracts import Token, contract_fault
@@ -12,7 +13,7 @@ from session.session import Session
 def check_contracts(session: Session, stated: Iterable[Token]) -> None:
     """Compare what the exchanges state with each other and with our list. Raises CannotStartError."""
     codes = codes_of(session)
-    known = [token for market in session.traded for token in known_tokens(market, codes)]
+    known = [token for market in session.traded for token in known_tokens(listed_codes(), market, codes)]
     fault = contract_fault([*known, *stated])
     if fault is not None:
         raise CannotStartError(f"{fault}.")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from exchanges.listed_codes import listed_codes
 from exchanges.simulated_markets import simulated_bases, simulated_markets, taker_fees
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.config.configured_entries import ccxt_id, session_codes
@@ -31,7 +32,7 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
         raise CannotStartError("`exchanges` names only one exchange; an arbitrage needs at least two.")
     _check_said(traded, config)
     codes = session_codes(config)
-    if fault := said_fault(traded, codes):
+    if fault := said_fault(listed_codes(), traded, codes):
         raise CannotStartError(f"{fault}.")
     # by default the one asset is Bitcoin, which users who name their symbols may not want
     assets = config.known_assets if "assets" in config.model_fields_set else config.standby_assets

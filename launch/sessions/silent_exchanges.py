@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
+from exchanges.listed_codes import listed_codes
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import codes_of
 from market.instruments.comparisons import compared_markets
@@ -13,7 +14,7 @@ def without_silent(session: Session, silent: Collection[str]) -> tuple[Session, 
     """Return the session without them, and a sentence for each market that goes with them: nothing is compared with it
     any more, or nothing converts its currency. Raises CannotStartError if no two markets are left to compare."""
     answered = tuple(market for market in session.markets if market.exchange not in silent)
-    rows = compared_markets(answered, session.settlement_currency, codes_of(session))
+    rows = compared_markets(listed_codes(), answered, session.settlement_currency, codes_of(session))
     lost = {row.market: row.reason for row in rows if row.reason is not None}
     if len(lost) == len(rows):
         raise CannotStartError("no two of the exchanges that answered have a market to compare.")

@@ -1,6 +1,6 @@
 """What may be compared with what: an asset is known by the exchange and its own code, never by a ticker alone.
 
-What is not listed here is not known, and not traded. Pure.
+What each exchange's codes are comes as data (`exchanges/listed_codes.py`); what is not listed is not traded. Pure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class SessionCodes:
-    """How the codes of a session's exchanges are known beyond our lists."""
+    """How the codes of a session's exchanges are known beyond the listed ones."""
 
     listed_as: Mapping[str, str] = field(default_factory=dict)
     """ccxt's name of an exchange that has another one in the session."""
@@ -48,6 +48,43 @@ class SessionCodes:
 
     def are_said(self, exchange: str, code: str) -> bool:
         return code in self.said.get(exchange, ())
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCodes:
+    """What the codes of exchanges are, as far as anybody has looked: exchange → its own code → our id of the asset."""
+
+    whole: Mapping[str, Mapping[str, str]]
+    """Exchanges of which all codes that may be traded are listed."""
+    single: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Exchanges of which only these codes were looked at."""
+    spelled: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Exchange → a code of our symbols, which are ccxt's → what it calls that itself, if that differs."""
+
+    def has_codes(self, exchange: str) -> bool:
+        """Whether all codes that may be traded at this exchange are listed. Of the others, only the symbols that a user
+        names are traded, by ccxt's common codes."""
+        return exchange in self.whole
+
+    def asset_of(self, exchange: str, code: str) -> Asset | None:
+        """Return the asset of an exchange's own code, case-sensitive; None if unknown."""
+        codes = self.whole.get(exchange) or self.single.get(exchange, {})
+        asset_id = codes.get(code)
+        return None if asset_id is None else _ASSETS[asset_id]
+
+    def assets_of(self, market: Market) -> tuple[Asset | None, Asset | None]:
+        """Return base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
+        spelled = self.spelled.get(market.exchange, {})
+        base, quote = (self.asset_of(market.exchange, spelled.get(code, code)) for code in codes_in(market.symbol))
+        if base is not None and ":" in market.symbol:
+            named = contract_name(base.asset_id, market.symbol)
+            base = Asset(named, "contract", follows=base.asset_id)
+        return base, quote
+
+    def meanings(self, code: str) -> frozenset[str]:
+        """Return ids of all assets that exchanges are known to call by this code."""
+        lists = (*self.whole.values(), *self.single.values())
+        return frozenset(codes[code] for codes in lists if code in codes)
 
 
 _COINS = {
@@ -80,8 +117,8 @@ _COINS = {
     "stacks": "STX",
     "internet computer": "ICP",
 }
-"""Network → coins that every exchange below calls by that one code."""
-_COMMON = tuple(code for codes in _COINS.values() for code in codes.split())
+"""Network → coins that every exchange whose codes are listed calls by that one code."""
+COMMON_CODES = tuple(code for codes in _COINS.values() for code in codes.split())
 
 _ASSETS = {
     asset.asset_id: asset
@@ -107,82 +144,12 @@ _ASSETS = {
     )
 }
 
-_OWN_CODES: dict[str, dict[str, str]] = {
-    "coinbaseexchange": {code: code for code in (*_COMMON, "USD", "EUR", "GBP", "USDT", "USDC")},
-    "bitstamp": {code: code for code in (*_COMMON, "USD", "EUR", "GBP", "USDT", "USDC", "WBTC")} | {"UST": "USTC"},
-    "bitflyer": {code: code for code in (*_COMMON, "JPY", "USD", "EUR")},
-    # Its codes begin with X or Z if they are old, and its LUNA is the old coin.
-    "kraken": {code: code for code in _COMMON if code not in ("BTC", "DOGE")}
-    | {"XXBT": "BTC", "XBT": "BTC", "XETH": "ETH", "XLTC": "LTC", "XXDG": "DOGE", "XDG": "DOGE"}
-    | {"XXRP": "XRP", "XXLM": "XLM", "XETC": "ETC"}
-    | {"ZUSD": "USD", "ZEUR": "EUR", "ZGBP": "GBP", "ZJPY": "JPY"}
-    | {code: code for code in ("USD", "EUR", "GBP", "JPY", "USDT", "USDC", "WBTC")}
-    | {"LUNA": "LUNC", "LUNA2": "LUNA", "UST": "USTC"},
-    "binance": {code: code for code in (*_COMMON, "EUR", "JPY", "USDT", "USDC", "WBTC")}
-    | {"BTCB": "BTCB", "LUNA": "LUNA", "LUNC": "LUNC", "USTC": "USTC", "NEIRO": "NEIROCTO"},
-    "binanceusdm": {"BTC": "BTC", "USDT": "USDT", "USDC": "USDC"},
-    "binancecoinm": {"BTC": "BTC", "USD": "USD"},
-    # Recordings of one exchange's order books and of a broker's rates.
-    "coinbase": {"BTC": "BTC", "USD": "USD"},
-    "coinbase-eur": {"BTC": "BTC", "EUR": "EUR"},
-    "fxcm": {"EUR": "EUR", "USD": "USD"},
-}
-
-_SINGLE_CODES = {
-    # Tickers that made users see 11,021 % and more (ccxt 25500, 23965, 13582).
-    "bybit": {"NEIRO": "NEIROETH", "NEIROCTO": "NEIROCTO"},
-    "bitget": {"EPIK": "EPIK (Solana)"},
-    "kucoin": {"EPIK": "EPIK (Ethereum)"},
-    "bitfinex": {"UST": "USDT", "LUNA": "LUNC", "LUNA2": "LUNA"},
-    # not bitcoin, as it is elsewhere (ccxt's mexc: commonCurrencies)
-    "mexc": {"XBT": "XBT (MEXC)"},
-}
-"""Exchanges of which only these codes were looked at."""
-
 _FIATS = frozenset(
     {"AUD", "BRL", "CAD", "CHF", "CZK", "DKK", "HKD", "IDR", "INR", "KRW", "MXN", "NOK", "NZD", "PLN", "SEK", "SGD"}
     | {"THB", "TRY", "TWD", "UAH", "VND", "ZAR", "RUB", "CNY", "ARS", "COP", "CLP", "PEN", "NGN", "KES", "EGP", "ILS"}
     | {"AED", "SAR", "HUF", "RON", "BGN", "MYR", "PHP", "PKR", "KZT"}
 )
 """Codes of ISO 4217 beside those above; they mean one currency everywhere."""
-
-_SYMBOL_CODES = {
-    "kraken": {"BTC": "XXBT", "DOGE": "XXDG", "LUNA": "LUNA2", "LUNC": "LUNA", "USTC": "UST"},
-    "bitstamp": {"USTC": "UST"},
-    "coinbaseexchange": {"CELO": "CGLD"},
-    "bitfinex": {"USDT": "UST", "LUNA": "LUNA2", "LUNC": "LUNA"},
-}
-"""What the codes of our symbols, which are ccxt's, are called by the exchange itself if that differs."""
-
-
-def own_code(exchange: str, code: str) -> str:
-    """Return what the exchange itself calls a code of our symbols: LUNA for LUNC on Kraken."""
-    return _SYMBOL_CODES.get(exchange, {}).get(code, code)
-
-
-def asset_of(exchange: str, code: str) -> Asset | None:
-    """Return the asset of an exchange's own code, case-sensitive; None if unknown."""
-    codes = _OWN_CODES.get(exchange) or _SINGLE_CODES.get(exchange, {})
-    asset_id = codes.get(code)
-    return None if asset_id is None else _ASSETS[asset_id]
-
-
-def is_money(currency: str) -> bool:
-    """Whether a common code is of a state's money, or of a coin that follows it."""
-    asset = _ASSETS.get(currency)
-    return currency in _FIATS or (asset is not None and asset.kind in ("fiat", "stable coin"))
-
-
-def has_codes(exchange: str) -> bool:
-    """Whether all codes that may be traded at this exchange are listed here. Of the others, only the symbols that a
-    user names are traded, by ccxt's common codes."""
-    return exchange in _OWN_CODES
-
-
-def meanings(code: str) -> frozenset[str]:
-    """Ids of all assets that exchanges are known to call by this code."""
-    lists = (*_OWN_CODES.values(), *_SINGLE_CODES.values())
-    return frozenset(codes[code] for codes in lists if code in codes)
 
 
 def may_count_as(asset_id: str, other: str) -> bool:
@@ -201,18 +168,11 @@ def is_currency(code: str) -> bool:
     return code in _FIATS or (asset is not None and asset.kind in ("fiat", "stable coin"))
 
 
-def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
-    """Return base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
-    codes = (own_code(market.exchange, code) for code in codes_in(market.symbol))
-    base_asset, quote_asset = (asset_of(market.exchange, code) for code in codes)
-    if base_asset is not None and ":" in market.symbol:
-        named = contract_name(base_asset.asset_id, market.symbol)
-        base_asset = Asset(named, "contract", follows=base_asset.asset_id)
-    return base_asset, quote_asset
-
-
 def identity_fault(
-    markets: Iterable[Market], assumptions: Iterable[Assumption] = (), codes: SessionCodes | None = None
+    listed: ListedCodes,
+    markets: Iterable[Market],
+    assumptions: Iterable[Assumption] = (),
+    codes: SessionCodes | None = None,
 ) -> str | None:
     """Return the first market that is not what it would be compared as, in one sentence; None if all are.
 
@@ -220,31 +180,34 @@ def identity_fault(
     """
     assumed = tuple(assumptions)
     for market in markets:
-        reason = not_compared_because(market, assumed, codes)
+        reason = not_compared_because(listed, market, assumed, codes)
         if reason is not None:
             return f"{market.exchange} {market.symbol} is not traded: {reason}"
     return None
 
 
 def not_compared_because(
-    market: Market, assumptions: Iterable[Assumption] = (), codes: SessionCodes | None = None
+    listed: ListedCodes,
+    market: Market,
+    assumptions: Iterable[Assumption] = (),
+    codes: SessionCodes | None = None,
 ) -> str | None:
     """Why a market is not what it would be compared as; None if it is."""
     assumed = {one.asset_id: one.counts_as for one in assumptions}
-    for name, asset, compared_as in _sides(market, codes):
+    for name, asset, compared_as in _sides(listed, market, codes):
         if codes is not None and codes.are_said(market.exchange, name):
             continue
-        reason = _side_fault(market, name, asset, compared_as, assumed, codes)
+        reason = _side_fault(listed, market, name, asset, compared_as, assumed, codes)
         if reason is not None:
             return reason
     return None
 
 
-def said_fault(markets: Iterable[Market], codes: SessionCodes) -> str | None:
+def said_fault(listed: ListedCodes, markets: Iterable[Market], codes: SessionCodes) -> str | None:
     """Return the first code that a user says is one asset, while our lists know two, in one sentence."""
     known: dict[str, tuple[str, Asset]] = {}
     for market in markets:
-        for name, asset, _ in _sides(market, codes):
+        for name, asset, _ in _sides(listed, market, codes):
             if asset is None or not codes.are_said(market.exchange, name):
                 continue
             exchange, first = known.setdefault(name, (market.exchange, asset))
@@ -256,23 +219,24 @@ def said_fault(markets: Iterable[Market], codes: SessionCodes) -> str | None:
     return None
 
 
-def known_tokens(market: Market, codes: SessionCodes | None = None) -> tuple[Token, ...]:
+def known_tokens(listed: ListedCodes, market: Market, codes: SessionCodes | None = None) -> tuple[Token, ...]:
     """Return its base and quote by our list of contracts."""
     source = f"our list for {market.exchange}"
     return tuple(
         Token(compared_as, source, known_contracts(compared_as if asset is None else asset.asset_id))
-        for _, asset, compared_as in _sides(market, codes)
+        for _, asset, compared_as in _sides(listed, market, codes)
     )
 
 
-def _sides(market: Market, codes: SessionCodes | None) -> Iterable[tuple[str, Asset | None, str]]:
+def _sides(listed: ListedCodes, market: Market, codes: SessionCodes | None) -> Iterable[tuple[str, Asset | None, str]]:
     """Return base and quote: ccxt's code there, our asset, and what it is compared as."""
     names = codes_in(market.symbol)
-    listed = market if codes is None else replace(market, exchange=codes.ccxt_id(market.exchange))
-    return zip(names, assets_of(listed), (market.base, market.quote_currency), strict=False)
+    at_ccxt = market if codes is None else replace(market, exchange=codes.ccxt_id(market.exchange))
+    return zip(names, listed.assets_of(at_ccxt), (market.base, market.quote_currency), strict=False)
 
 
 def _side_fault(
+    listed: ListedCodes,
     market: Market,
     name: str,
     asset: Asset | None,
@@ -284,9 +248,9 @@ def _side_fault(
         if assumed.get(asset.asset_id, asset.asset_id) == compared_as:
             return None
         return f"it would be compared as {compared_as}, but it is {_described(asset)}, another asset"
-    if codes is None or has_codes(codes.ccxt_id(market.exchange)):
+    if codes is None or listed.has_codes(codes.ccxt_id(market.exchange)):
         return f"the asset {name} on {market.exchange} is not known"
-    known = meanings(name)
+    known = listed.meanings(name)
     if known == {name} or name in _FIATS:
         return None
     may_be = f"{name} there may be {' or '.join(sorted(known))}" if known else f"the asset {name} there is not known"

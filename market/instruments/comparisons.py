@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from market.instruments.assets import SessionCodes, not_compared_because
+from market.instruments.assets import ListedCodes, SessionCodes, not_compared_because
 from market.instruments.markets import FxRoute, Market, fx_route
 
 
@@ -20,15 +20,17 @@ class ComparedMarket:
 
 
 def compared_markets(
-    markets: Sequence[Market], settlement: str, codes: SessionCodes | None = None
+    listed: ListedCodes, markets: Sequence[Market], settlement: str, codes: SessionCodes | None = None
 ) -> tuple[ComparedMarket, ...]:
-    """Compare all traded ones among `markets`, in their order. `codes`: as `identity_fault` takes them."""
-    rows = [_alone(market, settlement, markets, codes) for market in markets if not market.is_fx]
+    """Compare all traded ones among `markets`, in their order. `listed` and `codes`: as `identity_fault` takes them."""
+    rows = [_alone(listed, market, settlement, markets, codes) for market in markets if not market.is_fx]
     return tuple(_with_others(row, rows) for row in rows)
 
 
-def _alone(market: Market, settlement: str, markets: Sequence[Market], codes: SessionCodes | None) -> ComparedMarket:
-    fault = not_compared_because(market, codes=codes)
+def _alone(
+    listed: ListedCodes, market: Market, settlement: str, markets: Sequence[Market], codes: SessionCodes | None
+) -> ComparedMarket:
+    fault = not_compared_because(listed, market, codes=codes)
     if fault is not None:
         return ComparedMarket(market, None, reason=fault)
     try:

@@ -6,7 +6,7 @@ Exchanges book costs and fees rounded to units of their own, and if their fills 
 from collections.abc import Iterable
 from decimal import Decimal
 
-from market.instruments.assets import is_money
+from market.instruments.assets import is_currency
 from market.instruments.orders import Fill, changes_of
 
 WITHOUT_CENTS = frozenset({"JPY", "KRW", "VND", "CLP", "IDR"})
@@ -18,7 +18,7 @@ def smallest_unit(currency: str) -> Decimal:
     """Return what a booking in `currency` may be rounded by."""
     if currency in WITHOUT_CENTS:
         return Decimal(1)
-    return _CENT if is_money(currency) else _SATOSHI
+    return _CENT if is_currency(currency) else _SATOSHI
 
 
 def rounding_of(currency: str, fills: Iterable[Fill]) -> Decimal:

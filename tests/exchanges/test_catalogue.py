@@ -9,6 +9,7 @@ import pytest
 from exchanges.books.errors import FeedRejectedError
 from exchanges.books.port import WireExchange
 from exchanges.catalogue import EXCHANGES, all_facts, facts_of, orders_of, own_facts, wire_of, without_client_ids
+from exchanges.listed_codes import listed_codes
 from exchanges.ports.orders import ExchangeOrders
 from exchanges.simulated_markets import paper_markets
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
@@ -51,6 +52,14 @@ def test_others_have_no_facts_and_no_orders() -> None:
     assert orders_of("mtgox") is None
 
 
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_all_codes_of_its_facts_are_of_assets_that_are_known(name: str) -> None:
+    listed = listed_codes()
+    facts = facts_of(name)
+    assert facts is not None
+    assert [code for code in facts.codes if listed.asset_of(name, code) is None] == []
+
+
 def test_market_knows_the_exchanges_without_client_ids() -> None:
     assert without_client_ids() == WITHOUT_CLIENT_IDS
 
@@ -58,6 +67,7 @@ def test_market_knows_the_exchanges_without_client_ids() -> None:
 def test_a_feed_reads_facts_and_books_without_loading_ccxt() -> None:
     code = """
 import sys
+from exchanges.listed_codes import listed_codes
 from exchanges.catalogue import EXCHANGES, all_facts, wire_of
 all_facts(), [wire_of(name) for name in EXCHANGES]
 assert "ccxt" not in sys.modules

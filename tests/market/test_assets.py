@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from backtest.replay_profiles import PROFILES, ReplayProfile
+from exchanges.listed_codes import listed_codes
 from exchanges.simulated_markets import paper_markets, simulated_markets
 from market.instruments.assets import (
     Assumption,
     SessionCodes,
-    asset_of,
-    assets_of,
     identity_fault,
     may_count_as,
     said_fault,
@@ -18,6 +17,7 @@ from market.instruments.assets import (
 from market.instruments.markets import Market
 from tests.market.samples import USD_MARKET
 
+LISTED = listed_codes()
 EVEN = Assumption("USDT", "USD", "USDT = USD")
 
 
@@ -49,7 +49,7 @@ def market(exchange: str, symbol: str, base: str = "", quote: str = "") -> Marke
     ],
 )
 def test_what_is_the_same_asset(one: tuple[str, str], other: tuple[str, str], are_one: bool) -> None:
-    first, second = asset_of(*one), asset_of(*other)
+    first, second = LISTED.asset_of(*one), LISTED.asset_of(*other)
     assert first is not None
     assert second is not None
     assert (first == second) is are_one
@@ -59,7 +59,7 @@ def test_what_is_the_same_asset(one: tuple[str, str], other: tuple[str, str], ar
     ("exchange", "code"), [("kraken", "xbt"), ("gate", "BTC"), ("bitflyer", "USDT"), ("mexc", "BTC"), ("", "")]
 )
 def test_what_nobody_has_looked_at_is_not_known(exchange: str, code: str) -> None:
-    assert asset_of(exchange, code) is None
+    assert LISTED.asset_of(exchange, code) is None
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_nobody_has_looked_at_is_not_known(exchange: str, code: str) -> Non
     ],
 )
 def test_a_session_may_hold_only_what_it_is_compared_as(one: Market, fault: str | None) -> None:
-    found = identity_fault([market("kraken", "BTC/USD"), one])
+    found = identity_fault(LISTED, [market("kraken", "BTC/USD"), one])
     assert (found is None) is (fault is None)
     assert (fault or "") in (found or "")
     assert "\n" not in (found or "")
@@ -91,27 +91,27 @@ def test_a_session_may_hold_only_what_it_is_compared_as(one: Market, fault: str 
 
 def test_an_assumption_makes_unlike_assets_alike() -> None:
     recorded = market("binance", "BTC/USDT", quote="USD")
-    assert identity_fault([recorded]) is not None
-    assert identity_fault([recorded], [EVEN]) is None
-    assert identity_fault([market("binance", "BTC/USDT")], [EVEN]) is not None
+    assert identity_fault(LISTED, [recorded]) is not None
+    assert identity_fault(LISTED, [recorded], [EVEN]) is None
+    assert identity_fault(LISTED, [market("binance", "BTC/USDT")], [EVEN]) is not None
     contract = market("binanceusdm", "BTC/USDT:USDT", quote="USD")
-    assert identity_fault([contract], [EVEN]) is not None
-    assert identity_fault([contract], [EVEN, Assumption("BTC contract", "BTC", "perpetual = spot")]) is None
+    assert identity_fault(LISTED, [contract], [EVEN]) is not None
+    assert identity_fault(LISTED, [contract], [EVEN, Assumption("BTC contract", "BTC", "perpetual = spot")]) is None
 
 
 @pytest.mark.parametrize("markets", [paper_markets(), simulated_markets()], ids=["paper", "simulated"])
 def test_our_own_markets_are_identified(markets: tuple[Market, ...]) -> None:
-    assert identity_fault(markets) is None
-    assert all(None not in assets_of(one) for one in markets)
+    assert identity_fault(LISTED, markets) is None
+    assert all(None not in LISTED.assets_of(one) for one in markets)
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_a_profile_assumes_what_it_compares_and_says_so(profile: ReplayProfile) -> None:
-    assert identity_fault(profile.markets, profile.alike) is None
+    assert identity_fault(LISTED, profile.markets, profile.alike) is None
     for one in profile.alike:
         assert one.said in profile.all_assumptions
         fewer = [other for other in profile.alike if other != one]
-        assert identity_fault(profile.markets, fewer) is not None
+        assert identity_fault(LISTED, profile.markets, fewer) is not None
 
 
 def codes(**said: str) -> SessionCodes:
@@ -141,7 +141,7 @@ def codes(**said: str) -> SessionCodes:
 def test_a_code_that_nobody_listed_is_compared_where_the_user_says_so(
     one: Market, said: SessionCodes, fault: str | None
 ) -> None:
-    found = identity_fault([one], codes=said)
+    found = identity_fault(LISTED, [one], codes=said)
     assert (found is None) is (fault is None)
     assert (fault or "") in (found or "")
 
@@ -149,12 +149,12 @@ def test_a_code_that_nobody_listed_is_compared_where_the_user_says_so(
 def test_what_our_lists_know_to_be_two_assets_is_not_said_to_be_one() -> None:
     said = codes(bybit="NEIRO", binance="NEIRO")
     markets = [market("bybit", "NEIRO/USDT"), market("binance", "NEIRO/USDT")]
-    assert said_fault(markets, said) == (
+    assert said_fault(LISTED, markets, said) == (
         "[asset.NEIRO] compare: NEIRO on bybit is NEIROETH, a coin on ethereum, but on binance it is NEIROCTO, a coin "
         "on ethereum; two assets are never compared"
     )
-    assert said_fault(markets[:1], said) is None
-    assert said_fault(markets, codes(bybit="NEIRO")) is None
+    assert said_fault(LISTED, markets[:1], said) is None
+    assert said_fault(LISTED, markets, codes(bybit="NEIRO")) is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from exchanges.listed_codes import listed_codes
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.comparisons import compared_markets
 from market.instruments.markets import Market
@@ -16,7 +17,7 @@ def without(*symbols: str) -> list[Market]:
 
 
 def test_each_market_is_compared_with_the_same_asset_elsewhere() -> None:
-    rows = compared_markets(MARKETS, "USD")
+    rows = compared_markets(listed_codes(), MARKETS, "USD")
     assert {(row.market.base, len(row.others)) for row in rows} == {("BTC", 4), ("ETH", 4)}
     assert {row.reason for row in rows} == {None}
     routes = {row.market.quote_currency: row.route and row.route.symbol for row in rows}
@@ -35,11 +36,11 @@ LUNA = replace(next(one for one in MARKETS if one.exchange == "kraken"), symbol=
     ],
 )
 def test_a_market_that_is_compared_with_none_says_why(markets: list[Market], symbol: str, reason: str) -> None:
-    row = next(one for one in compared_markets(markets, "USD") if one.market.symbol == symbol)
+    row = next(one for one in compared_markets(listed_codes(), markets, "USD") if one.market.symbol == symbol)
     assert row.others == ()
     assert reason in (row.reason or "")
 
 
 def test_nothing_is_compared_with_a_market_that_does_not_convert() -> None:
-    rows = compared_markets(without("EUR/USD"), "USD")
+    rows = compared_markets(listed_codes(), without("EUR/USD"), "USD")
     assert all("bitstamp" not in row.others for row in rows)

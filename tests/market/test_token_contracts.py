@@ -2,6 +2,7 @@
 
 import pytest
 
+from exchanges.listed_codes import listed_codes
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.assets import SessionCodes, known_tokens
 from market.instruments.token_contracts import Contracts, Token, contract_fault, is_address, network_name
@@ -56,6 +57,6 @@ def test_names_of_networks(code: str, name: str) -> None:
 
 def test_our_list_contradicts_itself_nowhere() -> None:
     markets = [one for one in simulated_markets(("LINK", "UNI", "AAVE", "FET")) if not one.is_fx]
-    tokens = [token for one in markets for token in known_tokens(one, SessionCodes())]
+    tokens = [token for one in markets for token in known_tokens(listed_codes(), one, SessionCodes())]
     assert {token.name for token in tokens if token.contracts} >= {"LINK", "UNI", "AAVE", "FET", "USDT"}
     assert contract_fault(tokens) is None

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from exchanges.dated_codes import counted_coins
+from exchanges.listed_codes import listed_codes
 from exchanges.ports.codes import power_of_ten
 from exchanges.simulated_markets import simulated_markets
-from market.instruments.assets import Asset, Assumption, assets_of, meanings
+from market.instruments.assets import Asset, Assumption
 from market.instruments.contracts import ALONE, Contract, contract_name, kind_of, known_contract
 from market.instruments.markets import Market
 from market.money import EXACT, decimal_of_whole, text_of
@@ -143,7 +144,7 @@ class ImportedMarkets:
         for note in (amount_note(market), size_note(market)):
             if note is not None:
                 self._assume(note)
-        assets = assets_of(market)
+        assets = listed_codes().assets_of(market)
         compared = replace(
             market,
             base=self._compared_as(market, base, assets[0]),
@@ -171,7 +172,7 @@ class ImportedMarkets:
                 f"to compare both say --alike '{asset_id}={coin}'"
             )
         if asset is None:
-            others = meanings(ticker)
+            others = listed_codes().meanings(ticker)
             if others - {ticker}:
                 raise ImportRejectedError(
                     f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and it "

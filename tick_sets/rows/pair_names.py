@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable
 
 from exchanges.common_codes import common_code
+from exchanges.listed_codes import listed_codes
 from exchanges.symbol_spelling import QUOTED_BEFORE, STABLE_COINS, USUAL_QUOTES, WELL_KNOWN, spelling_of
-from market.instruments.assets import asset_of, is_currency, meanings
+from market.instruments.assets import is_currency
 
 _SEPARATORS = re.compile(r"[-_/:]")
 _OF_A_CONTRACT = re.compile(
@@ -90,8 +91,8 @@ def _readings(name: str, quotes: Iterable[str]) -> list[tuple[str, str]]:
 
 def _is_known(exchange: str, code: str) -> bool:
     # a code that has another common name is one that the exchange lists: Kraken's XXMR
-    is_listed = asset_of(exchange, code) is not None or common_code(exchange, code) != code
-    return is_listed or bool(meanings(code)) or code in WELL_KNOWN | STABLE_COINS
+    is_listed = listed_codes().asset_of(exchange, code) is not None or common_code(exchange, code) != code
+    return is_listed or bool(listed_codes().meanings(code)) or code in WELL_KNOWN | STABLE_COINS
 
 
 def _is_money(code: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from exchanges.common_codes import common_code
-from market.instruments.assets import asset_of
+from exchanges.listed_codes import listed_codes
 from tick_sets.errors import ImportRejectedError
 from tick_sets.rows.import_format import FileOptions
 from tick_sets.rows.pair_names import UnclearPairError, pair_of
@@ -101,5 +101,6 @@ def is_currency_pair(exchange: str, symbol: str) -> bool:
 
 def _is_currency(exchange: str, code: str) -> bool:
     # known on any exchange with our own names: files of rates come from brokers that nobody has listed
-    asset = asset_of(exchange, code) or asset_of("bitstamp", code) or asset_of("bitflyer", code)
+    codes = listed_codes()
+    asset = codes.asset_of(exchange, code) or codes.asset_of("bitstamp", code) or codes.asset_of("bitflyer", code)
     return asset is not None and asset.kind in ("fiat", "stable coin")

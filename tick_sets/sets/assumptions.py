@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from market.instruments.assets import Assumption, assets_of
+from exchanges.listed_codes import listed_codes
+from market.instruments.assets import Assumption
 from market.instruments.contracts import contract_name
 from market.money import text_of
 from tick_sets.errors import ImportRejectedError
@@ -21,7 +22,7 @@ def alike_of(manifest: Manifest) -> tuple[Assumption, ...]:
     for market in manifest.markets:
         tickers = market.symbol.partition(":")[0].split("/")
         compared = (market.base, market.quote_currency)
-        for ticker, asset, counts_as in zip(tickers, assets_of(market), compared, strict=False):
+        for ticker, asset, counts_as in zip(tickers, listed_codes().assets_of(market), compared, strict=False):
             asset_id = ticker if asset is None else asset.asset_id
             if asset is None and ticker == tickers[0] and ":" in market.symbol:
                 asset_id = contract_name(ticker, market.symbol)
