@@ -14,7 +14,7 @@ import orjson
 
 from benchmarks.market_feeds import MarketsCost
 from benchmarks.processes import running
-from simulators.server import EXCHANGES
+from simulators.catalogue import EXCHANGES
 from streams.broker.embedded_broker import free_ports
 
 PATIENCE_SECONDS = 120.0

@@ -7,7 +7,7 @@ from exchanges.catalogue import all_facts
 from exchanges.ports.codes import alike
 from market.instruments.assets import ListedCodes
 
-_WHOLE: Mapping[str, Mapping[str, str]] = {
+_WHOLE: dict[str, Mapping[str, str]] = {
     "binanceusdm": alike("BTC", "USDT", "USDC"),
     "binancecoinm": alike("BTC", "USD"),
     # recordings of one exchange's order books and of a broker's rates
@@ -24,7 +24,7 @@ _SINGLE: Mapping[str, Mapping[str, str]] = {
     # not bitcoin, as it is elsewhere (ccxt's mexc: commonCurrencies)
     "mexc": {"XBT": "XBT (MEXC)"},
 }
-_SYMBOL_CODES: Mapping[str, Mapping[str, str]] = {"bitfinex": {"USDT": "UST", "LUNA": "LUNA2", "LUNC": "LUNA"}}
+_SYMBOL_CODES: dict[str, Mapping[str, str]] = {"bitfinex": {"USDT": "UST", "LUNA": "LUNA2", "LUNC": "LUNA"}}
 
 
 @cache

@@ -8,26 +8,22 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from ssl import SSLContext
+from typing import cast
 
 from aiohttp import web
 
-from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock, SystemClock, wall_now
 from session.simulated_market import DEFAULT_MARKET, MARKETS
-from simulators.binance import gateway as binance
-from simulators.binance.signing_keys import signing_keys
-from simulators.bitflyer import gateway as bitflyer
-from simulators.bitstamp import gateway as bitstamp
-from simulators.coinbaseexchange import gateway as coinbaseexchange
+from simulators.catalogue import EXCHANGES
 from simulators.faults.faults import Faults
 from simulators.faults.frames import SymbolOf
 from simulators.faults.orders import OrderFaults
 from simulators.faults.schedule import FaultSchedule, ScheduledFault
 from simulators.faults.skewed_clock import SkewedClock
-from simulators.kraken import gateway as kraken
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.ladders import Ladder
 from simulators.market.market_prices import MarketPrices
@@ -35,15 +31,15 @@ from simulators.market.pace import MarketPace
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
 from simulators.matching.simulated_exchange import CUSTOMER, SimulatedExchange
-from simulators.matching.venue import Names, Venue
+from simulators.matching.venue import Venue
 from simulators.web.account_keys import account_names, ensure_credentials
 from simulators.web.account_routes import joined
 from simulators.web.crossed_book import Publisher
-from simulators.web.exchange_gateway import Gateway
+from simulators.web.exchange_gateway import CountsItself, Gateway, SimulatedGateway, TrustsSigners
 from simulators.web.fault_admin import admin_application, ensure_token
 from simulators.web.fault_guard import FaultGuard
 from simulators.web.rate_guard import RateGuard
-from simulators.web.socket_terms import terms_of
+from simulators.web.socket_terms import socket_terms
 from simulators.web.unseen_step import UnseenStep
 
 log = logging.getLogger(__name__)
@@ -56,15 +52,6 @@ DEFAULT_BASES = ("BTC",)
 
 LOOPBACK = "127.0.0.1"
 
-_GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], Names]] = {
-    coinbaseexchange.NAME: (coinbaseexchange.CoinbaseExchangeGateway, coinbaseexchange.NAMES),
-    bitstamp.NAME: (bitstamp.BitstampGateway, bitstamp.NAMES),
-    bitflyer.NAME: (bitflyer.BitflyerGateway, bitflyer.NAMES),
-    kraken.NAME: (kraken.KrakenGateway, kraken.NAMES),
-    binance.NAME: (binance.BinanceGateway, binance.NAMES),
-}
-EXCHANGES = tuple(_GATEWAYS)
-"""All simulated exchanges."""
 ACCOUNTS = "exchanges"
 """The folder of a session's accounts."""
 
@@ -168,18 +155,18 @@ class SimulatedExchanges:
         faults = Faults(clock, listed_symbols(names), seed)
         world = cls({}, market.prices(seed, listings), market, [], clock, faults, options.is_limited)
         for name in names:
-            make, wording = _GATEWAYS[name]
-            venue = Venue(name, listings[name], wording, SkewedClock(clock, faults.of(name)))
+            simulated = _gateway_of(name)
+            venue = Venue(name, listings[name], simulated.names, SkewedClock(clock, faults.of(name)))
             gateways = []
             for own in options.account_names(name):
                 journal = Journal(home / options.folder / f"{own}.jsonl")
                 world.journals.append(journal)
                 owner = CUSTOMER if own == name else own
-                gateway = make(SimulatedExchange(venue, opening_balances(name), journal, owner), credentials[own])
-                if isinstance(gateway, binance.BinanceGateway):
-                    for keys in signing_keys(home, own).values():
-                        gateway.trust(keys)
-                terms = terms_of(name, options.socket_seconds, is_limited=options.is_limited)
+                exchange = SimulatedExchange(venue, opening_balances(name), journal, owner)
+                gateway = simulated.make(exchange, credentials[own])
+                if isinstance(gateway, TrustsSigners):
+                    gateway.trust_signers(home, own)
+                terms = socket_terms(name, options.socket_seconds, is_limited=options.is_limited)
                 gateway.subscribers.live_by(terms, clock)
                 gateways.append(gateway)
             world._add(venue, gateways, MarketPace(listings[name], options.bases), seed)
@@ -196,7 +183,8 @@ class SimulatedExchanges:
         for gateway, own in zip(gateways, orders, strict=True):
             gateway.exchange.order_faults = own
             gateway.subscribers.apply_faults(faults, symbol_of)
-        limits = [RateGuard(venue.name, self.clock) for _ in gateways]
+        rates = _gateway_of(venue.name).rates
+        limits = [RateGuard(venue.name, rates, self.clock) for _ in gateways]
         publisher = Publisher(gateways, faults)
         self._turns[venue.name] = _Turn(
             venue,
@@ -264,7 +252,7 @@ class SimulatedExchanges:
             application = gateway.application()
             if self.is_limited:
                 limits.install_on(application)
-            elif isinstance(gateway, binance.BinanceGateway | kraken.KrakenGateway):
+            elif isinstance(gateway, CountsItself):
                 gateway.lift_limits()
             FaultGuard(gateway, self.faults.of(name), self.clock).install_on(application)
             applications.append(application)
@@ -298,6 +286,13 @@ class SimulatedExchanges:
                 await gateway.subscribers.close()
         for journal in self.journals:
             journal.close()
+
+
+def _gateway_of(name: str) -> SimulatedGateway:
+    """Raise KeyError if no such exchange is simulated."""
+    if name not in EXCHANGES:
+        raise KeyError(name)
+    return cast(SimulatedGateway, import_module(f"simulators.{name}.gateway").SIMULATED)
 
 
 def next_due(due: int, now: int, period: int) -> int:

@@ -94,8 +94,8 @@ class ExchangeFacts:
     """Fields of its row of a market that keep immediate-or-cancel orders out although ccxt calls it active."""
     spelling: Spelling = field(default_factory=Spelling)
     codes: Mapping[str, str] = field(default_factory=dict)
-    """Its own codes of all that may be traded there → our ids of the assets (`market/instruments/assets.py`). Empty: ccxt's
-    common ones count, and only symbols that a user names are traded."""
+    """Its own codes of all that may be traded there → our ids of the assets (`market/instruments/assets.py`). Empty:
+    ccxt's common ones count, and only symbols that a user names are traded."""
     symbol_codes: Mapping[str, str] = field(default_factory=dict)
     """A code of our symbols, which are ccxt's → what it calls that itself, if that differs."""
     dated_codes: tuple[DatedCode, ...] = ()

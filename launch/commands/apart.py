@@ -21,7 +21,7 @@ from launch.setup.service_logins import with_authority, without_login
 from market.decide.settings import Settings
 from runtime.logins import Login, Mechanism, Protocol, login_of
 from session.session import Session
-from simulators.server import EXCHANGES
+from simulators.catalogue import EXCHANGES
 from simulators.web.account_keys import ensure_credentials
 from store.errors import StoreError
 from store.mongo.database_setup import prepare_database

@@ -22,11 +22,12 @@ from runtime.clock import wall_now
 from session.session import Session
 from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.binance.signing_keys import ensure_signing_keys, signing_keys
+from simulators.catalogue import EXCHANGES
 from simulators.faults.faults import FaultRejectedError
 from simulators.faults.schedule import ScheduledFault, schedule_of
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.efficient_prices import Tape
-from simulators.server import EXCHANGES, LOOPBACK, ExchangesOptions, listed_symbols, run_exchanges
+from simulators.server import LOOPBACK, ExchangesOptions, listed_symbols, run_exchanges
 from simulators.web.account_keys import account_names
 
 _ACCOUNTS = "exchanges-alone"

@@ -1,6 +1,7 @@
 """Binance spot's wire protocol: signed queries, weights, market streams with update ids, a WebSocket API of its own."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 from aiohttp import web
@@ -16,12 +17,13 @@ from simulators.binance.orders import BinanceOrders
 from simulators.binance.public import BinancePublic
 from simulators.binance.rejections import ReplacementError, error_fields
 from simulators.binance.reports import BinanceReports
+from simulators.binance.signing_keys import signing_keys
 from simulators.binance.stream import BinanceFeed, BinanceStream, prefix_of, shutdown_notice
 from simulators.binance.windows import BinanceWindows
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
-from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
+from simulators.web.exchange_gateway import MarketStep, SimulatedGateway, guarded, json_reply
 from simulators.web.signatures import SignedRequest
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
@@ -96,9 +98,10 @@ class BinanceGateway:
     def is_mine(self, word: str) -> bool:
         return self._keys.has(word)
 
-    def trust(self, keys: Credentials) -> None:
-        """Take requests that are signed with a private key, whose PEM is the secret."""
-        self._keys.trust(keys)
+    def trust_signers(self, home: Path, account: str) -> None:
+        """Take requests that are signed with a private key of the account, whose PEM is the secret."""
+        for keys in signing_keys(home, account).values():
+            self._keys.trust(keys)
 
     def publish(self, step: MarketStep) -> None:
         name = self.exchange.listings[step.symbol].market_id
@@ -199,3 +202,6 @@ class BinanceGateway:
 
 async def _gone(_: web.Request) -> web.Response:
     return web.Response(text=_GONE, status=410, content_type="text/html")
+
+
+SIMULATED = SimulatedGateway(BinanceGateway, NAMES)

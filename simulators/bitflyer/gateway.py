@@ -5,13 +5,14 @@ from aiohttp.typedefs import Handler
 
 from exchanges.credentials import Credentials
 from simulators.bitflyer.account import BitflyerAccount
+from simulators.bitflyer.limits import RATES
 from simulators.bitflyer.public import BitflyerProducts, BitflyerPublic
 from simulators.bitflyer.rows import FIRST_EXECUTION, acceptance_id
 from simulators.bitflyer.stream import BitflyerStream
 from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
-from simulators.web.exchange_gateway import Call, MarketStep, guarded, json_fields, json_reply
+from simulators.web.exchange_gateway import Call, MarketStep, SimulatedGateway, guarded, json_fields, json_reply
 from simulators.web.signatures import SignedRequest, check_bitflyer
 from simulators.web.subscribers import Subscribers
 
@@ -101,3 +102,6 @@ def _answered(call: Call) -> Handler:
         return web.Response() if body is None else json_reply(body)
 
     return answer
+
+
+SIMULATED = SimulatedGateway(BitflyerGateway, NAMES, RATES)

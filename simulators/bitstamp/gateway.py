@@ -7,6 +7,7 @@ from aiohttp import web
 from exchanges.credentials import Credentials
 from market.money import ZERO
 from market.time_units import MICROSECONDS
+from simulators.bitstamp.limits import RATES
 from simulators.bitstamp.orders import BitstampOrders
 from simulators.bitstamp.rejections import HEADERS, rejection
 from simulators.bitstamp.rows import candle_row, market_row, pair_row, ticker_row, trade_id, trade_row
@@ -17,7 +18,15 @@ from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.matching.venue import Names
-from simulators.web.exchange_gateway import MarketStep, count_field, guarded, json_reply, levels_of, listing_named
+from simulators.web.exchange_gateway import (
+    MarketStep,
+    SimulatedGateway,
+    count_field,
+    guarded,
+    json_reply,
+    levels_of,
+    listing_named,
+)
 from simulators.web.signatures import BitstampNonces, SignedRequest
 
 NAME = "bitstamp"
@@ -145,3 +154,6 @@ class BitstampGateway:
 
 def _is_private(path: str) -> bool:
     return not path.startswith(_PUBLIC)
+
+
+SIMULATED = SimulatedGateway(BitstampGateway, NAMES, RATES)

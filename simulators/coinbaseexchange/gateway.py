@@ -9,6 +9,7 @@ from aiohttp import web
 from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
 from simulators.coinbaseexchange.accounts import CoinbaseExchangeAccounts
+from simulators.coinbaseexchange.limits import RATES
 from simulators.coinbaseexchange.orders import CoinbaseExchangeOrders
 from simulators.coinbaseexchange.pages import moment_in, page_reply
 from simulators.coinbaseexchange.rejections import rejection
@@ -30,6 +31,7 @@ from simulators.matching.trade_tape import KEPT
 from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import (
     MarketStep,
+    SimulatedGateway,
     best_texts,
     count_field,
     guarded,
@@ -217,3 +219,6 @@ def _with_slashes(routes: list[web.RouteDef]) -> list[web.RouteDef]:
 
 def _is_private(path: str) -> bool:
     return path.startswith(("/accounts", "/fees", "/fills", "/orders", "/transfers"))
+
+
+SIMULATED = SimulatedGateway(CoinbaseExchangeGateway, NAMES, RATES)

@@ -7,15 +7,13 @@ A lie changes the answer and never the order: the exchange's books stay true.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from market.money import decimal_of, text_of, total
+from simulators.catalogue import terms_of
+from simulators.exchange_terms import Names, OrderAnswers, Part
 
-Part = Literal["ack", "order", "fill"]
-"""The answer to a new order, an order's state, one of its fills."""
 Tell = Callable[[object], object]
-Names = Mapping[str, str]
-"""Meaning of a field → where it is in a row; parts of a path are separated by points."""
 
 
 Claim = tuple[Part, str, Tell]
@@ -147,161 +145,19 @@ LIES: Mapping[str, Lie] = MappingProxyType(
 )
 """The lies by name; one has no effect at an exchange that does not answer such a field."""
 
-_FIELDS: Mapping[str, Mapping[Part, Names]] = {
-    "coinbaseexchange": {
-        "ack": {"id": "id"},
-        "order": {
-            "id": "id",
-            "client_id": "client_oid",
-            "symbol": "product_id",
-            "side": "side",
-            "amount": "size",
-            "price": "price",
-            "status": "status",
-            "filled": "filled_size",
-        },
-        "fill": {
-            "id": "trade_id",
-            "order": "order_id",
-            "symbol": "product_id",
-            "side": "side",
-            "amount": "size",
-            "price": "price",
-            "cost": "usd_volume",
-            "fee": "fee",
-            "time": "created_at",
-        },
-    },
-    "bitstamp": {
-        "ack": {"id": "id"},
-        "order": {
-            "id": "id",
-            "client_id": "client_order_id",
-            "symbol": "market",
-            "side": "type",
-            "status": "status",
-            "filled": "amount_remaining",
-        },
-        "fill": {"id": "tid", "price": "price", "fee": "fee", "time": "datetime"},
-    },
-    "bitflyer": {
-        "ack": {"id": "child_order_acceptance_id"},
-        "order": {
-            "id": "child_order_acceptance_id",
-            "symbol": "product_code",
-            "side": "side",
-            "amount": "size",
-            "price": "price",
-            "status": "child_order_state",
-            "filled": "executed_size",
-            "average": "average_price",
-        },
-        "fill": {
-            "id": "id",
-            "order": "child_order_acceptance_id",
-            "side": "side",
-            "amount": "size",
-            "price": "price",
-            "fee": "commission",
-            "time": "exec_date",
-        },
-    },
-    "kraken": {
-        "ack": {"id": "txid.0"},
-        "order": {
-            "client_id": "cl_ord_id",
-            "symbol": "descr.pair",
-            "side": "descr.type",
-            "amount": "vol",
-            "price": "descr.price",
-            "status": "status",
-            "filled": "vol_exec",
-            "average": "price",
-        },
-        "fill": {
-            "order": "ordertxid",
-            "symbol": "pair",
-            "side": "type",
-            "amount": "vol",
-            "price": "price",
-            "cost": "cost",
-            "fee": "fee",
-            "time": "time",
-        },
-    },
-    "binance": {
-        "ack": {"id": "orderId"},
-        "order": {
-            "id": "orderId",
-            "client_id": "clientOrderId",
-            "symbol": "symbol",
-            "side": "side",
-            "amount": "origQty",
-            "price": "price",
-            "status": "status",
-            "filled": "executedQty",
-        },
-        "fill": {
-            "id": "id",
-            "order": "orderId",
-            "symbol": "symbol",
-            "side": "isBuyer",
-            "amount": "qty",
-            "price": "price",
-            "cost": "quoteQty",
-            "fee": "commission",
-            "fee_currency": "commissionAsset",
-            "time": "time",
-        },
-    },
-}
-
-_Place = tuple[str, str, Part, str]
-"""Method, beginning of the path, part, and where its rows are in the answer."""
-_PLACES: Mapping[str, tuple[_Place, ...]] = {
-    "coinbaseexchange": (
-        ("POST", "/orders", "ack", ""),
-        ("GET", "/orders/", "order", ""),
-        ("GET", "/fills", "fill", ""),
-    ),
-    "bitstamp": (
-        ("POST", "/api/v2/buy/", "ack", ""),
-        ("POST", "/api/v2/sell/", "ack", ""),
-        ("POST", "/api/v2/order_status/", "order", ""),
-        ("POST", "/api/v2/order_status/", "fill", "transactions"),
-    ),
-    "bitflyer": (
-        ("POST", "/v1/me/sendchildorder", "ack", ""),
-        ("GET", "/v1/me/getchildorders", "order", ""),
-        ("GET", "/v1/me/getexecutions", "fill", ""),
-    ),
-    "kraken": (
-        ("POST", "/0/private/AddOrder", "ack", "result"),
-        ("POST", "/0/private/QueryOrders", "order", "result.*"),
-        ("POST", "/0/private/OpenOrders", "order", "result.open.*"),
-        ("POST", "/0/private/ClosedOrders", "order", "result.closed.*"),
-        ("POST", "/0/private/QueryTrades", "fill", "result.*"),
-        ("POST", "/0/private/TradesHistory", "fill", "result.trades.*"),
-    ),
-    "binance": (
-        ("POST", "/api/v3/order", "ack", ""),
-        ("GET", "/api/v3/order", "order", ""),
-        ("GET", "/api/v3/myTrades", "fill", ""),
-    ),
-}
-
 
 def lies_of(exchange: str) -> tuple[str, ...]:
     """Return the names of those that the exchange's answers can tell."""
-    fields = _FIELDS.get(exchange, {})
-    return tuple(name for name, lie in LIES.items() if lie[0][1] in _names_of(exchange, fields, lie[0][0]))
+    answers = terms_of(exchange).answers
+    return tuple(name for name, lie in LIES.items() if lie[0][1] in _names_of(answers, lie[0][0]))
 
 
 def write_lie(exchange: str, name: str, method: str, path: str, answer: Any) -> bool:
     """Write the lie of that `name` into an answer; False if there is nothing in it that it is about."""
-    rows = list(_rows(exchange, method, path, answer))
+    answers = terms_of(exchange).answers
+    rows = list(_rows(answers, method, path, answer))
     changes = [
-        _change(row, meaning, tell, exchange)
+        _change(row, meaning, tell, says_remaining=answers.says_remaining)
         for row in rows
         for part, meaning, tell in LIES[name]
         if part == row.part and meaning in row.names
@@ -309,7 +165,7 @@ def write_lie(exchange: str, name: str, method: str, path: str, answer: Any) -> 
     return any(changes)
 
 
-def _change(row: _Row, meaning: str, tell: Tell, exchange: str) -> bool:
+def _change(row: _Row, meaning: str, tell: Tell, *, says_remaining: bool) -> bool:
     *way, last = row.names[meaning].split(".")
     fields: Any = row.fields
     for step in way:
@@ -319,13 +175,12 @@ def _change(row: _Row, meaning: str, tell: Tell, exchange: str) -> bool:
     if not is_there:
         return False
     true = fields[key]
-    is_rest = exchange == "bitstamp" and meaning == "filled"
-    fields[key] = _rest(row, true, tell) if is_rest else tell(true)
+    fields[key] = _rest(row, true, tell) if says_remaining and meaning == "filled" else tell(true)
     return bool(fields[key] != true)
 
 
 def _rest(row: _Row, remaining: object, tell: Tell) -> object:
-    """Return Bitstamp's remaining amount, from which the lie about the filled one follows."""
+    """Return the remaining amount, from which the lie about the filled one follows."""
     filled = total(decimal_of(str(fill[row.names["base"]])) for fill in row.fields["transactions"])
     said = tell(text_of(filled))
     try:
@@ -334,20 +189,19 @@ def _rest(row: _Row, remaining: object, tell: Tell) -> object:
         return said
 
 
-def _rows(exchange: str, method: str, path: str, answer: Any) -> Iterator[_Row]:
+def _rows(answers: OrderAnswers, method: str, path: str, answer: Any) -> Iterator[_Row]:
     """Return orders before their fills."""
-    fields = _FIELDS.get(exchange, {})
-    for wanted, prefix, part, place in _PLACES.get(exchange, ()):
+    for wanted, prefix, part, place in answers.places:
         if method == wanted and path.startswith(prefix):
-            names = _names_of(exchange, fields, part, answer)
+            names = _names_of(answers, part, answer)
             for row in _at(answer, place.split(".") if place else []):
                 yield _Row(part, row, names)
 
 
-def _names_of(exchange: str, fields: Mapping[Part, Names], part: Part, answer: Any = None) -> Names:
-    """Return the fields' names; Bitstamp calls a fill's amount and its cost by the currencies."""
-    names = fields.get(part, {})
-    if exchange != "bitstamp" or part == "ack":
+def _names_of(answers: OrderAnswers, part: Part, answer: Any = None) -> Names:
+    """Return the fields' names."""
+    names = answers.fields.get(part, {})
+    if not answers.names_currencies or part == "ack":
         return names
     market = str(answer.get("market")) if isinstance(answer, dict) else "BTC/USD"
     base, _, quote = market.lower().partition("/")

@@ -7,6 +7,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from market.validation_messages import fault_text
+from simulators.catalogue import terms_of
 from simulators.faults.faults import FAULT_KINDS, ActiveFault, Fault, FaultKind, FaultRejectedError
 
 _DESCRIPTIONS: Mapping[FaultKind, str] = {
@@ -33,32 +34,13 @@ _DESCRIPTIONS: Mapping[FaultKind, str] = {
     "lie": "an answer about an order says what is not true, one field or all that belong together; nothing is done",
     "disconnect_during_order": "all connections break while an order is being posted; it may have arrived",
 }
-_DIFFERENT_DESCRIPTIONS: Mapping[tuple[FaultKind, str], str] = {
-    (
-        "http_429",
-        "kraken",
-    ): "HTTP 200 with EAPI:Rate limit exceeded, as Kraken answers; `status` 429 forces that status",
-    ("socket_ended", "binance"): "`serverShutdown` is sent; about a second later the connection is closed",
-    ("socket_ended", "bitstamp"): "`bts:request_reconnect` is sent; about a second later the connection is closed",
-    ("http_418", "binance"): "Binance's own answer to a banned address, with Retry-After",
-    ("http_429", "binance"): "HTTP 429 with code -1003 and Retry-After",
-    (
-        "clock_skew",
-        "kraken",
-    ): "only Kraken's server time is off; Kraken checks nonces, which do not depend on the clock",
-    ("duplicate_fill_report", "bitflyer"): "getexecutions has its newest row twice: ccxt has no order stream",
-    (
-        "duplicate_fill_report",
-        "kraken",
-    ): "the executions channel reports it twice: lists are mappings without duplicates",
-}
 _FAULT = TypeAdapter(Fault)
 _NAMES = tuple(field.name for field in fields(Fault))
 
 
 def fault_description(kind: FaultKind, exchange: str) -> str:
     """Return a description of the fault, in one sentence."""
-    return _DIFFERENT_DESCRIPTIONS.get((kind, exchange), _DESCRIPTIONS[kind])
+    return terms_of(exchange).faults.get(kind, _DESCRIPTIONS[kind])
 
 
 def fault_from(body: object) -> Fault:

@@ -5,7 +5,7 @@ from aiohttp.typedefs import Handler
 
 from exchanges.credentials import Credentials
 from simulators.kraken.account import KrakenAccount
-from simulators.kraken.limits import KrakenEngineLimits
+from simulators.kraken.limits import RATES, KrakenEngineLimits
 from simulators.kraken.orders import KrakenOrders
 from simulators.kraken.public import KrakenDay, KrakenPairs, KrakenPublic
 from simulators.kraken.rejections import error_text
@@ -16,7 +16,7 @@ from simulators.kraken.v1_stream import KrakenV1Stream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
-from simulators.web.exchange_gateway import Call, MarketStep, guarded, json_reply
+from simulators.web.exchange_gateway import Call, MarketStep, SimulatedGateway, guarded, json_reply
 from simulators.web.signatures import SignedRequest, check_kraken, kraken_fields
 from simulators.web.stream_tokens import StreamTokens
 from simulators.web.subscribers import Subscribers
@@ -108,3 +108,6 @@ def _answered(call: Call) -> Handler:
         return json_reply({"error": [], "result": call(fields)})
 
     return answer
+
+
+SIMULATED = SimulatedGateway(KrakenGateway, NAMES, RATES)

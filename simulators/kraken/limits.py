@@ -1,17 +1,26 @@
-"""Kraken's rate counter of the trading engine: one for each pair, for orders over REST and WebSocket alike.
+"""Kraken's rate limits of REST, and its rate counter of the trading engine: one for each pair, for orders over REST
+and WebSocket alike.
 
 https://docs.kraken.com/exchange/guides/general/ratelimits, read in November 2026. It does not say whether a
 cancellation is refused while the counter is full: here it is accepted, and counts.
 """
 
+from collections.abc import Mapping
+
+from aiohttp import web
+
 from exchanges.rate_counters import Used, counter
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock
 from simulators.matching.order_records import RequestRejectedError, SimulatedOrder
+from simulators.web.exchange_gateway import RateRules
 
 MOST = 125
 """Limit of the tier Intermediate, as is the decay."""
 _DECAY = "2.34"
+_BY_THE_ENGINE = ("AddOrder", "AddOrderBatch", "EditOrder", "AmendOrder", "CancelOrder", "CancelOrderBatch")
+"""Calls that the engine counts, and REST does not."""
+_HISTORIES = ("Ledgers", "QueryLedgers", "TradesHistory")
 
 Penalties = tuple[tuple[int, int], ...]
 """(seconds, points): what is added if the order is younger than so many seconds."""
@@ -57,3 +66,16 @@ class KrakenEngineLimits:
         if symbol not in self._used:
             self._used[symbol] = Used(counter(MOST, _DECAY))
         return self._used[symbol]
+
+
+async def _count(_request: web.Request, path: str) -> Mapping[str, int]:
+    name = path.rpartition("/")[2]
+    if not path.startswith("/0/private/"):
+        return {"public": 1}
+    if name in _BY_THE_ENGINE:
+        return {}
+    return {"private": 2 if name in _HISTORIES else 1}
+
+
+# https://docs.kraken.com/exchange/guides/rest/ratelimits, tier Intermediate
+RATES = RateRules({"public": counter(15, "1"), "private": counter(20, "0.5")}, _count)

@@ -8,12 +8,13 @@ from exchanges.simulated_markets import simulated_bases
 from market.instruments.markets import codes_in
 from market.instruments.orders import Side
 from market.time_units import MICROSECONDS
+from simulators.catalogue import terms_of
+from simulators.exchange_terms import Tier
 from simulators.matching.account_ledger import LedgerChange
 from simulators.matching.candles import Candle
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing, decimals_of, fixed_text
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
-from simulators.matching.volume_tiers import Tier, tiers_of
 
 _CURRENCY_DECIMALS = {"USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
 _COIN_DECIMALS = 10
@@ -64,7 +65,7 @@ def wsname(listing: Listing) -> str:
 
 def pair_row(listing: Listing) -> dict[str, object]:
     market = listing.market
-    tiers = tiers_of(market.exchange)
+    tiers = terms_of(market.exchange).tiers
     return {
         "altname": altname(listing),
         "wsname": wsname(listing),
@@ -93,7 +94,7 @@ def pair_row(listing: Listing) -> dict[str, object]:
 
 def fee_rows(exchange: str, volume: Decimal) -> dict[str, dict[str, str | None]]:
     """Return `fees` and `fees_maker` of any pair for an account of that 30-day volume, in percent."""
-    tiers = tiers_of(exchange)
+    tiers = terms_of(exchange).tiers
     place = max(number for number, tier in enumerate(tiers) if tier.volume <= volume)
     following = tiers[place + 1] if place + 1 < len(tiers) else None
     rows = {}

@@ -10,11 +10,12 @@ from random import Random
 
 from market.instruments.orders import Side
 from market.money import decimal_of
+from simulators.catalogue import terms_of
 from simulators.market.currency_rates import BPS, CurrencyRates
 from simulators.market.dislocations import Dislocations
 from simulators.market.efficient_prices import EfficientPrices
 from simulators.market.market_prices import MarketOrder
-from simulators.market.terms import EXCHANGE_TERMS, MarketTerms
+from simulators.market.terms import MarketTerms
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade
 
@@ -52,7 +53,7 @@ class CalibratedPrices:
             randoms = {base: Random(f"{seed}:{name}:{base}:basis") for base in bases}  # noqa: S311
             basis = {base: random.gauss(0, terms.basis_deviation) for base, random in randoms.items()}
             log_price = {base: efficient.log_prices[base] for base in bases}
-            self._exchanges[name] = _ExchangePrices(randoms, EXCHANGE_TERMS[name].lag, log_price, basis)
+            self._exchanges[name] = _ExchangePrices(randoms, terms_of(name).quoting.lag, log_price, basis)
         self._dislocations = {
             base: Dislocations(seed, base, names, terms.dislocations) for base, names in lists.items()
         }

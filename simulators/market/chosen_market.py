@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 from exchanges.simulated_coins import START_DOLLARS
 from session.simulated_market import DEFAULT_MARKET, MarketName
+from simulators.catalogue import terms_of
 from simulators.market.calibrated_prices import CalibratedPrices
 from simulators.market.efficient_prices import DrawnPrices, Tape, TapePrices
 from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape, storm_shape
 from simulators.market.market_prices import MarketPrices
 from simulators.market.prices import Prices
-from simulators.market.terms import EXCHANGE_TERMS, MARKET_TERMS
+from simulators.market.terms import MARKET_TERMS
 from simulators.matching.listings import Listing
 
 Listings = Mapping[str, Sequence[Listing]]
@@ -41,7 +42,7 @@ class ChosenMarket:
             return STORM_SHAPE
         if self.name == "storm":
             return storm_shape(_dollars(listing))
-        return calibrated_shape(EXCHANGE_TERMS[listing.market.exchange], _dollars(listing))
+        return calibrated_shape(terms_of(listing.market.exchange).quoting, _dollars(listing))
 
     def _started(self, listing: Listing) -> Listing:
         market = listing.market

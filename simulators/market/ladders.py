@@ -7,7 +7,7 @@ from decimal import Decimal
 from random import Random
 
 from market.instruments.orders import Side
-from simulators.market.terms import ExchangeTerms
+from simulators.exchange_terms import Quoting
 from simulators.matching.listings import Listing
 
 LEVELS = 50
@@ -60,7 +60,7 @@ def storm_shape(dollars: float) -> LadderShape:
     )
 
 
-def calibrated_shape(terms: ExchangeTerms, dollars: float) -> LadderShape:
+def calibrated_shape(terms: Quoting, dollars: float) -> LadderShape:
     """Return the shape for an asset of that price."""
     return LadderShape(
         half_spread=terms.half_spread,

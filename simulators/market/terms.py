@@ -61,22 +61,6 @@ class MarketTerms:
     """Seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeTerms:
-    """One exchange's way to quote."""
-
-    lag: float
-    """Seconds until it has followed about two thirds of a move; the smallest leads."""
-    half_spread: float
-    """Median in bps, at least half a tick."""
-    level_dollars: float
-    """Typical amount of a level far from the best one."""
-    half_spread_deviation: float = 0.5
-    """Standard deviation of its logarithm."""
-    noise: float = 0.15
-    """Standard deviation in bps of a quote around the exchange's own price."""
-
-
 _BUSY = MarketTerms(
     PriceTerms(annual_volatility=0.70),
     DislocationTerms(per_minute=4.0, size=31.0, size_spread=0.12, opening_seconds=60.0),
@@ -91,11 +75,3 @@ MARKET_TERMS: dict[MarketName, MarketTerms] = {
     "busy": _BUSY,
 }
 """`storm` is `simulators.market.prices`."""
-
-EXCHANGE_TERMS: dict[str, ExchangeTerms] = {
-    "coinbaseexchange": ExchangeTerms(lag=0.06, half_spread=0.1, level_dollars=40_000),
-    "bitstamp": ExchangeTerms(lag=0.25, half_spread=0.8, level_dollars=8_000),
-    "bitflyer": ExchangeTerms(lag=0.4, half_spread=1.2, level_dollars=6_000),
-    "kraken": ExchangeTerms(lag=0.12, half_spread=0.15, level_dollars=11_000),
-    "binance": ExchangeTerms(lag=0.03, half_spread=0.05, level_dollars=50_000),
-}

@@ -5,19 +5,14 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 from functools import cache
 
-from exchanges.binance.symbols import binance_symbol
-from exchanges.bitflyer.symbols import bitflyer_product
-from exchanges.bitstamp.symbols import bitstamp_pair
-from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
-from exchanges.kraken.symbols import kraken_market_id
 from exchanges.simulated_coins import START_DOLLARS, amount_worth, listed_coins
 from exchanges.simulated_markets import further_markets, simulated_bases, simulated_markets
 from market.instruments.fees import base_rate, charged, fee_currency, quote_rate
 from market.instruments.markets import Market
 from market.instruments.orders import Side
-from market.money import ceil_to_step, decimal_of, floor_to_step
+from market.money import ceil_to_step, floor_to_step
+from simulators.catalogue import terms_of
 from simulators.matching.order_records import Liquidity
-from simulators.matching.volume_tiers import assumed_volume, tier_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +105,6 @@ def fixed_text(number: Decimal, decimals: int) -> str:
     return format(text, "f")
 
 
-_STEPS = {
-    # of cost and of fee
-    "coinbaseexchange": ("0.0000000000000001", "0.0000000000000001"),
-    "bitstamp": ("0.01", "0.00001"),
-    "bitflyer": ("1", "0.00000001"),
-    "kraken": ("0.0001", "0.0001"),
-    "binance": ("0.00000001", "0.00000001"),
-}
-_YEN_STEPS = ("0.01", "0.01")
-"""Steps of Kraken for a market in yen."""
 _DOLLARS = {"BTC": 60_000.0} | {coin.base: coin.dollars for coin in listed_coins()}
 _START_PRICES = {"BTC/EUR": 55_555.0, "EUR/USD": 1.08, "USD/JPY": 150.0, "USDT/USD": 1.0}
 _BASE_VALUE = 600_000.0
@@ -134,19 +119,20 @@ def listings_of(exchange: str, bases: Collection[str] | None = None) -> tuple[Li
 
 @cache
 def _listed(exchange: str, bases: tuple[str, ...]) -> tuple[Listing, ...]:
-    tier = tier_at(exchange, assumed_volume(exchange))
+    terms = terms_of(exchange)
+    tier = terms.tier_at(terms.volume)
     listed = []
     for market in (*simulated_markets(bases), *further_markets(bases)):
         if market.exchange == exchange:
-            cost_step, fee_step = _YEN_STEPS if market.symbol == "USD/JPY" else _STEPS[exchange]
+            cost_step, fee_step = terms.steps_of.get(market.symbol, (terms.cost_step, terms.fee_step))
             listed.append(
                 Listing(
                     market=market,
-                    market_id=_market_id(market),
+                    market_id=terms.market_id(market),
                     maker_rate=tier.maker,
                     taker_rate=tier.taker,
-                    cost_step=decimal_of(cost_step),
-                    fee_step=decimal_of(fee_step),
+                    cost_step=cost_step,
+                    fee_step=fee_step,
                     start_price=_START_PRICES.get(market.symbol) or _start_price(market),
                 )
             )
@@ -156,26 +142,7 @@ def _listed(exchange: str, bases: tuple[str, ...]) -> tuple[Listing, ...]:
 def opening_balances(exchange: str) -> dict[str, Decimal]:
     """Return balances of a new test account: enough for hundreds of trades."""
     coins = {base: amount_worth(_BASE_VALUE, price) for base, price in _DOLLARS.items()}
-    return (
-        coins
-        | {
-            "coinbaseexchange": {"USD": Decimal(1_000_000)},
-            "bitstamp": {"EUR": Decimal(925_000)},
-            "bitflyer": {"JPY": Decimal(150_000_000)},
-            "kraken": {"USD": Decimal(1_000_000)},
-            "binance": {"USDT": Decimal(1_000_000)},
-        }[exchange]
-    )
-
-
-def _market_id(market: Market) -> str:
-    return {
-        "coinbaseexchange": coinbaseexchange_product,
-        "bitstamp": bitstamp_pair,
-        "bitflyer": bitflyer_product,
-        "kraken": kraken_market_id,
-        "binance": binance_symbol,
-    }[market.exchange](market)
+    return {**coins, **terms_of(exchange).money}
 
 
 def _start_price(market: Market) -> float:

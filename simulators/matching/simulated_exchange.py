@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from market.money import ZERO
+from simulators.catalogue import terms_of
 from simulators.matching.engine import BookOrder, Prevented
 from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.funded_account import FundedAccount
@@ -21,7 +22,6 @@ from simulators.matching.order_records import (
     Trigger,
 )
 from simulators.matching.venue import Venue
-from simulators.matching.volume_tiers import assumed_volume, tier_at
 
 CUSTOMER = "customer"
 """The owner of the first account, which every exchange has."""
@@ -64,8 +64,9 @@ class SimulatedExchange:
         """What the exchange says of the API key's rights; nothing can be withdrawn here."""
         self.pays_in_points = False
         """Whether fees are said to be taken in the exchange's own coin, if it has one."""
-        self.volume_30d = assumed_volume(self.name)
-        self.tier = tier_at(self.name, self.volume_30d)
+        terms = terms_of(self.name)
+        self.volume_30d = terms.volume
+        self.tier = terms.tier_at(self.volume_30d)
         self._owner = owner
         self._journal = journal
         self._listeners: list[Callable[[SimulatedAccountEvent], None]] = []

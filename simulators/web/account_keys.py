@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from exchanges.credentials import Credentials, credentials_path, load_credentials
 from exchanges.errors import AccountRejectedError
+from simulators.catalogue import terms_of
 
 _ACCOUNT = ".account-"
 
@@ -59,8 +60,5 @@ def _new_keys(exchange: str) -> dict[str, str]:
     # coinbaseexchange and kraken sign with the bytes behind a base64 text, the others with the text itself.
     secret = base64.b64encode(secrets.token_bytes(48)).decode()
     keys = {"apiKey": secrets.token_hex(16), "secret": secret}
-    if exchange == "coinbaseexchange":
-        keys["password"] = secrets.token_hex(8)
-    if exchange == "bitstamp":
-        keys["uid"] = str(uuid4().int % 10**8)
-    return keys
+    further = {"password": secrets.token_hex(8), "uid": str(uuid4().int % 10**8)}
+    return keys | {name: further[name] for name in terms_of(exchange).key_fields}

@@ -1,22 +1,26 @@
 """Shared by all gateways: the port, calls and their fields, the guard, levels and times as text."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from exchanges.credentials import Credentials
+from exchanges.rate_counters import Limit
 from market.instruments.orders import Side
 from market.money import decimal_of
 from simulators.matching.engine import MatchingBook
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade, Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Names as IdNames
 from simulators.web.signatures import SignedRequest
 from simulators.web.subscribers import Subscribers
 
@@ -69,6 +73,44 @@ class Gateway(Protocol):
     def beat(self) -> None:
         """Send heartbeats and what is repeated from time to time; called about once a second."""
         ...
+
+
+@runtime_checkable
+class CountsItself(Protocol):
+    """A gateway that keeps limits of its own."""
+
+    def lift_limits(self) -> None: ...
+
+
+@runtime_checkable
+class TrustsSigners(Protocol):
+    """A gateway that takes requests signed with private keys, too."""
+
+    def trust_signers(self, home: Path, account: str) -> None:
+        """Take the keys that the data folder has for the account."""
+        ...
+
+
+Counts = Callable[[web.Request, str], Awaitable[Mapping[str, int]]]
+"""Weights of a request, by its path below the exchange's own name: limit → weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateRules:
+    """Limits by name, and what a request counts against each."""
+
+    limits: Mapping[str, Limit]
+    count: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedGateway:
+    """How one exchange is served: SIMULATED in the `gateway` of its folder."""
+
+    make: Callable[[SimulatedExchange, Credentials], Gateway]
+    names: IdNames
+    rates: RateRules | None = None
+    """None: it counts all requests itself."""
 
 
 def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejection: Rejection) -> web.Application:

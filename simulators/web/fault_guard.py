@@ -10,6 +10,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock
+from simulators.catalogue import terms_of
 from simulators.faults.faults import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
 from simulators.faults.lies import lies_of, write_lie
 from simulators.faults.orders import ORDER_CALL, DisconnectedError, OrderCall
@@ -25,22 +26,12 @@ _REASONS: Mapping[FaultKind, Reason] = {
 }
 _OWN_5XX = (500, 503)
 """Statuses that an exchange sends itself; other ones come from a proxy in front of it."""
-_RETRY_AFTER = ("binance",)
-"""Exchanges that send Retry-After: https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits"""
 _NAMING_AN_END: tuple[FaultKind, ...] = ("ban", "http_418")
 """Kinds whose text may name the end of the ban (milliseconds since the epoch)."""
 _BAN_SECONDS = 120.0
 _LATENCY_MILLISECONDS = 500
 # Longer than any client's timeout.
 _SILENT_SECONDS = 60.0
-
-FILL_LISTS: Mapping[str, tuple[tuple[str, str | None], ...]] = {
-    "coinbaseexchange": (("/fills", None),),
-    "bitstamp": (("/api/v2/user_transactions/", None), ("/api/v2/order_status/", "transactions")),
-    "bitflyer": (("/v1/me/getexecutions", None),),
-    "binance": (("/api/v3/myTrades", None),),
-}
-"""Where each exchange lists fills, and under which name of the answer. Kraken's are mappings: nothing comes twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +115,7 @@ class FaultGuard:
         status = _status(fault.kind, fault.status, response.status)
         if status != response.status:
             response.set_status(status)
-        if self.faults.exchange in _RETRY_AFTER and status in (418, 429):
+        if terms_of(self.faults.exchange).sends_retry_after and status in (418, 429):
             response.headers["Retry-After"] = str(max(1, round(seconds)))
         return response
 
@@ -157,7 +148,7 @@ class FaultGuard:
 
     def _repeated(self, path: str, response: web.StreamResponse) -> web.StreamResponse:
         """Return a list of fills that shows its newest twice, if that is wanted."""
-        for prefix, name in FILL_LISTS.get(self.faults.exchange, ()):
+        for prefix, name in terms_of(self.faults.exchange).answers.fill_lists:
             if not path.startswith(prefix) or not isinstance(response, web.Response) or response.status != 200:
                 continue
             answer = orjson.loads(response.text or "null")

@@ -2,11 +2,12 @@
 client may send. No I/O."""
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from market.time_units import MICROSECONDS
+from simulators.catalogue import terms_of
+from simulators.exchange_terms import SocketTerms
 
 SocketStep = Literal["ping", "notice", "no pong", "no subscription", "too old"]
 """What is due: a ping, the notice before the end, or the end for a reason."""
@@ -14,40 +15,10 @@ _NOTICE_SHARE = 0.1
 """Longest time from the notice to the end, as a share of a life that is shorter than the documented one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SocketTerms:
-    """The terms, in seconds. None: not known of the exchange, so it does not happen here."""
-
-    ping_every: float | None = None
-    pong_within: float | None = None
-    """Time for the pong, after the ping."""
-    subscribe_within: float | None = None
-    """Time for the first subscription, after the opening."""
-    lifetime: float | None = None
-    notice_before: float = 0.0
-    """Time from the notice to the end."""
-    messages_a_second: int | None = None
-    """Most messages a second, pings and pongs among them."""
-
-
-TERMS: Mapping[str, SocketTerms] = {
-    # developers.binance.com, WebSocket Streams, General information and Websocket Limits, and WebSocket API, read in
-    # November 2026. Until 2026 they said that the notice comes ten minutes before, and now "about to shut down".
-    "binance": SocketTerms(ping_every=20, pong_within=60, lifetime=86_400, notice_before=600, messages_a_second=5),
-    # docs.cloud.coinbase.com/exchange/docs/websocket-overview, read in November 2026
-    "coinbaseexchange": SocketTerms(subscribe_within=5, messages_a_second=100),
-    # `bts:request_reconnect` leaves "a few seconds": www.bitstamp.net/websocket/v2. When it comes is not known.
-    "bitstamp": SocketTerms(notice_before=5),
-    "bitflyer": SocketTerms(),
-    "kraken": SocketTerms(),
-}
-"""docs/exchanges.md says what each document leaves open."""
-
-
-def terms_of(exchange: str, lifetime: float | None = None, *, is_limited: bool = True) -> SocketTerms:
+def socket_terms(exchange: str, lifetime: float | None = None, *, is_limited: bool = True) -> SocketTerms:
     """Return the terms; `lifetime` in seconds instead of the exchange's own, if given; without `is_limited` any number
     of messages."""
-    terms = TERMS[exchange]
+    terms = terms_of(exchange).sockets
     if lifetime is not None:
         notice = min(terms.notice_before, lifetime * _NOTICE_SHARE)
         terms = replace(terms, lifetime=lifetime, notice_before=notice)

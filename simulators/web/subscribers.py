@@ -10,9 +10,10 @@ from aiohttp import WSMsgType, web
 from aiohttp.typedefs import Handler
 
 from runtime.clock import Clock
+from simulators.exchange_terms import SocketTerms
 from simulators.faults.faults import ExchangeFaults
 from simulators.faults.frames import Frame, FrameFaults, SymbolOf
-from simulators.web.socket_terms import SocketLife, SocketStep, SocketTerms
+from simulators.web.socket_terms import SocketLife, SocketStep
 
 # A reader that is this many messages behind is cut off, as exchanges do.
 _LONGEST_QUEUE = 2_000

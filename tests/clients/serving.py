@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from simulators.server import EXCHANGES
+from simulators.catalogue import EXCHANGES
 
 _START_SECONDS = 60
 

@@ -16,7 +16,7 @@ from typing import Any
 import ccxt
 import pytest
 
-from simulators.server import EXCHANGES
+from simulators.catalogue import EXCHANGES
 from tests.clients.environments import source
 from tests.clients.serving import ServedExchanges, serving
 

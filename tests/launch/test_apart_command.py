@@ -17,7 +17,7 @@ from launch.setup.data_dir import locked, read_session
 from launch.setup.login_files import own_logins, with_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from runtime.logins import Address, login_of
-from simulators.server import EXCHANGES
+from simulators.catalogue import EXCHANGES
 from store.errors import StoreError
 from store.mongo.store import open_store
 from store.server.client import connect

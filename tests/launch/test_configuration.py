@@ -10,7 +10,7 @@ from launch.config.apps import operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_settings
-from simulators.server import EXCHANGES as SIMULATED
+from simulators.catalogue import EXCHANGES as SIMULATED
 
 
 def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

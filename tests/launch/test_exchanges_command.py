@@ -22,7 +22,8 @@ from launch.commands.exchanges import detection_seen
 from launch.commands.main import run
 from launch.setup.data_dir import ready_file
 from session.session import Services, Session, SimulatedTerms
-from simulators.server import EXCHANGES, ExchangesOptions, run_exchanges
+from simulators.catalogue import EXCHANGES
+from simulators.server import ExchangesOptions, run_exchanges
 from tests.clients.serving import free_ports
 
 DEADLINE = 60

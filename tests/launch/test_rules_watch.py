@@ -12,7 +12,7 @@ from exchanges.simulated_markets import simulated_taker_fees
 from launch.supervisor.rules_watch import LONGEST_SECONDS, RULES_SECONDS, RulesWatch, keep_asking
 from market.decide.market_rules import market_in_force
 from runtime.clock import SystemClock
-from simulators.matching.volume_tiers import tiers_of
+from simulators.catalogue import terms_of
 from store.errors import StoreUnavailableError
 from store.memory.store import MemoryTradeStore
 from tests.exchanges.accounts.test_account_rules import BTC, COARSE, KRAKEN, relist
@@ -40,7 +40,7 @@ async def test_a_change_is_a_version_of_the_settings_and_in_force_at_once(tmp_pa
         relist(world, market=COARSE)
         changed = await watch.refresh(store.settings)
         assert changed is not None
-        assert (changed.version, changed.taker_fees["kraken"]) == (3, tiers_of("kraken")[0].taker)
+        assert (changed.version, changed.taker_fees["kraken"]) == (3, terms_of("kraken").tiers[0].taker)
         assert market_in_force(BTC, changed) == COARSE
         with pytest.raises(OrderRejectedError, match=r"not a positive number of ticks of 1"):
             await account.place(order_on(BTC, "buy", Decimal("0.05"), Decimal("100.1")))

@@ -8,9 +8,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from simulators.catalogue import EXCHANGES
 from simulators.faults.faults import FAULT_KINDS
 from simulators.faults.requests import fault_description
-from simulators.server import EXCHANGES
 from simulators.web.fault_admin import ensure_token, token_path
 from tests.exchanges.served import Served, served
 from tests.exchanges.stepped_clock import SteppedClock

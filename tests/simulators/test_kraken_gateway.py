@@ -14,8 +14,8 @@ import ccxt
 import pytest
 
 from exchanges.credentials import Credentials, load_credentials
+from simulators.catalogue import terms_of
 from simulators.kraken.rows import fee_rows
-from simulators.matching.volume_tiers import tiers_of
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape
 
@@ -190,7 +190,7 @@ async def test_trades_since(bench: Bench) -> None:
 
 
 def test_fees_say_where_the_next_tier_begins() -> None:
-    tiers = tiers_of("kraken")
+    tiers = terms_of("kraken").tiers
     for place, tier in enumerate(tiers):
         rows = fee_rows("kraken", tier.volume)
         assert Decimal(rows["fees"]["fee"] or 0) == tier.taker * 100

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from runtime.clock import SystemClock
-from simulators.server import EXCHANGES, ExchangesOptions, SimulatedExchanges
+from simulators.catalogue import EXCHANGES
+from simulators.server import ExchangesOptions, SimulatedExchanges
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "exchanges.md"
 TITLES = {

@@ -11,9 +11,10 @@ import pytest
 from aiohttp import WSCloseCode, WSMsgType
 
 from market.time_units import MICROSECONDS
+from simulators.catalogue import EXCHANGES
+from simulators.exchange_terms import SocketTerms
 from simulators.faults.faults import Fault
-from simulators.server import EXCHANGES
-from simulators.web.socket_terms import TERMS, SocketLife, SocketTerms, terms_of
+from simulators.web.socket_terms import SocketLife, socket_terms
 from tests.exchanges.served import Served, served
 from tests.exchanges.stepped_clock import SteppedClock
 
@@ -231,11 +232,11 @@ async def test_a_skewed_clock_of_the_exchange_ends_nothing(tmp_path: Path) -> No
     ],
 )
 def test_terms(exchange: str, lifetime: float | None, is_limited: bool, terms: SocketTerms) -> None:
-    assert terms_of(exchange, lifetime, is_limited=is_limited) == terms
+    assert socket_terms(exchange, lifetime, is_limited=is_limited) == terms
 
 
 def test_a_day_at_binance() -> None:
-    life, told = SocketLife(terms_of("binance"), 0), []
+    life, told = SocketLife(socket_terms("binance"), 0), []
     for second in range(1, 86_401):
         step = life.step(second * MICROSECONDS)
         if step == "ping":
@@ -246,7 +247,7 @@ def test_a_day_at_binance() -> None:
 
 
 def test_a_pong_answers_the_pings_before_it() -> None:
-    life = SocketLife(terms_of("binance"), 0)
+    life = SocketLife(socket_terms("binance"), 0)
     payloads = [life.ping(second * MICROSECONDS) for second in (20, 40, 60)]
     life.take_pong(payloads[1])
     assert life.step(119 * MICROSECONDS) != "no pong"
@@ -254,4 +255,4 @@ def test_a_pong_answers_the_pings_before_it() -> None:
 
 
 def test_every_simulated_exchange_has_terms() -> None:
-    assert set(TERMS) == set(EXCHANGES) == set(_PATHS)
+    assert set(EXCHANGES) == set(_PATHS)

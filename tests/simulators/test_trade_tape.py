@@ -3,12 +3,12 @@
 from decimal import Decimal
 
 from market.money import floor_to_step
+from simulators.catalogue import EXCHANGES, terms_of
 from simulators.matching.listings import listings_of
 from simulators.matching.order_records import OrderRequest, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.matching.venue import Venue
-from simulators.matching.volume_tiers import assumed_volume, tier_at, tiers_of
 from tests.simulators.test_simulated_exchange import NAMES, SYMBOLS, ListJournal, TickingClock, exchange_of, quoted
 
 SYMBOL = SYMBOLS["kraken"]
@@ -78,11 +78,11 @@ def test_the_tape_keeps_the_newest_trades_only() -> None:
 
 
 def test_a_volume_is_in_the_highest_tier_that_it_reaches() -> None:
-    for exchange in ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance"):
-        tiers = tiers_of(exchange)
+    for terms in map(terms_of, EXCHANGES):
+        tiers = terms.tiers
         assert tiers[0].volume == 0
         for tier in tiers:
-            assert tier_at(exchange, tier.volume) == tier
-            assert tier_at(exchange, tier.volume + 1) == tier
+            assert terms.tier_at(tier.volume) == tier
+            assert terms.tier_at(tier.volume + 1) == tier
         assert list(tiers) == sorted(tiers, key=lambda tier: tier.volume)
-        assert tier_at(exchange, assumed_volume(exchange)) in tiers
+        assert terms.tier_at(terms.volume) in tiers
