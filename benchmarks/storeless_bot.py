@@ -31,7 +31,7 @@ from bots.decide.state_cache import StateCache
 from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import ServerClock
 from bots.subscriptions import Signal, signals
-from exchanges.accounts.ccxt_account import open_session_account
+from exchanges.accounts.exchange_account import open_session_account
 from exchanges.ports.account import TradingAccount
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins

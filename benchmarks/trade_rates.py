@@ -27,7 +27,7 @@ from benchmarks.trading_services import (
     write_terms,
 )
 from benchmarks.two_legs import Side, started
-from exchanges.accounts.ccxt_account import open_session_account
+from exchanges.accounts.exchange_account import open_session_account
 from launch.sessions.summary import balance_differences
 from runtime.clock import SystemClock, steady_now
 from session.session import Session

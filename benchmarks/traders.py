@@ -21,7 +21,7 @@ from bots.decide.state_cache import StateCache
 from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.loop import BotLoop
 from bots.subscriptions import Signal
-from exchanges.accounts.ccxt_account import open_session_account
+from exchanges.accounts.exchange_account import open_session_account
 from exchanges.ports.account import TradingAccount
 from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings

@@ -19,7 +19,7 @@ from bots.reconcile.reconciler import Reconciliation
 from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import follow_quotes, keep_pace, signals
-from exchanges.accounts.ccxt_account import CcxtAccount, open_session_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_session_account
 from exchanges.paper.account import PaperAccount
 from exchanges.paper.conditions import FillConditions
 from exchanges.paper.journal import PaperJournal
@@ -99,7 +99,7 @@ async def _trade(
         cache.settings_silence = store.settings_progress.silence
         cache.holds_lease = lease.is_held
         account = _account(session, exchange, cache, environment)
-        if isinstance(account, CcxtAccount):
+        if isinstance(account, ExchangeAccount):
             lease.carry_usage(account)
         stack.push_async_callback(account.close)
         latest_rows = await _open_latest_rows(session, stack)
@@ -161,7 +161,7 @@ def _reconciliation(
 def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
     """Return the task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack
     disarms it."""
-    if not isinstance(account, CcxtAccount) or not account.has_dead_mans_switch:
+    if not isinstance(account, ExchangeAccount) or not account.has_dead_mans_switch:
         return ()
     switch = DeadMansSwitch(account)
     stack.push_async_exit(switch.disarm)

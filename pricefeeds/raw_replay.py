@@ -9,7 +9,7 @@ from typing import get_args
 from exchanges.books.errors import FeedError
 from exchanges.books.port import Conversation, WireOutput
 from exchanges.catalogue import wire_of
-from exchanges.ccxt.book import GenericBooks
+from exchanges.ccxt.generic_book import GenericBooks
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedStatus

@@ -19,7 +19,7 @@ from market.time_units import MICROSECONDS
 from runtime.clock import Clock, SystemClock, wall_now
 from session.simulated_market import DEFAULT_MARKET, MARKETS
 from simulators.catalogue import EXCHANGES
-from simulators.faults.faults import Faults
+from simulators.faults.fault_kinds import Faults
 from simulators.faults.frames import SymbolOf
 from simulators.faults.orders import OrderFaults
 from simulators.faults.schedule import FaultSchedule, ScheduledFault
@@ -37,7 +37,7 @@ from simulators.web.account_routes import joined
 from simulators.web.crossed_book import Publisher
 from simulators.web.exchange_gateway import CountsItself, Gateway, SimulatedGateway, TrustsSigners
 from simulators.web.fault_admin import admin_application, ensure_token
-from simulators.web.fault_guard import FaultGuard
+from simulators.web.http_faults import HttpFaults
 from simulators.web.rate_guard import RateGuard
 from simulators.web.socket_terms import socket_terms
 from simulators.web.unseen_step import UnseenStep
@@ -254,7 +254,7 @@ class SimulatedExchanges:
                 limits.install_on(application)
             elif isinstance(gateway, CountsItself):
                 gateway.lift_limits()
-            FaultGuard(gateway, self.faults.of(name), self.clock).install_on(application)
+            HttpFaults(gateway, self.faults.of(name), self.clock).install_on(application)
             applications.append(application)
         return joined(turn.gateways, applications)
 

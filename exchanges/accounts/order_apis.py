@@ -3,8 +3,8 @@
 from typing import Any
 
 from exchanges.catalogue import orders_of
+from exchanges.ccxt.generic_orders import GenericOrderApi
 from exchanges.ccxt.order_quirks import order_quirks
-from exchanges.ccxt.orders import GenericOrderApi
 from exchanges.ports.orders import OrderApi
 from session.exchange_entries import ExchangeEntry
 

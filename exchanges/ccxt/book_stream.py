@@ -3,7 +3,7 @@
 ccxt hands out the live book, which the next messages change, and wakes whoever waits for it once for many messages.
 So books are copied where ccxt resolves them. An error in one of its handlers ends its receiving without a word to
 anybody; here it becomes a fault. It tells the end of a connection only to who waits at that moment; here it ends the
-books. What a text looks like: `exchanges.ccxt.book`.
+books. What a text looks like: `exchanges.ccxt.generic_book`.
 """
 
 import asyncio

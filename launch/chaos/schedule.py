@@ -10,7 +10,7 @@ from random import Random
 from typing import Literal
 
 from launch.chaos.regions.faults import ClockFault, LinkFault, RegionKill
-from simulators.faults.faults import Fault, FaultKind
+from simulators.faults.fault_kinds import Fault, FaultKind
 from simulators.faults.lies import LIES, lies_of
 
 KillTarget = Literal["python", "jvm"]

@@ -23,7 +23,7 @@ from session.session import Session
 from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.binance.signing_keys import ensure_signing_keys, signing_keys
 from simulators.catalogue import EXCHANGES
-from simulators.faults.faults import FaultRejectedError
+from simulators.faults.fault_kinds import FaultRejectedError
 from simulators.faults.schedule import ScheduledFault, schedule_of
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.efficient_prices import Tape

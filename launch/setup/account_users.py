@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
-from exchanges.accounts.ccxt_account import open_session_account
+from exchanges.accounts.exchange_account import open_session_account
 from exchanges.accounts.recent_orders import recent_session_orders
 from exchanges.ccxt.client import session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from exchanges.books.errors import FeedDroppedError, FeedRejectedError
 from exchanges.books.port import Conversation
-from exchanges.ccxt.book import GenericWire
 from exchanges.ccxt.book_stream import BookSource, BookStream
 from exchanges.ccxt.client import public_config, simulated_config
+from exchanges.ccxt.generic_book import GenericWire
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeError, StreamSilentError
 from market.instruments.markets import Market

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from simulators.faults.faults import ActiveFault, ExchangeFaults, FaultKind
+from simulators.faults.fault_kinds import ActiveFault, ExchangeFaults, FaultKind
 
 Frame = str | bytes
 SymbolOf = Callable[[str], str | None]

@@ -4,7 +4,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
-from simulators.faults.faults import ActiveFault, ExchangeFaults
+from simulators.faults.fault_kinds import ActiveFault, ExchangeFaults
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedAccountEvent, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 

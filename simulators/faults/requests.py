@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from market.validation_messages import fault_text
 from simulators.catalogue import terms_of
-from simulators.faults.faults import FAULT_KINDS, ActiveFault, Fault, FaultKind, FaultRejectedError
+from simulators.faults.fault_kinds import FAULT_KINDS, ActiveFault, Fault, FaultKind, FaultRejectedError
 
 _DESCRIPTIONS: Mapping[FaultKind, str] = {
     "latency": "every request takes this many milliseconds longer, half of them before it reaches the exchange",

@@ -9,7 +9,7 @@ import orjson
 
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock
-from simulators.faults.faults import FAULT_KINDS, Fault, FaultKind, FaultRejectedError, Faults, Symbols
+from simulators.faults.fault_kinds import FAULT_KINDS, Fault, FaultKind, FaultRejectedError, Faults, Symbols
 from simulators.faults.requests import fault_from
 
 FAULTS_PER_MINUTE = 2.0

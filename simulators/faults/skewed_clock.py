@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock
-from simulators.faults.faults import ExchangeFaults
+from simulators.faults.fault_kinds import ExchangeFaults
 
 _SKEW_SECONDS = 300.0
 

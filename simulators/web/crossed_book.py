@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from market.instruments.orders import Side
-from simulators.faults.faults import ExchangeFaults
+from simulators.faults.fault_kinds import ExchangeFaults
 from simulators.matching.engine import MatchingBook
 from simulators.matching.order_records import PublicTrade
 from simulators.web.exchange_gateway import Change, Gateway, MarketStep

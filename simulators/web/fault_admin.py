@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from runtime.clock import Clock
-from simulators.faults.faults import FAULT_KINDS, FaultKind, FaultRejectedError, Faults
+from simulators.faults.fault_kinds import FAULT_KINDS, FaultKind, FaultRejectedError, Faults
 from simulators.faults.requests import fault_description, fault_from, fault_row
 from simulators.web.account_keys import write_private
 from simulators.web.exchange_gateway import json_reply

@@ -11,7 +11,7 @@ from aiohttp.typedefs import Handler
 
 from runtime.clock import Clock
 from simulators.exchange_terms import SocketTerms
-from simulators.faults.faults import ExchangeFaults
+from simulators.faults.fault_kinds import ExchangeFaults
 from simulators.faults.frames import Frame, FrameFaults, SymbolOf
 from simulators.web.socket_terms import SocketLife, SocketStep
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bots.reconcile.reconciler import Reconciliation
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.simulated_markets import taker_fees
 from market.accounting.differences import PersonsVerdict
 from market.decide.settings import Settings
@@ -31,7 +31,7 @@ SETTINGS = Settings(enabled_exchanges=tuple(taker_fees()), taker_fees=taker_fees
 class Desk:
     world: Served
     store: MongoTradeStore
-    account: CcxtAccount
+    account: ExchangeAccount
     reconciliation: Reconciliation
 
     async def rounds(self, count: int) -> list[str]:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from bots.process import run_bot
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.money import ZERO

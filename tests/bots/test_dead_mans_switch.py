@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bots.execute.dead_mans_switch import REFRESH_SECONDS, TIMEOUT_SECONDS, DeadMansSwitch
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.errors import ExchangeUnavailableError
 from runtime.clock import SystemClock
 from simulators.matching.order_records import OrderRequest

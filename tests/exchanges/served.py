@@ -17,7 +17,7 @@ from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
 from runtime.clock import Clock, SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
-from simulators.faults.faults import Faults
+from simulators.faults.fault_kinds import Faults
 from simulators.market.chosen_market import STORM
 from simulators.server import ExchangesOptions, SimulatedExchanges
 from simulators.web.fault_admin import admin_application, ensure_token

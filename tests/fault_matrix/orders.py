@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, LimitOrder, OrderReport
@@ -40,7 +40,7 @@ class OrderSeen:
 @dataclass(frozen=True, slots=True)
 class _Customer:
     world: World
-    account: CcxtAccount
+    account: ExchangeAccount
     market: Market
 
     async def send(self) -> tuple[Placed, LimitOrder]:

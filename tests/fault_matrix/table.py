@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from simulators.faults.faults import FAULT_KINDS, FaultKind
+from simulators.faults.fault_kinds import FAULT_KINDS, FaultKind
 from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, ORDER_TRIALS
 
 _HEAD = """# Fault matrix

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from simulators.faults.faults import FAULT_KINDS
+from simulators.faults.fault_kinds import FAULT_KINDS
 from tests.fault_matrix.table import covered, page
 
 PAGE = Path(__file__).parents[2] / "docs" / "fault-matrix.md"

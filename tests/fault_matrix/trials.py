@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from market.prices.feed_state import FeedStatus
-from simulators.faults.faults import FaultKind
+from simulators.faults.fault_kinds import FaultKind
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 POLLED = "bitflyer"

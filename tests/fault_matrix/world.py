@@ -19,7 +19,7 @@ from market.time_units import MICROSECONDS
 from runtime.clock import SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
 from session.session import ExchangeReach, Services, Session, SimulatedTerms
-from simulators.faults.faults import Fault, FaultKind
+from simulators.faults.fault_kinds import Fault, FaultKind
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges

@@ -8,7 +8,7 @@ from uuid import NAMESPACE_DNS, uuid4, uuid5
 
 import pytest
 
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.accounts.recent_orders import recent_session_orders
 from exchanges.errors import AccountRejectedError, ExchangeError, ExchangeUnavailableError
 from launch.errors import CannotStartError

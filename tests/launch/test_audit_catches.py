@@ -17,7 +17,7 @@ from bots.decide.order_decision import Rejected, decide
 from bots.execute.due_actions import Executing, due_actions
 from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import ServerClock
-from exchanges.accounts.ccxt_account import CcxtAccount, open_session_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_session_account
 from exchanges.ports.account import TradingAccount
 from exchanges.simulated_markets import taker_fees
 from launch.chaos.audit.books import account_of, evidence_of, violations_of
@@ -30,7 +30,7 @@ from market.trade.leases import UNFENCED, Actor
 from market.trade.unwinding import advancing, markets_by_symbol
 from runtime.clock import SystemClock, wall_now
 from session.session import Services, Session, SimulatedTerms
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from simulators.matching.exchange_journal import read_journal
 from simulators.server import ACCOUNTS
 from store.mongo.store import MongoTradeStore
@@ -71,7 +71,7 @@ class Stage:
     world: Served
     session: Session
 
-    def account(self, exchange: str) -> CcxtAccount:
+    def account(self, exchange: str) -> ExchangeAccount:
         return open_session_account(self.session, exchange, {})
 
     async def violations(self) -> list[Violation]:

@@ -16,7 +16,7 @@ from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import UNCONFIRMED, advancing
 from runtime.clock import steady_now
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from store.mongo.store import MongoTradeStore
 from store.server.client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED

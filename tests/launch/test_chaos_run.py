@@ -39,7 +39,7 @@ from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
 from runtime.clock import SystemClock, wall_now
 from session.session import PageTerms, Services, Session, SimulatedTerms
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from simulators.server import ACCOUNTS
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports

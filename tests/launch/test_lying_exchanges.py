@@ -18,7 +18,7 @@ from market.trade.leases import UNFENCED
 from market.trade.report_checks import CHECKS, IMPLAUSIBLE, Check, ReportRules, Subject
 from market.trade.unwinding import advancing, markets_by_symbol
 from runtime.clock import steady_now, wall_now
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from simulators.faults.lies import LIES, lies_of
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.launch.test_audit_catches import ANYTHING, Stage, stage

@@ -20,7 +20,7 @@ from launch.regions.network.links import RegionLinks, links_of
 from launch.regions.sessions import region_home
 from launch.supervisor.supervisor import Supervisor
 from runtime.clock import wall_now
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from tests.exchanges.served import served
 from tests.launch.test_chaos_run import BASE, WAIT_SECONDS, session_of, until
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper

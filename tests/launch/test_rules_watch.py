@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.accounts.exchange_rules import account_rules
 from exchanges.errors import AccountRejectedError, OrderRejectedError
 from exchanges.simulated_markets import simulated_taker_fees

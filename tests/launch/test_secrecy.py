@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from exchanges.accounts.ccxt_account import open_account, open_session_account
+from exchanges.accounts.exchange_account import open_account, open_session_account
 from exchanges.accounts.exchange_rules import exchange_rules
 from exchanges.ccxt.client import session_config
 from exchanges.errors import ExchangeError
@@ -20,7 +20,7 @@ from launch.supervisor.process_main import EventFormatter
 from pricefeeds.recording.feed_recorder import recording
 from runtime.clock import SystemClock
 from session.session import Services, Session, SimulatedTerms, Upkeep
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.launch.left_behind import found_in, keys_in
 from tests.pricefeeds.watched import watching

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from exchanges.books.errors import FrameRejectedError
-from exchanges.ccxt.book import GenericBooks
 from exchanges.ccxt.book_stream import BookStream
+from exchanges.ccxt.generic_book import GenericBooks
 from exchanges.errors import ExchangeUnavailableError
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook

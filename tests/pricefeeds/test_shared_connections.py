@@ -17,7 +17,7 @@ from market.instruments.markets import Market
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.shared_connections import SharedConnections, SymbolLine, shared_connections
 from runtime.clock import SystemClock
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from tests.pricefeeds.conftest import World
 from tests.pricefeeds.samples import MARKET
 from tests.pricefeeds.watched import PATIENT, watching_source

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from simulators.catalogue import EXCHANGES
-from simulators.faults.faults import FAULT_KINDS
+from simulators.faults.fault_kinds import FAULT_KINDS
 from simulators.faults.requests import fault_description
 from simulators.web.fault_admin import ensure_token, token_path
 from tests.exchanges.served import Served, served

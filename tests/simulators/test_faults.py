@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulators.faults.faults import FAULT_KINDS, Fault, FaultKind, FaultRejectedError, Faults
+from simulators.faults.fault_kinds import FAULT_KINDS, Fault, FaultKind, FaultRejectedError, Faults
 from simulators.faults.requests import fault_from, fault_row
 from simulators.faults.skewed_clock import SkewedClock
 from tests.exchanges.stepped_clock import SteppedClock

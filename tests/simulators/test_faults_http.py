@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from market.time_units import MICROSECONDS
-from simulators.faults.faults import FaultKind
+from simulators.faults.fault_kinds import FaultKind
 from tests.simulators.visitor import DEADLINE, Answer, Visitor, visiting
 from tests.simulators.wire_clients import WIRE_CLIENTS, Call, WireClient
 

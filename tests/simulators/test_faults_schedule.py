@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simulators.catalogue import EXCHANGES
-from simulators.faults.faults import FAULT_KINDS, Fault, FaultRejectedError, Faults
+from simulators.faults.fault_kinds import FAULT_KINDS, Fault, FaultRejectedError, Faults
 from simulators.faults.schedule import FaultSchedule, ScheduledFault, schedule_of, seeded_faults
 from simulators.server import listed_symbols
 from tests.exchanges.stepped_clock import SteppedClock

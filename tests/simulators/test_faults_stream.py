@@ -14,7 +14,7 @@ import aiohttp
 import orjson
 import pytest
 
-from simulators.faults.faults import FaultKind
+from simulators.faults.fault_kinds import FaultKind
 from simulators.faults.frames import cut
 from tests.simulators.test_faults_http import EVERYWHERE
 from tests.simulators.visitor import Visitor, visiting

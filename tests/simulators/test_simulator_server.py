@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.ccxt.client import make_exchange, simulated_config
 from exchanges.errors import ExchangeUnavailableError
 from market.money import decimal_of, floor_to_step

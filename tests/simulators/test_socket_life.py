@@ -13,7 +13,7 @@ from aiohttp import WSCloseCode, WSMsgType
 from market.time_units import MICROSECONDS
 from simulators.catalogue import EXCHANGES
 from simulators.exchange_terms import SocketTerms
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from simulators.web.socket_terms import SocketLife, socket_terms
 from tests.exchanges.served import Served, served
 from tests.exchanges.stepped_clock import SteppedClock

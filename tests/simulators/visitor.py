@@ -10,7 +10,7 @@ import aiohttp
 import orjson
 
 from exchanges.credentials import Credentials, load_credentials
-from simulators.faults.faults import ActiveFault, Fault, FaultKind
+from simulators.faults.fault_kinds import ActiveFault, Fault, FaultKind
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.exchanges.served import Served, served
 from tests.exchanges.stepped_clock import SteppedClock

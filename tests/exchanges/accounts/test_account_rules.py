@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.accounts.exchange_rules import account_rules, closed_by
 from exchanges.errors import OrderRejectedError
 from exchanges.simulated_markets import simulated_taker_fees

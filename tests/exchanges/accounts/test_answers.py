@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from aiohttp import web
 
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.ccxt.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import (
@@ -50,7 +50,7 @@ class Answering:
 
 
 @asynccontextmanager
-async def account_at(exchange: str, answering: Answering) -> AsyncIterator[CcxtAccount]:
+async def account_at(exchange: str, answering: Answering) -> AsyncIterator[ExchangeAccount]:
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", answering.answer)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import floor_to_step
@@ -18,7 +18,7 @@ from simulators.binance import gateway as binance
 from simulators.bitflyer import gateway as bitflyer
 from simulators.bitstamp import gateway as bitstamp
 from simulators.coinbaseexchange import gateway as coinbaseexchange
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from simulators.kraken import gateway as kraken
 from simulators.matching.order_records import OrderRequest, SimulatedFill
 from tests.exchanges.served import TRADED, Served, order_on, served
@@ -29,7 +29,7 @@ NAMES = {module.NAME: module.NAMES for module in (binance, bitflyer, bitstamp, c
 
 
 @asynccontextmanager
-async def account_on(market: Market, home: Path) -> AsyncIterator[tuple[CcxtAccount, Served]]:
+async def account_on(market: Market, home: Path) -> AsyncIterator[tuple[ExchangeAccount, Served]]:
     async with served(home, only=(market.exchange,)) as outside:
         account = open_account(outside.config(market.exchange), [market])
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
@@ -15,7 +15,7 @@ from market.money import Amount, Price, ceil_to_step
 from market.trade.arbitrages import Leg
 from market.trade.report_checks import ReportRules
 from market.trade.unwinding import markets_by_symbol
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from simulators.faults.lies import lies_of
 from tests.exchanges.served import TRADED, Served, order_on, served
 
@@ -26,7 +26,7 @@ BITFLYER = next(market for market in TRADED if market.exchange == "bitflyer")
 
 @dataclass(frozen=True)
 class Desk:
-    account: CcxtAccount
+    account: ExchangeAccount
     outside: Served
     market: Market
 

@@ -10,7 +10,7 @@ from typing import Any
 import ccxt
 import pytest
 
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.ccxt.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import ExchangeError
@@ -48,7 +48,7 @@ def market_on(exchange: str) -> Market:
 
 
 @asynccontextmanager
-async def account_at(bird: Parrot, exchange: str) -> AsyncIterator[CcxtAccount]:
+async def account_at(bird: Parrot, exchange: str) -> AsyncIterator[ExchangeAccount]:
     config = ExchangeConfig(exchange, "simulated", f"{bird.url}/{exchange}", KEYS, is_limited=False)
     account = open_account(config, simulated_markets())
     try:

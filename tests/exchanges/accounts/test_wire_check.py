@@ -13,12 +13,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.accounts.wire_check import MARKET_ID, OUR_ID, THEIR_ID, WireBench, wire_fault
 from exchanges.catalogue import EXCHANGES
+from exchanges.ccxt.generic_orders import GenericOrderApi
 from exchanges.ccxt.order_documents import documented_exchanges, order_document
 from exchanges.ccxt.order_quirks import OTHER_QUIRKS
-from exchanges.ccxt.orders import GenericOrderApi
 from exchanges.ccxt.sent_orders import SentRequest
 from exchanges.errors import AccountRejectedError
 from exchanges.ports.order_terms import OrderQuirks

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from exchanges.errors import ExchangeError
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, LimitOrder, Side

@@ -33,7 +33,7 @@ GENERIC = """
 import asyncio, sys
 from exchanges.ccxt.client import ExchangeConfig
 from exchanges.ccxt.book_stream import BookSource
-from exchanges.accounts.ccxt_account import open_account
+from exchanges.accounts.exchange_account import open_account
 from session.exchange_entries import ExchangeEntry
 
 async def opened():

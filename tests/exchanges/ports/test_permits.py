@@ -16,7 +16,7 @@ import pytest
 from bots.decide.state_cache import StateCache
 from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import RESOLUTION, ServerClock
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.catalogue import EXCHANGES
 from exchanges.ccxt.client import make_exchange
 from exchanges.errors import NotPostedError
@@ -30,7 +30,7 @@ from market.trade.leases import UNFENCED
 from market.trade.reservations import SEND_WITHIN, LegRequest, Reservation
 from market.trade.unwinding import advancing, client_order_id
 from runtime.clock import SystemClock
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from store.memory.store import MemoryTradeStore
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.exchanges.stepped_clock import SteppedClock
@@ -48,7 +48,7 @@ class Place:
     exchange: str
     outside: Served
     clock: SteppedClock
-    account: CcxtAccount
+    account: ExchangeAccount
 
     def order(self) -> LimitOrder:
         market = BY_EXCHANGE[self.exchange]
@@ -233,7 +233,7 @@ async def test_with_the_live_limits_no_order_waits(exchange: str, tmp_path: Path
             await account.close()
 
 
-async def _rejected(account: CcxtAccount, place: Place) -> bool:
+async def _rejected(account: ExchangeAccount, place: Place) -> bool:
     """Whether a further order is rejected before it leaves; one that leaves, leaves at once."""
     before, order = place.orders, asyncio.create_task(account.place(place.order()))
     while not order.done() and place.orders == before:

@@ -8,7 +8,7 @@ from typing import Any
 import ccxt
 import pytest
 
-from exchanges.ccxt.orders import GenericOrderApi, SharedMarkets
+from exchanges.ccxt.generic_orders import GenericOrderApi, SharedMarkets
 from exchanges.errors import OutcomeUnknownError
 from exchanges.ports.order_terms import EarlierPage, OrderQuirks
 from exchanges.ports.orders import AnswerNotUnderstoodError

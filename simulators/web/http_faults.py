@@ -11,7 +11,7 @@ from aiohttp.typedefs import Handler, Middleware
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock
 from simulators.catalogue import terms_of
-from simulators.faults.faults import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
+from simulators.faults.fault_kinds import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
 from simulators.faults.lies import lies_of, write_lie
 from simulators.faults.orders import ORDER_CALL, DisconnectedError, OrderCall
 from simulators.matching.order_records import Reason, RequestRejectedError
@@ -35,7 +35,7 @@ _SILENT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class FaultGuard:
+class HttpFaults:
     """The middleware of one exchange; it runs before everything else in its application."""
 
     gateway: Gateway

@@ -11,7 +11,7 @@ import ccxt
 from exchanges.accounts.order_apis import order_api
 from exchanges.accounts.wire_check import request_check
 from exchanges.ccxt.client import ExchangeConfig, limit_rules, make_exchange, session_config
-from exchanges.ccxt.orders import SharedMarkets
+from exchanges.ccxt.generic_orders import SharedMarkets
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.ports.error_mapping import is_clock_fault, is_past_deadline, post_error, read_error
@@ -38,7 +38,7 @@ async def _nothing(_in_force: tuple[Market, ...]) -> None:
     """Our own order APIs need nothing before a request."""
 
 
-class CcxtAccount:
+class ExchangeAccount:
     """One account on one exchange. Orders have a connection of their own, which checks their permits; everything else
     uses another. `budget`: the rate limits of both; None if there are none. `prepare` comes before every
     request, with the markets by the rules in force; it raises ccxt's errors."""
@@ -224,7 +224,7 @@ def open_account(
     markets: Sequence[Market],
     environment: Mapping[str, str] | None = None,
     steady_clock: Callable[[], int] = steady_now,
-) -> CcxtAccount:
+) -> ExchangeAccount:
     """Return the account of `config`, its rate limits counted by `steady_clock`. Raises AccountRejectedError; the
     caller closes it."""
     budget = account_budget(config.exchange, steady_clock, limit_rules(config))
@@ -235,9 +235,11 @@ def open_account(
         AccountConnection(config.entry, one, order_api(config.entry, one)) for one in (orders, reads)
     )
     prepare = SharedMarkets(reads, orders).load if config.entry.is_generic else _nothing
-    return CcxtAccount(config.exchange, posting_one, reading_one, markets, config.credentials, reads.budget, prepare)
+    return ExchangeAccount(
+        config.exchange, posting_one, reading_one, markets, config.credentials, reads.budget, prepare
+    )
 
 
-def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> CcxtAccount:
+def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> ExchangeAccount:
     """Our account on one of the session's exchanges. Raises AccountRejectedError."""
     return open_account(session_config(session, exchange, environment), session.markets_of(exchange), environment)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from exchanges.accounts.ccxt_account import CcxtAccount, open_account
+from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.ccxt.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
@@ -20,7 +20,7 @@ from market.instruments.orders import Side
 from market.money import Amount, Price, floor_to_step
 from runtime.clock import wall_now
 from session.exchange_entries import ExchangeEntry
-from simulators.faults.faults import Fault
+from simulators.faults.fault_kinds import Fault
 from tests.exchanges.account_contract import SIDES, AccountContract
 from tests.exchanges.served import TRADED, Served, order_on, served
 
@@ -36,7 +36,7 @@ BY_EXCHANGE = {market.exchange: market for market in TRADED}
 
 @dataclass(frozen=True)
 class SimulatedBench:
-    account: CcxtAccount
+    account: ExchangeAccount
     market: Market
     outside: Served
     is_generic: bool
@@ -49,7 +49,7 @@ class SimulatedBench:
         return self.market.exchange in ("coinbaseexchange", "bitstamp")
 
     @asynccontextmanager
-    async def reopened(self) -> AsyncIterator[CcxtAccount]:
+    async def reopened(self) -> AsyncIterator[ExchangeAccount]:
         config = self.outside.config(self.market.exchange, is_generic=self.is_generic)
         account = open_account(config, [self.market])
         try:

@@ -5,8 +5,8 @@ import pytest
 from exchanges.books.errors import FrameRejectedError
 from exchanges.books.frames import level_of
 from exchanges.books.port import WireOutput
-from exchanges.ccxt.book import GenericBooks, GenericWire, parse_rest_book
 from exchanges.ccxt.book_stream import book_text, fault_text
+from exchanges.ccxt.generic_book import GenericBooks, GenericWire, parse_rest_book
 from exchanges.simulated_markets import paper_markets
 from market.prices.book_top import BookTop
 from market.prices.order_book import top_of
