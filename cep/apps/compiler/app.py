@@ -94,10 +94,16 @@ def compile_app(app: App, context: PartContext, terms: OperatorTerms) -> AppPlan
     app = bound(app, plan.own)
     environment = environment_of(plan, context)
     for part in (*app.definitions, *app.elements):
-        with placed(part.at):
-            _add(plan, part, environment)
-    _check_names(plan)
+        compile_part(plan, part, environment)
+    check_names(plan)
     return plan
+
+
+def compile_part(plan: AppPlan, part: Definition | Query | PartitionBlock, environment: Environment) -> None:
+    """Add one part of the text to the plan of those before it. Raises AppTextError, AppUnsupportedError; the plan may
+    then have some of it."""
+    with placed(part.at):
+        _add(plan, part, environment)
 
 
 def environment_of(plan: AppPlan, context: PartContext) -> Environment:
@@ -130,7 +136,8 @@ def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -
     return PartitionPlan(keys, tuple(queries), tuple(inner), block.at.line, purge)
 
 
-def _check_names(plan: AppPlan) -> None:
+def check_names(plan: AppPlan) -> None:
+    """Raise AppTextError if two queries have one name."""
     names = [query.name for query in plan.queries]
     for query in plan.queries:
         if query.name is not None and names.count(query.name) > 1:

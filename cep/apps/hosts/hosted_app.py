@@ -20,6 +20,7 @@ from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read,
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.app_endpoints import app_endpoints
 from cep.apps.hosts.app_outside import AppOutside, StoredTable, app_outside
 from cep.apps.hosts.input_log import CALLS, TABLES
 from cep.apps.hosts.log_rows import LogRows
@@ -161,7 +162,7 @@ def compiled_app(
     engine = StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
     # names and types first, since they are what people get wrong
-    _ = source.sources, source.outside, source.host
+    _ = source.sources, source.outside, source.host, app_endpoints(source.app, source.terms)
     return source, engine
 
 

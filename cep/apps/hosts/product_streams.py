@@ -15,7 +15,7 @@ An app's clock is its log's: of `ticks` the times at which rows were received, s
 other topics the times at which their rows were written.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -26,7 +26,7 @@ from cep.apps.language.app_parser import parse_app
 from cep.apps.language.app_tree import App, ColumnDefinition, StreamDefinition, TableDefinition
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place, ValueType
-from cep.apps.language.stream_names import stream_names
+from cep.apps.language.stream_names import StreamNames, stream_names
 from cep.apps.parts.chunks import Row
 from cep.apps.parts.scope import Environment, unknown
 from streams.message_format import MARK_KINDS
@@ -191,23 +191,39 @@ PRODUCT_STREAMS: Mapping[str, ProductStream] = {
 def parse_with_product_streams(text: str) -> App:
     """Return the app, with a definition of each stream of the product that it reads. Raises AppTextError."""
     app = parse_app(text)
+    for mistake in product_stream_mistakes(app):
+        raise mistake
+    return with_product_streams(app)
+
+
+def product_stream_mistakes(app: App) -> Iterator[AppTextError]:
+    """Yield what is wrong with how the app uses streams of the product, and with streams that are almost one."""
     names = stream_names(app)
     for definition in app.definitions:
         # a table may have the name of a stream that the app does not read
         if definition.name in PRODUCT_STREAMS and not isinstance(definition, TableDefinition):
             problem = f"{definition.name!r} is a stream of the product: read it without a definition, or choose a name"
-            raise AppTextError(definition.at, problem)
+            yield AppTextError(definition.at, problem)
     for name in names.inserted:
         if name in PRODUCT_STREAMS and name not in names.defined:
-            raise AppTextError(names.inserted[name], f"{name!r} is a stream of the product, and no app writes to it")
-    wanted = [name for name in names.read if name not in names.defined and name not in names.inserted]
+            yield AppTextError(names.inserted[name], f"{name!r} is a stream of the product, and no app writes to it")
     known = [*names.defined, *names.inserted, *PRODUCT_STREAMS]
-    for name in wanted:
+    for name in _wanted(names):
         # the engine refuses the others, and knows only the streams of the product that are read
         if name not in PRODUCT_STREAMS and get_close_matches(name, known, n=1):
-            raise unknown(names.read[name], f"there is no stream {name!r}", name, known)
-    given = [_definition(PRODUCT_STREAMS[name], names.read[name]) for name in wanted if name in PRODUCT_STREAMS]
+            yield unknown(names.read[name], f"there is no stream {name!r}", name, known)
+
+
+def with_product_streams(app: App) -> App:
+    """Return the app with a definition of each stream of the product that it reads."""
+    names = stream_names(app)
+    given = [_definition(PRODUCT_STREAMS[name], names.read[name]) for name in _wanted(names) if name in PRODUCT_STREAMS]
     return replace(app, definitions=(*given, *app.definitions))
+
+
+def _wanted(names: StreamNames) -> list[str]:
+    """Return what is read and nowhere in the text made."""
+    return [name for name in names.read if name not in names.defined and name not in names.inserted]
 
 
 def read_streams(app: App) -> tuple[ProductStream, ...]:

@@ -1,6 +1,6 @@
 """The text of a stream app, in Siddhi's spelling or the Stream Worker language's, to its tree."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,9 +17,10 @@ from cep.apps.language.app_tree import (
 from cep.apps.language.definition_builder import DEFINITION_BUILDERS
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_builder import EXPRESSION_BUILDERS
-from cep.apps.language.expression_tree import Expression, Place
+from cep.apps.language.expression_tree import Constant, Expression, Place
 from cep.apps.language.grammar_parser import Start, parse_tree
 from cep.apps.language.query_builder import QUERY_BUILDERS
+from cep.apps.language.query_parameters import named_parameters, with_values
 from cep.apps.language.syntax_errors import place_at, syntax_error
 
 MOST_CHARACTERS = 100_000
@@ -39,9 +40,15 @@ def parse_app(text: str) -> App:
     return cast(App, _built(text, "app"))
 
 
-def parse_on_demand(text: str) -> OnDemandQuery:
-    """Raise AppTextError, as `parse_app` does."""
-    return cast(OnDemandQuery, _built(text, "on_demand"))
+def parse_on_demand(text: str, values: Mapping[str, Constant] | None = None) -> OnDemandQuery:
+    """`values`: what stands for each `{name}` in the query. A value is put into the tree, never into the text, so no
+    value can be more than a value.
+
+    Raises AppTextError, as `parse_app` does; also for a name without a value.
+    """
+    if values is None:
+        return cast(OnDemandQuery, _built(text, "on_demand"))
+    return with_values(cast(OnDemandQuery, _built(named_parameters(text), "on_demand")), values)
 
 
 def parse_expression(text: str) -> Expression:

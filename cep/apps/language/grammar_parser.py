@@ -61,11 +61,12 @@ def _parser() -> Lark:
 
 def grammar_text() -> str:
     rules = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
-    return f"{rules}\nSCRIPT: /{_script_pattern()}/\n"
+    return f"{rules}\nSCRIPT: /{script_pattern()}/\n"
 
 
-def _script_pattern() -> str:
-    """Braces in strings and comments do not count. Possessive, so that a body without an end costs one reading."""
+def script_pattern() -> str:
+    """Return the pattern of a function's body. Braces in strings and comments do not count; possessive, so that a body
+    without an end costs one reading."""
     plain = (
         r"[^{}\"'\/`]|\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'|`(?:\\.|[^`\\])*+`"
         r"|\/\/[^\n]*+|\/\*(?:[^*]|\*(?!\/))*+\*\/|\/"

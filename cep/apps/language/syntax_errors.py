@@ -96,12 +96,14 @@ def syntax_error(text: str, error: UnexpectedInput) -> AppTextError:
         return AppTextError(at, f"what {word} begins has no end: the closing {'}' if word == '{' else word} is missing")
     expected = _expected(error)
     what = f"`{word}` is unexpected" if word else "the text ends too early"
+    named = _named(expected)
     habit = _habit(word.lower(), text[:offset], expected)
     if habit:
-        return AppTextError(at, f"{what}: {habit}")
+        return AppTextError(at, f"{what}: {habit}", tuple(named))
     nearest = get_close_matches(word.lower(), _known_words(expected), n=1, cutoff=0.7) if word else []
     advice = f" (did you mean `{nearest[0]}`?)" if nearest else ""
-    return AppTextError(at, f"{what}{advice}: expected {_in_words(expected)}")
+    problem = f"{what}{advice}: expected {_in_words(named)}"
+    return AppTextError(at, problem, tuple(named), nearest[0] if nearest else None)
 
 
 def _habit(word: str, before: str, expected: set[str]) -> str | None:
@@ -169,14 +171,17 @@ def _is_keyword(name: str) -> bool:
     return is_word and terminal is not None and not isinstance(terminal.pattern, PatternStr)
 
 
-def _in_words(expected: set[str]) -> str:
+def _named(expected: set[str]) -> list[str]:
     rest = set(expected)
     named = []
     for words, group in GROUPS.items():
         if group <= rest:
             named.append(words)
             rest -= group
-    named += sorted({_word(name) for name in rest} - set(named))
+    return named + sorted({_word(name) for name in rest} - set(named))
+
+
+def _in_words(named: list[str]) -> str:
     shown = named[:MOST_NAMED]
     if len(shown) < len(named):
         return ", ".join([*shown, "…"])

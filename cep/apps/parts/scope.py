@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Protocol
 
 from cep.apps.language.app_tree import ColumnDefinition
-from cep.apps.language.errors import AppTextError
+from cep.apps.language.errors import AppTextError, UnknownNameError
 from cep.apps.language.expression_tree import Attribute, InTable, Place, ValueType
 
 
@@ -110,7 +110,8 @@ class Environment:
 
 def unknown(at: Place, problem: str, name: str, known: Sequence[str] | frozenset[str]) -> AppTextError:
     """With the nearest of the known names, if one is near."""
-    return AppTextError(at, with_nearest(problem, name, known))
+    near = get_close_matches(name, sorted(known), n=1)
+    return UnknownNameError(at, with_nearest(problem, name, known), name, tuple(sorted(known)), near[0] if near else None)
 
 
 def with_nearest(problem: str, name: str, known: Sequence[str] | frozenset[str]) -> str:
