@@ -13,7 +13,7 @@ class RateTerms:
 
 @dataclass(frozen=True, slots=True)
 class OidcTerms:
-    """Whose tokens are taken, and what makes their bearers viewers or operators. Holds no secret."""
+    """Whose tokens are taken, and what makes their bearers viewers, authors or operators. Holds no secret."""
 
     issuer: str
     audience: str
@@ -22,6 +22,7 @@ class OidcTerms:
     operators: tuple[str, ...] = ("operator",)
     """Values of the claim."""
     viewers: tuple[str, ...] = ("viewer",)
+    authors: tuple[str, ...] = ("author",)
 
 
 @dataclass(frozen=True, slots=True)

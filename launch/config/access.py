@@ -1,5 +1,6 @@
 """Access configuration: `require_key`, `[limits]`, `[oidc]`."""
 
+from itertools import combinations
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -38,6 +39,7 @@ class OidcConfiguration(BaseModel):
     role_claim: str = Field(default="roles", min_length=1, max_length=200)
     operators: Claims = ("operator",)
     viewers: Claims = ("viewer",)
+    authors: Claims = ("author",)
 
     @field_validator("issuer")
     @classmethod
@@ -51,9 +53,11 @@ class OidcConfiguration(BaseModel):
 
     @model_validator(mode="after")
     def _roles_differ(self) -> "OidcConfiguration":
-        both = sorted(set(self.operators) & set(self.viewers))
-        if both:
-            raise ValueError(f"{both[0]!r} is among operators and viewers")
+        roles = {"operators": self.operators, "authors": self.authors, "viewers": self.viewers}
+        for (one, words), (other, others) in combinations(roles.items(), 2):
+            both = sorted(set(words) & set(others))
+            if both:
+                raise ValueError(f"{both[0]!r} is among {one} and {other}")
         return self
 
 

@@ -13,6 +13,7 @@ from ui.auth.sign_ins import SignIns
 from ui.auth.socket_tickets import Tickets
 
 AUDITED_REJECTIONS = RateTerms(per_second=1, burst=100)
+QUESTIONS = RateTerms(per_second=20, burst=60)
 RECHECK_SECONDS = 2.0
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -31,6 +32,8 @@ class Access:
         self.sign_ins = SignIns(session.home)
         self.requests = Rates(terms.requests)
         self.changes = Rates(terms.changes)
+        self.questions = Rates(QUESTIONS)
+        """Questions that cost CPU: texts to check, and queries."""
         self.guesses = Rates(terms.guesses)
         self.audited_rejections = Rates(AUDITED_REJECTIONS)
         """Rejections that are written to the audit log, of all callers together."""

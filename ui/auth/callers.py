@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-Role = Literal["viewer", "operator"]
-"""A viewer reads; an operator changes too."""
+Role = Literal["viewer", "author", "operator"]
+"""A viewer reads; an author writes and publishes stream apps too; an operator changes all that can be changed."""
 Means = Literal["open", "key", "sign-in", "token"]
 """By what a caller is known: by nothing (reading is open), an API key, a signed-in browser, an OIDC token."""
 
@@ -30,4 +30,10 @@ class Caller:
 
     @property
     def may_change(self) -> bool:
+        """Whether it may change what is traded, and all else."""
         return self.role == "operator"
+
+    @property
+    def may_publish(self) -> bool:
+        """Whether it may write stream apps, and say which of them run."""
+        return self.role in ("author", "operator")

@@ -125,6 +125,8 @@ def role_of(terms: OidcTerms, claims: Mapping[str, object]) -> Role | None:
         named = {word for word in value if isinstance(word, str)}
     if named & set(terms.operators):
         return "operator"
+    if named & set(terms.authors):
+        return "author"
     return "viewer" if named & set(terms.viewers) else None
 
 

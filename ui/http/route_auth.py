@@ -1,4 +1,5 @@
-"""Who may use a route: `Viewer` reads, `Operator` changes, `ReadingOperator` reads what only operators may see.
+"""Who may use a route: `Viewer` reads, `Author` writes and publishes stream apps, `Operator` changes,
+`ReadingOperator` reads what only operators may see, `Asker` has something computed.
 
 Each route takes one of them; the value is the caller. Callers are known by the header X-API-Key, by `Authorization:
 Bearer` (a key, or a token of the configured OIDC issuer), or by the cookie of a signed-in page.
@@ -54,12 +55,21 @@ async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie:
 Viewer = Annotated[Caller, Depends(viewer)]
 
 
+async def asker(request: Request, caller: Viewer) -> Caller:
+    """Return the caller, of whom the rate of questions that cost CPU is taken. Raises ProblemError 429."""
+    spend(access_of(request).questions, rate_name(caller))
+    return caller
+
+
+Asker = Annotated[Caller, Depends(asker)]
+
+
 async def reading_operator(caller: Viewer) -> Caller:
     """Return the caller. Raises ProblemError: 401 without a key, 403 for a viewer."""
     if caller.means == "open":
         raise ProblemError(401, "Operators only: send an operator's key.", headers=CHALLENGE)
     if not caller.may_change:
-        raise ProblemError(403, f"{caller.name} is a viewer; this is for operators only.")
+        raise ProblemError(403, f"{caller.name} is {_named(caller)}; this is for operators only.")
     return caller
 
 
@@ -67,15 +77,44 @@ ReadingOperator = Annotated[Caller, Depends(reading_operator)]
 
 
 async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
-    """Return the caller. Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
+    """Return the caller. Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer or an author,
+    429."""
+    caller = await _changing(request, key, bearer, cookie)
+    if not caller.may_change:
+        what = "may publish stream apps, and change nothing else" if caller.may_publish else "may not change anything"
+        raise await _rejection(request, ProblemError(403, f"{caller.name} is {_named(caller)} and {what}."), caller)
+    return caller
+
+
+Operator = Annotated[Caller, Depends(operator)]
+
+
+async def author(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
+    """Return the caller, who may write and publish stream apps. Raises ProblemError as `operator` does; 403 for a
+    viewer."""
+    caller = await _changing(request, key, bearer, cookie)
+    if not caller.may_publish:
+        detail = f"{caller.name} is {_named(caller)} and may not change anything."
+        raise await _rejection(request, ProblemError(403, detail), caller)
+    return caller
+
+
+Author = Annotated[Caller, Depends(author)]
+
+
+def _named(caller: Caller) -> str:
+    return f"an {caller.role}" if caller.role == "author" else f"a {caller.role}"
+
+
+async def _changing(
+    request: Request, key: str | None, bearer: HTTPAuthorizationCredentials | None, cookie: str | None
+) -> Caller:
+    """Return the caller of a change, whose role is not looked at yet. Raises ProblemError 401, 403, 429."""
     caller = await _known(request, key, bearer, cookie)
     if caller is None:
         detail = f"Changes need the header X-API-Key; the owner's key is in {KEY_FILE} in the data folder."
         raise await _rejection(request, ProblemError(401, detail, headers=CHALLENGE))
     spend(access_of(request).changes, rate_name(caller))
-    if not caller.may_change:
-        detail = f"{caller.name} is a viewer and may not change anything."
-        raise await _rejection(request, ProblemError(403, detail), caller)
     if caller.means == "sign-in" and "origin" not in request.headers:
         # browsers send a cookie by themselves; a change must come from our own page, which names its origin
         detail = "The cookie alone allows changes only from the dashboard's own pages; send a key."
@@ -83,9 +122,6 @@ async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cooki
     # for the audit log, in case the request turns out invalid
     request.state.caller = caller
     return caller
-
-
-Operator = Annotated[Caller, Depends(operator)]
 
 
 async def caller_by_key(access: Access, given: str, address: str) -> Caller:

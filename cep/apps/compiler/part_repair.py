@@ -23,6 +23,7 @@ def repaired(part: Tree, at: Place, types: tuple[ValueType, ...] = ()) -> Tree |
 def _without(node: Any, at: Place, types: tuple[ValueType, ...]) -> Any:
     for one in fields(node):
         value = getattr(node, one.name)
+        after: Any
         if isinstance(value, tuple):
             after = _without_item(value, at, types)
         elif not _has(value, at):

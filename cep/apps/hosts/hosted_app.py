@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from cep.apps.compiler.own_calls import operator_files
+from cep.apps.engine.app_endpoints import app_endpoints
 from cep.apps.engine.failures import FAILURES, failure
 from cep.apps.engine.host_choice import HostName, host_of
 from cep.apps.engine.junctions import RowListener
@@ -20,7 +21,6 @@ from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read,
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.hosts.app_endpoints import app_endpoints
 from cep.apps.hosts.app_outside import AppOutside, StoredTable, app_outside
 from cep.apps.hosts.input_log import CALLS, TABLES
 from cep.apps.hosts.log_rows import LogRows

@@ -17,7 +17,6 @@ other topics the times at which their rows were written.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, cast
 
@@ -28,7 +27,7 @@ from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place, ValueType
 from cep.apps.language.stream_names import StreamNames, stream_names
 from cep.apps.parts.chunks import Row
-from cep.apps.parts.scope import Environment, unknown
+from cep.apps.parts.scope import Environment, nearest, unknown
 from streams.message_format import MARK_KINDS
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 
@@ -210,7 +209,7 @@ def product_stream_mistakes(app: App) -> Iterator[AppTextError]:
     known = [*names.defined, *names.inserted, *PRODUCT_STREAMS]
     for name in _wanted(names):
         # the engine refuses the others, and knows only the streams of the product that are read
-        if name not in PRODUCT_STREAMS and get_close_matches(name, known, n=1):
+        if name not in PRODUCT_STREAMS and nearest(name, known) is not None:
             yield unknown(names.read[name], f"there is no stream {name!r}", name, known)
 
 

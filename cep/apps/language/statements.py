@@ -26,7 +26,7 @@ _MADE = re.compile(
 
 
 @dataclass(slots=True)
-class Statement:
+class StatementSpan:
     """`start` and `end` are offsets in the text, the closing `;` included. `inner`: those of a partition's queries."""
 
     start: int
@@ -74,34 +74,60 @@ def _tokens() -> re.Pattern[str]:
     )
 
 
-def statements(text: str) -> Iterator[Statement]:
+def statements(text: str) -> Iterator[StatementSpan]:
     """Yield all statements that are not empty."""
-    start, is_empty, is_partition, inner_start = 0, True, False, -1
-    inner: list[tuple[int, int]] = []
+    open_one = _OpenStatement(text)
     for token in _tokens().finditer(text):
         if token.lastgroup == "skipped":
-            start = token.end() if is_empty else start
-            continue
+            open_one.skip(token.end())
+        elif (closed := open_one.take(token)) is not None:
+            if not closed.is_empty:
+                yield closed.span(token.end())
+            open_one = _OpenStatement(text, token.end())
+    if not open_one.is_empty:
+        yield open_one.span(len(text))
+
+
+@dataclass(slots=True)
+class _OpenStatement:
+    """`inner_start`: where the query of a partition begins that is read now; None outside of one."""
+
+    text: str
+    start: int = 0
+    is_empty: bool = True
+    is_partition: bool = False
+    inner_start: int | None = None
+    inner: list[tuple[int, int]] = field(default_factory=list)
+
+    def skip(self, end: int) -> None:
+        """Begin after white space and comments."""
+        if self.is_empty:
+            self.start = end
+
+    def take(self, token: re.Match[str]) -> "_OpenStatement | None":
+        """Return the statement if the token closes it."""
         word = token.group().lower()
-        if inner_start >= 0:
-            is_last = word == "end" and _CLOSES.match(text, token.end()) is not None
-            if word == ";" or is_last:
-                _add_inner(inner, text, inner_start, token.start() if is_last else token.end())
-                inner_start = -1 if is_last else token.end()
+        if self.inner_start is not None:
+            self._take_inner(word, token, self.inner_start)
         elif word == ";":
-            if not is_empty:
-                yield Statement(start, token.end(), inner)
-            start, is_empty, is_partition, inner = token.end(), True, False, []
-            continue
-        elif word == "begin" and is_partition:
-            inner_start = token.end()
-        elif word == "partition" and _WITH.match(text, token.end()):
-            is_partition = True
-        is_empty = False
-    if inner_start >= 0:
-        _add_inner(inner, text, inner_start, len(text))
-    if not is_empty:
-        yield Statement(start, len(text), inner)
+            return self
+        elif word == "begin" and self.is_partition:
+            self.inner_start = token.end()
+        elif word == "partition" and _WITH.match(self.text, token.end()):
+            self.is_partition = True
+        self.is_empty = False
+        return None
+
+    def _take_inner(self, word: str, token: re.Match[str], start: int) -> None:
+        is_last = word == "end" and _CLOSES.match(self.text, token.end()) is not None
+        if word == ";" or is_last:
+            _add_inner(self.inner, self.text, start, token.start() if is_last else token.end())
+            self.inner_start = None if is_last else token.end()
+
+    def span(self, end: int) -> StatementSpan:
+        if self.inner_start is not None:
+            _add_inner(self.inner, self.text, self.inner_start, end)
+        return StatementSpan(self.start, end, self.inner)
 
 
 def _add_inner(inner: list[tuple[int, int]], text: str, start: int, end: int) -> None:
@@ -115,7 +141,7 @@ def _place_of(text: str, offset: int) -> str:
     return "\n" * text.count("\n", 0, offset) + " " * (offset - line_start)
 
 
-def _read(text: str, statement: Statement, mistakes: list[AppTextError], lost: set[str]) -> list[App]:
+def _read(text: str, statement: StatementSpan, mistakes: list[AppTextError], lost: set[str]) -> list[App]:
     """Return what of the statement can be read, as one app or none."""
     whole, place = text[statement.start : statement.end], _place_of(text, statement.start)
     try:
@@ -137,7 +163,7 @@ def _read(text: str, statement: Statement, mistakes: list[AppTextError], lost: s
     return []
 
 
-def _broken_queries(text: str, statement: Statement) -> Iterator[tuple[tuple[int, int], AppTextError]]:
+def _broken_queries(text: str, statement: StatementSpan) -> Iterator[tuple[tuple[int, int], AppTextError]]:
     """Yield the place and the mistake of each query of a partition that is not of the language."""
     for start, end in statement.inner:
         try:

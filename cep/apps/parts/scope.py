@@ -9,6 +9,9 @@ from cep.apps.language.app_tree import ColumnDefinition
 from cep.apps.language.errors import AppTextError, UnknownNameError
 from cep.apps.language.expression_tree import Attribute, InTable, Place, ValueType
 
+MOST_COMPARED = 1_000
+"""Known names that an unknown one is compared with, which costs some microseconds each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -110,11 +113,18 @@ class Environment:
 
 def unknown(at: Place, problem: str, name: str, known: Sequence[str] | frozenset[str]) -> AppTextError:
     """With the nearest of the known names, if one is near."""
-    near = get_close_matches(name, sorted(known), n=1)
-    return UnknownNameError(at, with_nearest(problem, name, known), name, tuple(sorted(known)), near[0] if near else None)
+    problem = with_nearest(problem, name, known)
+    return UnknownNameError(at, problem, name, tuple(sorted(known)), nearest(name, known))
 
 
 def with_nearest(problem: str, name: str, known: Sequence[str] | frozenset[str]) -> str:
     """Return `problem`, and which of the known names may be meant by `name`."""
-    near = get_close_matches(name, sorted(known), n=1)
-    return f"{problem}; did you mean {near[0]!r}?" if near else problem
+    near = nearest(name, known)
+    return problem if near is None else f"{problem}; did you mean {near!r}?"
+
+
+def nearest(name: str, known: Sequence[str] | frozenset[str]) -> str | None:
+    """Return which of the known names may be meant by `name`; None if none is near, or there are too many to compare
+    with."""
+    near = get_close_matches(name, sorted(known), n=1) if len(known) <= MOST_COMPARED else []
+    return near[0] if near else None

@@ -285,7 +285,10 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     add = works.add_parser("add", help="create a key and show it once")
     add.add_argument("name", metavar="NAME", help="name of its owner, as the audit log shows it")
     add.add_argument(
-        "--role", choices=("viewer", "operator"), required=True, help="viewer: read only; operator: may change"
+        "--role",
+        choices=("viewer", "author", "operator"),
+        required=True,
+        help="viewer: read only; author: may also write and publish stream apps; operator: may change all",
     )
     works.add_parser("list", help="list names, roles and creation times")
     revoke = works.add_parser("revoke", help="revoke a key; takes effect with the next request")

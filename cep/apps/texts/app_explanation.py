@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cep.apps.compiler.app import AppPlan
+from cep.apps.engine.app_endpoints import app_endpoints
 from cep.apps.engine.stream_engine import StreamEngine
-from cep.apps.hosts.app_endpoints import app_endpoints
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS, read_streams
 from cep.apps.language.app_tree import (

@@ -5,17 +5,17 @@ statement compiled by itself, without what is wrong in it, so that what follows 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cep.apps.compiler.app import AppPlan, check_names, compile_part, environment_of
 from cep.apps.compiler.limit_annotation import app_limits
 from cep.apps.compiler.own_calls import bound, define_functions
 from cep.apps.compiler.part_repair import repaired
+from cep.apps.engine.app_endpoints import app_endpoints
 from cep.apps.engine.host_choice import host_of
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.own_functions import OwnFunctions
-from cep.apps.hosts.app_endpoints import app_endpoints
 from cep.apps.hosts.app_outside import app_outside
 from cep.apps.hosts.hosted_app import AppSource, compiled_app
 from cep.apps.hosts.product_streams import product_stream_mistakes, with_product_streams
@@ -35,9 +35,9 @@ from cep.apps.language.statements import MOST_MISTAKES, readable_app
 from cep.apps.language.stream_names import stream_names
 from cep.apps.parts.app_context import AppContext
 from cep.apps.parts.scope import Environment, columns_of
-from session.clock import steady_now
+from runtime.clock import steady_now
 
-MOST_MICROSECONDS = 2_000_000
+MOST_MICROSECONDS = 3_000_000
 """Time for the mistakes after the first."""
 MOST_REPAIRS = 20
 """Of one statement."""
@@ -59,8 +59,8 @@ def checked_text(text: str, file_name: str, terms: OperatorTerms) -> CheckedText
         return CheckedText(compiled_app(text, file_name, (), terms)[0])
     except AppTextError as error:
         first = error
-    search = _Search()
     readable = readable_app(text)
+    search = _Search()
     for mistake in readable.mistakes:
         search.add(mistake)
     search.lost.update(readable.lost)
@@ -135,7 +135,7 @@ def _compile(plan: AppPlan, part: Part, environment: Environment, search: _Searc
     """Add the part to the plan, as far as it is right."""
     made = [name for name in _made(part) if name not in _known(plan)]
     is_unsure = not search.unsure.isdisjoint(_read(part))
-    rest: Part | None = part
+    rest: Part = part
     for repairs in range(MOST_REPAIRS):
         try:
             compile_part(plan, rest, environment)
@@ -146,10 +146,12 @@ def _compile(plan: AppPlan, part: Part, environment: Environment, search: _Searc
             if not follows:
                 search.add(error)
             is_unsure = is_unsure or part is not rest
-            rest = repaired(rest, error.at, _types(plan, rest))
-        if rest is None:
+            without = repaired(rest, error.at, _types(plan, rest))
+        if without is None:
+            is_unsure = True
             _give_up(plan, part, search)
             break
+        rest = without
     search.lost.update(name for name in made if name not in _known(plan))
     if rest is not part or is_unsure:
         search.unsure.update(made)

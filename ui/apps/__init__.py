@@ -1,0 +1,1 @@
+"""Stream apps on the dashboard: their texts, their versions, dry runs."""

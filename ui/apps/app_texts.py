@@ -1,0 +1,139 @@
+"""Questions about texts of stream apps. A process of its own answers them, one after the other: what somebody types
+must not stop the live rows that this process carries, however much there is to compile.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from runtime.clock import SystemClock
+
+COMMAND = (sys.executable, "-m", "launch.apps.text_worker")
+ANSWER_SECONDS = 8.0
+"""A text of the largest size takes half of that on a busy machine."""
+START_SECONDS = 60.0
+"""For the first answer of a process, which has to read its modules."""
+IDLE_SECONDS = 300.0
+"""After so long without a question the process ends, and its memory is free."""
+MOST_WAITING = 20
+MOST_BYTES = 16 * 1024**2
+"""Of an answer."""
+SLOW = f"the text takes longer than {ANSWER_SECONDS:g} s to be checked; write a shorter one"
+Row = dict[str, Any]
+
+
+class TextsBusyError(Exception):
+    """So many questions wait that another would only wait longer; try again in a moment."""
+
+
+class AppMistakesError(Exception):
+    """The text is no app. `mistakes`: rows with line, column and message."""
+
+    def __init__(self, mistakes: list[Row]) -> None:
+        first, more = mistakes[0], len(mistakes) - 1
+        rest = "" if not more else f", and {more} more mistake{'s' if more > 1 else ''}"
+        super().__init__(f"line {first['line']}, column {first['column']}: {first['message']}{rest}")
+        self.mistakes = mistakes
+
+
+class AppTexts:
+    """The process that knows the language. It is started by the first question, and again if it had to be ended."""
+
+    def __init__(self, home: Path, command: tuple[str, ...] = COMMAND) -> None:
+        """`home`: the data folder, beside whose configuration it runs."""
+        self._home, self._command = home, command
+        self._process: asyncio.subprocess.Process | None = None
+        self._is_warm = False
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+        self._idle: asyncio.Task[None] | None = None
+
+    async def check(self, text: str, name: str = "", cases: str | None = None) -> Row:
+        """Return `mistakes`, and of a text without any its `name`, `version` and the results of its `cases`. Raises
+        TextsBusyError."""
+        answer = await self._answer({"do": "check", "text": text, "name": name, "cases": cases})
+        found: Row = answer.get("is", answer)
+        return found
+
+    async def explain(self, text: str, name: str = "") -> Row:
+        """Return what the app is made of. Raises AppMistakesError, TextsBusyError."""
+        answer = await self._answer({"do": "explain", "text": text, "name": name})
+        if "is" not in answer:
+            raise AppMistakesError(answer["mistakes"])
+        found: Row = answer["is"]
+        return found
+
+    async def close(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        await self._end()
+
+    async def _answer(self, request: Mapping[str, object]) -> Row:
+        if self._waiting >= MOST_WAITING:
+            raise TextsBusyError
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await self._asked(request)
+        finally:
+            self._waiting -= 1
+
+    async def _asked(self, request: Mapping[str, object]) -> Row:
+        process = await self._running()
+        seconds = ANSWER_SECONDS if self._is_warm else START_SECONDS
+        try:
+            async with asyncio.timeout(seconds):
+                line = await self._line(process, request)
+        except (OSError, ValueError):
+            # TimeoutError among them; ValueError: the answer is too long
+            line = b""
+        except asyncio.CancelledError:
+            # its answer would be taken for that of the next question
+            await self._end()
+            raise
+        if not line.endswith(b"\n"):
+            await self._end()
+            return {"mistakes": [{"line": 1, "column": 1, "message": SLOW}]}
+        self._is_warm = True
+        self._rest()
+        found: Row = json.loads(line)
+        return found
+
+    async def _line(self, process: asyncio.subprocess.Process, request: Mapping[str, object]) -> bytes:
+        if process.stdin is None or process.stdout is None:
+            return b""
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        await process.stdin.drain()
+        return await process.stdout.readline()
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        if self._process is None or self._process.returncode is not None:
+            self._is_warm = False
+            pipe = asyncio.subprocess.PIPE
+            environment = os.environ | {"ARBITRAGE_HOME": str(self._home)}
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command, stdin=pipe, stdout=pipe, env=environment, limit=MOST_BYTES
+            )
+        return self._process
+
+    def _rest(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        self._idle = asyncio.create_task(self._end_if_idle())
+
+    async def _end_if_idle(self) -> None:
+        await SystemClock().sleep(IDLE_SECONDS)
+        async with self._turn:
+            await self._end()
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
