@@ -65,6 +65,8 @@ API_VERSIONS_REQUEST = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 IS_IT_THERE = "is it running there?"
 ADVICE_ON_CERTIFICATES = "its certificate must be valid today, for this host, and signed by the authority in kafka_ca."
+HANGS_UP = "SSL listener"
+"""In the library's report of a server that closed the connection at the first request without TLS."""
 ADVICE_ON_TLS = "does it listen with TLS there? Without, ARBITRAGE_KAFKA_PROTOCOL is SASL_PLAINTEXT."
 
 
@@ -95,7 +97,9 @@ def _why_unanswered(address: str, seconds: float, reason: str, faults: Iterable[
         # also while a broker is starting that has not read its users yet
         return f"Kafka at {address} refused the login of {login.user}; check its password and mechanism."
     said = f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason})"
-    return f"{said}{'.' if _asks_for_tls(address) else '; if it asks for TLS, set a login and kafka_ca.'}"
+    if any(HANGS_UP in fault.str() for fault in faults):
+        return f"{said}; it hangs up, as one that asks for TLS does: set a login with SASL_SSL, and kafka_ca."
+    return f"{said}; it listens, so it is busy, frozen, or no Kafka."
 
 
 def _is_refusal(fault: KafkaError) -> bool:

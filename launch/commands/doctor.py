@@ -34,6 +34,7 @@ from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import java_fault, java_output, python_fault
 from launch.setup.service_logins import TlsServer, configured_kafka_login, tls_servers
+from launch.supervisor.failure_log import last_log_lines
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.priorities import can_write_autogroup, has_autogroups
 from runtime.clock import wall_now
@@ -293,7 +294,8 @@ def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]
             yield CheckResult("ok", "session", "starting")
         else:
             session = read_session(session_home)
-            yield from running_findings(with_logins(session, SUPERVISOR))
+            logs = session_home / "logs" if config.kafka is None else None
+            yield from running_findings(with_logins(session, SUPERVISOR), logs)
             yield from clock_findings(clocks_off(home, session.place.regions))
         return
     yield CheckResult("ok", "session", "none running")
@@ -345,9 +347,10 @@ def served_finding(server: TlsServer, now: int) -> CheckResult:
     return CheckResult("ok", subject, f"{place} has one until {until:%Y-%m-%d}")
 
 
-def running_findings(session: Session) -> Iterator[CheckResult]:
+def running_findings(session: Session, logs: Path | None) -> Iterator[CheckResult]:
+    """Return whether its services are reached; `logs`: if it has a Kafka of its own."""
     yield CheckResult("ok", "session", f"{session.session_id} running ({session.mode})")
-    yield kafka_finding(session.services.kafka)
+    yield kafka_finding(session.services.kafka, logs)
     yield port_finding("MongoDB", session.services.mongodb)
     # where it listens: from within a session's own network the page's address leads nowhere
     yield port_finding("dashboard", f"http://{session.page.host}:{session.page.port}")
@@ -355,11 +358,18 @@ def running_findings(session: Session) -> Iterator[CheckResult]:
         yield port_finding("simulated exchanges", session.simulated.url)
 
 
-def kafka_finding(address: str) -> CheckResult:
+def kafka_finding(address: str, logs: Path | None = None) -> CheckResult:
+    """Check that Kafka answers. `logs`: those of a running session whose own it is, which starts it again if it
+    ends."""
     try:
         asyncio.run(check_reachable(address, ANSWER_SECONDS))
     except StreamError as error:
-        return CheckResult("missing", "Kafka", str(error))
+        if logs is None:
+            return CheckResult("missing", "Kafka", str(error))
+        last = last_log_lines(logs, ("kafka",), 0)
+        return CheckResult(
+            "advice", "Kafka", f"{str(error).rstrip('.')}. The session starts it again if it ends; {last}."
+        )
     return CheckResult("ok", "Kafka", f"reachable at {address}")
 
 

@@ -13,7 +13,7 @@ import psutil
 
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
-from launch.supervisor.failure_log import last_log_lines
+from launch.supervisor.failure_log import end_reason, last_log_lines
 from launch.supervisor.priorities import AutogroupNice
 from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group, spawn
 from launch.supervisor.process_states import ProcessStates
@@ -249,7 +249,7 @@ class Supervisor:
     async def _until_exit(self, part: ProcessSpec, child: subprocess.Popen[bytes]) -> str:
         probe = asyncio.create_task(self._probe(part, child.pid))
         priority = asyncio.create_task(self._prioritise(part.name, child.pid))
-        is_reported, started = False, steady_now()
+        is_reported, started, began = False, steady_now(), wall_now()
         try:
             while child.poll() is None:
                 if probe.done() and (fault := probe.exception()) is not None:
@@ -266,7 +266,7 @@ class Supervisor:
                 task.cancel()
             await asyncio.gather(probe, priority, return_exceptions=True)
             ready_file(self._home, part.name).unlink(missing_ok=True)
-        return f"exit code {child.returncode}"
+        return end_reason(child.returncode, self._home / "logs" / f"{part.name}.log", began)
 
     async def _prioritise(self, name: str, pid: int) -> None:
         # all start alike: people look at pages while Spark starts, and nothing trades before that

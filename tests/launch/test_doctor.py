@@ -19,6 +19,7 @@ from launch.commands.doctor import (
     doctor,
     exit_code,
     jars_finding,
+    kafka_finding,
     packages_finding,
     port_finding,
     priorities_finding,
@@ -160,6 +161,15 @@ def test_nobody_listening_is_said() -> None:
     finding = port_finding("dashboard", "http://127.0.0.1:9")
     assert finding.state == "missing"
     assert "127.0.0.1:9" in finding.text
+
+
+def test_the_own_kafka_of_a_session_that_does_not_answer_is_no_case_for_tls(tmp_path: Path, taken_port: int) -> None:
+    """The port accepts and says nothing, as a broker on a busy machine does."""
+    (tmp_path / "kafka.log").write_text("INFO Kafka Server started\n")
+    finding = kafka_finding(f"127.0.0.1:{taken_port}", tmp_path)
+    assert finding.state == "advice"
+    assert "TLS" not in finding.text
+    assert "busy, frozen, or no Kafka. The session starts it again if it ends; kafka last logged: INFO" in finding.text
 
 
 def test_a_session_is_known_by_its_lock(tmp_path: Path) -> None:
