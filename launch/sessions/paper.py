@@ -31,6 +31,7 @@ from launch.supervisor.disk_watch import DiskWatch, check_room
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import ACCOUNTS, own_processes, service_processes
 from launch.supervisor.rules_watch import run_rules_watch
+from launch.supervisor.slow_steps import told
 from launch.supervisor.supervisor import Supervised, Supervisor
 from launch.supervisor.trade_retention import run_retention
 from market.decide.settings import Settings
@@ -51,6 +52,8 @@ TRADING = {
     "sandbox": "trading in the exchanges' sandboxes",
     "live": "TRADING FOR REAL, with money",
 }
+
+ENDING = "ending: nothing new is traded; what is open ends, the ledger is checked, then every part is stopped"
 
 EXCHANGE_SECONDS = 60.0
 """Once all else is ready, a session starts without an exchange that does not answer for so long."""
@@ -123,6 +126,7 @@ async def trade(
         beside[1].cancel()
         # from here on it is a second Ctrl-C
         stopped.clear()
+        echo(ENDING)
         activity = await _closed(session, meter, supervisor, started, echo, stopped)
         await end_logs(recorded, started, echo)
     finally:
@@ -178,9 +182,10 @@ async def _closed(
     async def close() -> Activity:
         async with await open_store(session) as store:
             await finish_trading(store, session, supervisor.idle_exchanges(), echo, stopped)
-            return await activity_of(store, session, meter, supervisor.restarts, started)
+            counted = activity_of(store, session, meter, supervisor.restarts, started)
+            return await told(counted, lambda: "adding up the session's trades", echo)
 
-    return await retry_while_down(close)
+    return await retry_while_down(close, echo=echo)
 
 
 def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:

@@ -13,6 +13,7 @@ from launch.sessions.counters import SessionCounters, seconds_since
 from launch.sessions.summary import Activity, latencies_of, summary_of
 from launch.sessions.summary_lines import summary_lines
 from launch.setup.data_dir import write_atomically
+from launch.supervisor.slow_steps import told
 from market.time_units import MICROSECONDS
 from runtime.backoff import backoff
 from runtime.clock import SystemClock, steady_now
@@ -61,7 +62,8 @@ async def finish_trading(
     async def balances_taken() -> bool:
         return not await without_balances()
 
-    await until(nothing_open, FINISH_SECONDS)
+    line = f"waiting up to {FINISH_SECONDS:.0f} s for open arbitrages to end or unwind"
+    await told(until(nothing_open, FINISH_SECONDS), lambda: line, echo)
     if not await until(balances_taken, SILENT_SECONDS):
         # none, if the last ones came between the two looks
         if names := ", ".join(await without_balances()):
@@ -71,10 +73,13 @@ async def finish_trading(
 
 
 async def retry_while_down(
-    work: Callable[[], Awaitable[Result]], outage: type[Exception] = StoreError, seconds: float = OUTAGE_SECONDS
+    work: Callable[[], Awaitable[Result]],
+    outage: type[Exception] = StoreError,
+    seconds: float = OUTAGE_SECONDS,
+    echo: Callable[[str], None] = log.info,
 ) -> Result:
-    """Retry `work` for that long while MongoDB or Kafka is unavailable. Raises LaunchError if it stays so, and at once
-    for a login that is refused.
+    """Retry `work` for that long while MongoDB or Kafka is unavailable, and say so once. Raises LaunchError if it stays
+    so, and at once for a login that is refused.
 
     The time begins with the first failure: before it the work may have waited for longer than that.
     """
@@ -85,7 +90,9 @@ async def retry_while_down(
         except LoginRefusedError as error:
             raise LaunchError(str(error)) from error
         except outage as error:
-            deadline = deadline or steady_now() + int(seconds * MICROSECONDS)
+            if deadline is None:
+                deadline = steady_now() + int(seconds * MICROSECONDS)
+                echo(f"{str(error).rstrip('.')}; trying again for up to {seconds:.0f} s")
             if steady_now() > deadline:
                 raise LaunchError(f"{str(error).rstrip('.')}, for {seconds:.0f} s.") from error
         await SystemClock().sleep(next(delays))

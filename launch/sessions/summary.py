@@ -64,7 +64,9 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "quotes": dict(activity.quotes),
         "opportunities": activity.opportunities,
         "episodes": dict(activity.episodes),
+        "decisions": decisions_of(activity),
         "arbitrages": _counted((arbitrage.state for arbitrage in activity.arbitrages), removed.arbitrages),
+        "single_legs": sum(1 for arbitrage in activity.arbitrages if has_unwound(arbitrage)),
         "rejections": dict(activity.rejections),
         "rejected_profit": {
             reason: text_of(missed_profit) for reason, missed_profit in activity.rejected_profit.items()
@@ -86,6 +88,19 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "restarts": dict(activity.restarts),
         "seed": activity.seed,
     }
+
+
+def decisions_of(activity: Activity) -> dict[str, int]:
+    """Return what became of each opportunity: one that was neither taken nor rejected was over before anybody decided
+    on it."""
+    taken = sum(1 for one in activity.arbitrages if one.strategy != "ma") + sum(activity.removed.arbitrages.values())
+    rejected = sum(activity.rejections.values())
+    return {"taken": taken, "rejected": rejected, "expired": max(0, activity.opportunities - taken - rejected)}
+
+
+def has_unwound(arbitrage: Arbitrage) -> bool:
+    """Return whether a single leg was completed, reversed or flattened, in part too: its P&L part is `unwinding`."""
+    return any(leg.role != leg.side and leg.fills for leg in arbitrage.legs)
 
 
 def balance_differences(

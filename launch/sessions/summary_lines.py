@@ -8,6 +8,7 @@ from wording.labels import PROFIT_PARTS, reason_name, state_name
 from wording.number_format import TENTH, money, number, worth
 
 TITLE_WIDTH = 27
+DECISIONS = {"expired": "expired before a decision"}
 STEPS = {"detected_to_sent": "opportunity to sent", "filled_to_shown": "filled to shown"}
 
 
@@ -17,9 +18,9 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     currency = profit.get("currency", "")
     lines = [
         _line("quotes since ready", _counts(summary["quotes"], exchange_name)),
-        _line("opportunities", f"{_whole(summary['opportunities']):,}"),
-        _line("episodes of them", _counts(summary["episodes"], state_name)),
-        _line("arbitrages by end state", _counts(summary["arbitrages"], state_name)),
+        _line("opportunities", _summed(summary["decisions"], decision_name)),
+        _line("episodes (price gaps)", _summed(summary["episodes"], decision_name)),
+        _line("arbitrages by end state", _summed(summary["arbitrages"], state_name) + _single_legs(summary)),
         *_reasons(summary["rejections"], _texts(summary["rejected_profit"]), currency),
         _line("P&L attribution", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
     ]
@@ -54,6 +55,21 @@ def _line(title: str, words: str) -> str:
 def _counts(counts: object, name: Callable[[str], str]) -> str:
     found = counts.items() if isinstance(counts, Mapping) else ()
     return _listed({name(str(key)): f"{_whole(count):,}" for key, count in found})
+
+
+def decision_name(outcome: str) -> str:
+    return DECISIONS.get(outcome, state_name(outcome))
+
+
+def _summed(counts: object, name: Callable[[str], str]) -> str:
+    """Return the sum, and the parts that it is of."""
+    parts = counts.values() if isinstance(counts, Mapping) else ()
+    return f"{sum(map(_whole, parts)):,}: {_counts(counts, name)}" if parts else "none"
+
+
+def _single_legs(summary: Mapping[str, object]) -> str:
+    count = _whole(summary["single_legs"])
+    return f"; a single leg completed or reversed in {count:,} (P&L part {PROFIT_PARTS['unwinding']})" if count else ""
 
 
 def _reasons(rejections: object, missed: Mapping[str, str], currency: str) -> list[str]:

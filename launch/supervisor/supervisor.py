@@ -19,6 +19,7 @@ from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_me
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works, until_ready
 from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
+from launch.supervisor.slow_steps import told
 from launch.supervisor.status_writer import StatusWriter
 from market.time_units import MICROSECONDS
 from runtime.backoff import backoff
@@ -170,7 +171,7 @@ class Supervisor:
         for name in self._tasks:
             self.states.set_stopping(name)
         services = self._services()
-        await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name not in services))
+        await self._end_all(part.name for part in self._parts if part.name not in services)
         if self._status_task is not None:
             # MongoDB is stopped with the services
             self._status_task.cancel()
@@ -179,8 +180,20 @@ class Supervisor:
     async def stop_services(self) -> None:
         """Stop the services once nobody needs them any more, also in other regions."""
         services = self._services()
-        await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in services))
+        await self._end_all(part.name for part in self._parts if part.name in services)
         (self._home / PROCESSES_FILE).unlink(missing_ok=True)
+
+    async def _end_all(self, names: Iterable[str]) -> None:
+        ending = tuple(names)
+
+        def left() -> str:
+            living = ", ".join(name for name in ending if name in self._children)
+            return living and f"waiting for {living} to end, each killed after {STOP_SECONDS:.0f} s"
+
+        async def all_ended() -> None:
+            await asyncio.gather(*map(self._end, ending))
+
+        await told(all_ended(), left, self._say)
 
     def _services(self) -> frozenset[str]:
         """Return the services, which others depend on: also in a region if nothing but MongoDB runs."""

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,12 @@ from hypothesis import strategies as st
 from launch.sessions.summary import Activity, Latencies, balance_differences, percentiles, summary_of
 from market.instruments.orders import Fill, Side
 from market.money import Amount, Price
-from tests.market.samples import USD_MARKET
+from store.aggregates.month_sums import RemovedTrades
+from tests.market.samples import USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
 
 MARKET = replace(USD_MARKET, exchange="kraken")
+BOOK = levels(("100", "1"))
+PAIR = opportunity_of((USD_MARKET, BOOK), (MARKET, BOOK))
 AMOUNTS = st.decimals("0.00000001", "100", places=8)
 
 
@@ -29,6 +33,9 @@ def fill_of(side: Side, amount: str, cost: str, fee: str, fee_currency: str) -> 
         fee_currency=fee_currency,
         filled_at=0,
     )
+
+
+FILL = fill_of("buy", "1", "100", "0", "USD")
 
 
 @pytest.mark.parametrize(
@@ -75,20 +82,35 @@ def test_percentiles_by_nearest_rank(milliseconds: list[float], expected: dict[s
     assert percentiles(milliseconds) == expected
 
 
+def activity_of(**known: Any) -> Activity:
+    empty: dict[str, Any] = {"quotes": {}, "opportunities": 0, "arbitrages": (), "rejections": {}}
+    empty |= {"rejected_profit": {}, "fills": (), "markets": (MARKET,), "before": {}, "after": {}, "currency": "USD"}
+    return Activity(**empty | {"latencies": Latencies(), "seconds_to_first_opportunity": None} | known)
+
+
 def test_what_rejections_forwent_stands_beside_their_number_as_plain_digits() -> None:
-    activity = Activity(
-        quotes={},
-        opportunities=3,
-        arbitrages=(),
-        rejections={"stale": 3},
-        rejected_profit={"stale": Decimal("1.50E-7")},
-        fills=(),
-        markets=(MARKET,),
-        before={},
-        after={},
-        currency="USD",
-        latencies=Latencies(),
-        seconds_to_first_opportunity=None,
-    )
+    activity = activity_of(opportunities=3, rejections={"stale": 3}, rejected_profit={"stale": Decimal("1.50E-7")})
     summary = summary_of(activity)
     assert (summary["rejections"], summary["rejected_profit"]) == ({"stale": 3}, {"stale": "0.00000015"})
+
+
+def test_every_opportunity_was_taken_rejected_or_over_before_a_decision() -> None:
+    one = arbitrage_of(PAIR, order_leg(USD_MARKET, "buy", Decimal(1), Decimal(100)))
+    traded = [one, replace(one, strategy="ma")]
+    activity = activity_of(opportunities=20, arbitrages=traded, rejections={"stale": 3, "pair_busy": 9})
+    removed = replace(activity, removed=RemovedTrades(arbitrages={"closed": 2}))
+    assert summary_of(activity)["decisions"] == {"taken": 1, "rejected": 12, "expired": 7}
+    assert summary_of(removed)["decisions"] == {"taken": 3, "rejected": 12, "expired": 5}
+    # a bot counts what it read again after the counters lost their connection
+    few = replace(activity, opportunities=11)
+    assert summary_of(few)["decisions"] == {"taken": 1, "rejected": 12, "expired": 0}
+
+
+def test_a_closed_arbitrage_may_have_completed_a_single_leg() -> None:
+    bought = order_leg(USD_MARKET, "buy", Decimal(1), Decimal(100), [FILL])
+    completing = replace(bought, role="complete")
+    unfilled = replace(completing, fills=())
+    legs = [(bought,), (bought, completing), (bought, unfilled)]
+    found = [replace(arbitrage_of(PAIR, *each), state="closed") for each in legs]
+    summary = summary_of(activity_of(arbitrages=found))
+    assert (summary["arbitrages"], summary["single_legs"]) == ({"closed": 3}, 1)
