@@ -13,13 +13,13 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from backtest.report.figure_format import name_words
 from backtest.result.backtest_result import LatencyCost
 from backtest.result.performance import Performance
 from backtest.result.trading_outcome import Lifetime, RejectedSum
 from market.accounting.equity_curve import POINTS_A_SPAN, thinned
 from market.money import ZERO
 from market.trade.arbitrages import ProfitAndLoss
+from wording.labels import PROFIT_PARTS
 
 INK, FAINT, LINE, GOOD, BAD = "#010101", "#020202", "#030303", "#040404", "#050505"
 """Placeholders for the page's colours, which differ by day and night."""
@@ -82,7 +82,7 @@ def marked_chart(performance: Performance | None, currency: str) -> str | None:
 def profit_chart(profit: ProfitAndLoss) -> str:
     """Return a bar for each part, and for the net."""
     amounts = [float(amount) for amount in profit.parts.values()]
-    names = [name_words(part) for part in profit.parts]
+    names = [PROFIT_PARTS[part] for part in profit.parts]
 
     def draw(axes: Axes) -> None:
         axes.barh(names, amounts, color=[GOOD if amount >= 0 else BAD for amount in amounts], height=0.65)

@@ -27,11 +27,6 @@ def ratio_words(ratio: Ratio) -> str:
     return f"n/a: {ratio.reason}" if ratio.value is None else f"{ratio.value:z.2f}"
 
 
-def name_words(name: str) -> str:
-    """Return the name of a part, a reason or a state, for people."""
-    return name.replace("_", " ")
-
-
 def with_minus(text: str) -> str:
     """Return `text` with true minus signs."""
     return text.replace("-", "−")

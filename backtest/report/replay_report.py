@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backtest.profile_recordings import Recording
-from backtest.report.trade_lines import bracketed, ends_of, trade_lines
+from backtest.report.trade_lines import bracketed, ends_of, profit_lines, trade_lines
 from market.accounting.profit_groups import profit_of
 from market.money import text_of
 from market.trade.arbitrages import Arbitrage
+from wording.labels import plain, reason_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,15 @@ def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
         f"replay {profile.name}: {profile.title}",
         f"recorded {recorded_seconds:.0f} s, replayed {_speed(outcome.speed)} in {outcome.wall_seconds:.0f} s",
         f"quotes in       {sum(outcome.sent.values())}  ({_counts(outcome.sent)})",
-        f"quotes rejected {sum(recording.rejected.values())}{bracketed(recording.rejected)}",
+        f"quotes rejected {sum(recording.rejected.values())}{bracketed(recording.rejected, plain)}",
         f"opportunities   {outcome.opportunities}",
         *trade_lines(outcome.arbitrages),
-        f"rejections        {sum(outcome.rejections.values())}{bracketed(outcome.rejections)}",
+        f"rejections        {sum(outcome.rejections.values())}{bracketed(outcome.rejections, reason_name)}",
     ]
     if recording.outside:
         lines.insert(4, f"left out        {recording.outside}  (FX quotes at times without a traded quote)")
     profit = profit_of(outcome.arbitrages, profile.settlement_currency)
-    lines += [f"p&l {part:<11} {amount:>14.2f} {profit.currency}" for part, amount in profit.parts.items()]
+    lines += profit_lines(profit)
     lines += ["assumed:", *(f"  - {assumption}" for assumption in profile.all_assumptions)]
     return lines
 

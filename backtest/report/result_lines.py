@@ -1,11 +1,12 @@
 """The lines that `arbitrage backtest` prints of a result."""
 
 from backtest.report.figure_format import CANNOT_TELL, ratio_words, share_words
-from backtest.report.trade_lines import bracketed, trade_lines
+from backtest.report.trade_lines import bracketed, profit_lines, trade_lines
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.quote_spacing import bars_words
 from market.time_units import MICROSECONDS
 from store.records.backtest_requests import BacktestFigures
+from wording.labels import plain, reason_name
 
 
 def result_lines(result: BacktestResult) -> list[str]:
@@ -19,12 +20,12 @@ def result_lines(result: BacktestResult) -> list[str]:
         *(() if bars is None else (f"NOTE: {bars}",)),
         f"recorded {recorded:,.0f} s, tested in {sum(result.seconds.values()):.1f} s",
         f"quotes in       {manifest.quotes}",
-        f"quotes rejected {sum(manifest.rejected.values())}{bracketed(manifest.rejected)}",
+        f"quotes rejected {sum(manifest.rejected.values())}{bracketed(manifest.rejected, plain)}",
         f"opportunities   {figures.opportunities}{bracketed(_parts(figures))}",
         *trade_lines(trading.arbitrages),
-        f"rejections        {figures.rejections}{bracketed(rejected)}",
+        f"rejections        {figures.rejections}{bracketed(rejected, reason_name)}",
     ]
-    lines += [f"p&l {part:<13} {amount:>z14.2f} {currency}" for part, amount in trading.profit.parts.items()]
+    lines += profit_lines(trading.profit)
     lines += _performance_lines(result)
     lines += [_latency_line(cost, currency) for cost in result.latency_costs]
     return [*lines, "assumed:", *(f"  - {assumption}" for assumption in result.assumptions)]

@@ -9,7 +9,6 @@ from backtest.report.figure_format import (
     amount,
     moment,
     money,
-    name_words,
     places,
     ratio_words,
     share_words,
@@ -25,6 +24,7 @@ from backtest.result.trading_outcome import Lifetime
 from market.money import total
 from market.trade.arbitrages import Arbitrage
 from store.records.backtest_requests import BacktestFigures, BacktestTrade
+from wording.labels import PROFIT_PARTS, plain, reason_name, state_name
 
 PAGE_TRADES = 500
 """Trades in one of the page's folded tables."""
@@ -90,7 +90,7 @@ def rejection_table(result: BacktestResult) -> ReportTable:
     """Return rejection reason, sightings, episodes and missed profit; the most missed first, the sum last."""
     rejections = result.trading.rejections
     ordered = sorted(rejections.items(), key=lambda item: (-item[1].missed, item[0]))
-    rows = [(name_words(reason), f"{one.count:,}", f"{one.episodes:,}", money(one.missed)) for reason, one in ordered]
+    rows = [(reason_name(reason), f"{one.count:,}", f"{one.episodes:,}", money(one.missed)) for reason, one in ordered]
     if len(rows) > 1:
         episodes = sum(one.episodes for one in rejections.values())
         rows.append(("all", f"{result.trading.rejected:,}", f"{episodes:,}", money(result.trading.missed)))
@@ -100,7 +100,7 @@ def rejection_table(result: BacktestResult) -> ReportTable:
 
 def profit_table(result: BacktestResult) -> ReportTable:
     profit = result.trading.profit
-    rows = tuple((name_words(part), money(amount)) for part, amount in profit.parts.items())
+    rows = tuple((PROFIT_PARTS[part], money(amount)) for part, amount in profit.parts.items())
     return ReportTable(("part", profit.currency), rows, frozenset({1}), has_sum=True)
 
 
@@ -148,7 +148,7 @@ def quality_table(result: BacktestResult) -> ReportTable:
 def rejected_table(result: BacktestResult) -> ReportTable:
     """Return rows of the sources that are no usable quotes."""
     rows = [
-        (source.name, name_words(reason), f"{count:,}")
+        (source.name, plain(reason), f"{count:,}")
         for source in result.manifest.sources
         for reason, count in sorted(source.rejected.items())
     ]
@@ -230,7 +230,7 @@ def _made_of(spacing: MarketSpacing | None, quotes: str) -> tuple[str, str, str,
 
 
 def _trade_row(trade: BacktestTrade, digits: int) -> tuple[str, ...]:
-    end = trade.state if trade.reason is None else f"{trade.state}: {trade.reason}"
+    end = state_name(trade.state) if trade.reason is None else f"{state_name(trade.state)}: {reason_name(trade.reason)}"
     return (
         f"{trade.number:,}",
         moment(trade.event_time),
@@ -239,7 +239,7 @@ def _trade_row(trade: BacktestTrade, digits: int) -> tuple[str, ...]:
         trade.sold_on,
         f"{trade.amount:,.{digits}f}",
         with_minus(f"{trade.net_bps:.2f}"),
-        name_words(end),
+        end,
         "–" if trade.net is None else money(trade.net),
     )
 

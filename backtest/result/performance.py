@@ -186,7 +186,9 @@ def rounded(amount: Decimal) -> Decimal:
 
 
 def _too_few(returns: Sequence[float]) -> str | None:
-    return None if len(returns) >= MIN_INTERVALS else f"{len(returns)} returns are fewer than {MIN_INTERVALS}"
+    if len(returns) >= MIN_INTERVALS:
+        return None
+    return f"at least {MIN_INTERVALS} returns are needed, and there are {len(returns)}; test a longer span"
 
 
 def _summed(balances: Iterable[Holdings]) -> Holdings:

@@ -201,7 +201,7 @@ def _markets(arguments: argparse.Namespace) -> int:
     from launch.commands.markets import MarketsOptions, list_markets
 
     config = read_configuration(arguments.config, os.environ)
-    return list_markets(MarketsOptions(arguments.asset, arguments.exchange), config, echo)
+    return list_markets(MarketsOptions(arguments.asset, arguments.exchange, arguments.all), config, echo)
 
 
 def _replay(arguments: argparse.Namespace) -> int:

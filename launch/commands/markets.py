@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from exchanges.listed_codes import listed_codes
-from exchanges.simulated_markets import simulated_bases, simulated_markets, simulated_taker_fees
+from exchanges.simulated_markets import paper_markets, simulated_bases, simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_codes
 from launch.errors import CannotStartError
@@ -25,15 +25,22 @@ _ASKED = "asked"
 
 @dataclass(frozen=True, slots=True)
 class MarketsOptions:
-    """None: all of them."""
+    """Without any: the markets of the session that the configuration describes."""
 
-    asset: str | None
-    exchange: str | None
+    asset: str | None = None
+    exchange: str | None = None
+    is_all: bool = False
+    """All that the exchanges list."""
+
+    @property
+    def asks_for_listed(self) -> bool:
+        return self.is_all or self.asset is not None or self.exchange is not None
 
 
 def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> int:
     """Print a table. Raises CannotStartError for an unknown asset or exchange."""
-    markets = _listed(config)
+    listed = _listed(config)
+    markets = listed if options.asks_for_listed else [one for one in listed if one.is_fx or _is_configured(one, config)]
     bases = tuple(dict.fromkeys((*simulated_bases(), *(market.base for market in markets if not market.is_fx))))
     exchanges = dict.fromkeys(market.exchange for market in markets if not market.is_fx)
     _check_known("--asset", options.asset, bases)
@@ -46,6 +53,9 @@ def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> 
     rows.sort(key=lambda row: bases.index(row.market.base))
     fees = _fees(exchanges, config)
     echo("\n".join(_aligned([_TITLES, *(_cells(row, fees) for row in rows)])))
+    if len(markets) < len(listed):
+        count = sum(1 for market in listed if not market.is_fx)
+        echo(f"as configured; --all lists {count} markets, --asset and --exchange those of one")
     return 0
 
 
@@ -57,6 +67,17 @@ def _listed(config: Configuration) -> tuple[Market, ...]:
         return listed_entry_markets(names, config)
     markets = simulated_markets(simulated_bases())
     return tuple(market for market in markets if market.is_fx or not names or market.exchange in names)
+
+
+def _is_configured(market: Market, config: Configuration) -> bool:
+    """Return whether a session trades it. Those of an exchange with a name of its own are configured, each."""
+    names = config.session_exchanges
+    if has_own_names(names, config):
+        return True
+    exchanges = names or {one.exchange for one in paper_markets()}
+    named = config.markets.get(market.exchange)
+    is_named = named is None or market.symbol in named.symbols
+    return market.base in config.known_assets and market.exchange in exchanges and is_named
 
 
 def _fees(exchanges: Iterable[str], config: Configuration) -> Mapping[str, Decimal]:

@@ -69,9 +69,9 @@ def test_the_figures_to_compare() -> None:
 def test_the_lines_say_it_in_short() -> None:
     lines = result_lines(result_of())
     assert lines[0] == "backtest made-up: made up & <b>bold</b>"
-    assert "quotes rejected 10  (crossed 7, no_price 3)" in lines
+    assert "quotes rejected 10  (crossed 7, no price 3)" in lines
     assert "trades          3  (closed 3)" in lines
-    assert any(line.startswith("p&l net") and "-0.25 USD" in line for line in lines)
+    assert any(line.startswith("p&l Net") and "-0.25 USD" in line for line in lines)
     assert "  - taker fees in bps a side: alpha 10, beta 12" in lines
 
 
@@ -81,7 +81,7 @@ def test_the_lines_add_up_and_a_fall_is_below_zero_as_on_the_page() -> None:
     lines = result_lines(result_of(replace(whole, opportunities=21, arbitrages=(*whole.arbitrages, unfilled))))
     assert "opportunities   21  (traded 3, rejected 17, neither 1)" in lines
     assert "trades          3  (closed 3)" in lines
-    assert "no fill         1  (unfilled 1): not counted as trades" in lines
+    assert "no fill         1  (not filled 1): not counted as trades" in lines
     assert "opportunities   20  (traded 3, rejected 17)" in result_lines(result_of())
     assert any(line.startswith("max drawdown") and "-4.00 USD" in line for line in lines)
 

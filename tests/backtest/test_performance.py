@@ -33,6 +33,7 @@ from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of
 
 MINUTE = 60 * MICROSECONDS
 KNOWN = markets_by_symbol(MARKETS)
+TOO_FEW = "at least 30 returns are needed, and there are {}; test a longer span"
 RETURNS = (0.01, -0.02, 0.03, 0.0, 0.005) * 6
 
 
@@ -108,7 +109,7 @@ def test_without_capital_there_is_no_share() -> None:
     reported = performance_of(empty, marks(("100", "100")), KNOWN)
     assert reported.capital == 0
     assert (reported.return_on_capital, reported.turnover_of_capital) == (None, None)
-    assert reported.sharpe == Ratio(None, "0 returns are fewer than 30")
+    assert reported.sharpe == Ratio(None, TOO_FEW.format(0))
 
 
 def test_what_no_market_prices_counts_for_nothing_and_is_named() -> None:
@@ -127,7 +128,11 @@ def test_ratios_by_hand() -> None:
 @pytest.mark.parametrize(
     ("returns", "sharpe", "sortino"),
     [
-        ((0.01,) * 29, "29 returns are fewer than 30", "29 returns are fewer than 30"),
+        (
+            (0.01,) * 29,
+            "at least 30 returns are needed, and there are 29; test a longer span",
+            "at least 30 returns are needed, and there are 29; test a longer span",
+        ),
         ((0.0,) * 30, "the returns do not vary", "no interval lost anything"),
         ((0.01, 0.02) * 15, None, "no interval lost anything"),
         (RETURNS, None, None),
@@ -138,7 +143,7 @@ def test_where_there_is_no_ratio_the_reason_stands_in_its_place(
 ) -> None:
     for ratio, why in ((sharpe_ratio(returns, 365), sharpe), (sortino_ratio(returns, 365), sortino)):
         assert (ratio.reason, ratio.value is None) == (why, why is not None)
-    assert ratio_words(sharpe_ratio((0.01,), 1)) == "n/a: 1 returns are fewer than 30"
+    assert ratio_words(sharpe_ratio((0.01,), 1)) == f"n/a: {TOO_FEW.format(1)}"
 
 
 @given(st.lists(st.floats(-0.5, 0.5).map(lambda one: round(one, 6)), min_size=30, max_size=80))
@@ -197,7 +202,7 @@ def test_the_definition_stands_beside_the_ratios() -> None:
     assert "38 returns, one each minute" in reported.definition
     assert "525,600 minutes a year; the risk-free rate is 0" in reported.definition
     short = performance_of(outcome(), replace(marks(("100", "100")), interval=None), KNOWN)
-    assert short.sharpe.reason == "0 returns are fewer than 30"
+    assert short.sharpe.reason == TOO_FEW.format(0)
     assert "30 whole minutes or more, which this recording does not hold" in short.definition
 
 

@@ -57,10 +57,10 @@ def test_lines_say_what_came_in_what_came_out_and_what_was_assumed(recording: Re
         "left out        1  (FX quotes at times without a traded quote)",
         "opportunities   7",
         "trades          3  (closed 2, residual 1)",
-        "no fill         1  (unfilled 1): not counted as trades",
-        "rejections        4  (below_threshold 3, pair_busy 1)",
-        "p&l net                  -1.25 USD",
-        "p&l fees                 -3.00 USD",
+        "no fill         1  (not filled 1): not counted as trades",
+        "rejections        4  (Below the threshold 3, Pair already has an open arbitrage 1)",
+        "p&l Net                    -1.25 USD",
+        "p&l Fees                   -3.00 USD",
     ):
         assert part in text
     for assumption in LEAN_BTC.all_assumptions:

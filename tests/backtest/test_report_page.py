@@ -149,8 +149,8 @@ def test_amounts_of_one_table_have_the_same_digits() -> None:
 
 def test_rejections_come_by_what_they_cost() -> None:
     assert rejection_table(result_of()).rows == (
-        ("insufficient balance", "5", "2", "8.25"),
-        ("below threshold", "12", "4", "3.50"),
+        ("Insufficient balance", "5", "2", "8.25"),
+        ("Below the threshold", "12", "4", "3.50"),
         ("all", "17", "6", "11.75"),
     )
 

@@ -253,7 +253,7 @@ LISTED = {"okx": {"symbols": ["BTC/USDT", "PEPE/USDT", "BTC/KRW"]}}
 def test_the_list_of_markets_says_why_something_is_not_compared() -> None:
     config = configured(exchange=OKX, exchanges=["okx", "kraken"], markets=LISTED)
     said: list[str] = []
-    assert list_markets(MarketsOptions(None, None), config, said.append) == 0
+    assert list_markets(MarketsOptions(), config, said.append) == 0
     rows = [line.split() for line in said[0].splitlines()]
     of_okx = {row[2]: " ".join(row[3:]) for row in rows if row[1] == "okx"}
     assert of_okx == {

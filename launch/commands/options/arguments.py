@@ -67,8 +67,9 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 
 
 def add_markets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--asset", metavar="ASSET", help="of this one only, for example ETH")
-    parser.add_argument("--exchange", metavar="NAME", help="of this one only, for example kraken")
+    parser.add_argument("--all", action="store_true", help="all that the exchanges list, not what is configured alone")
+    parser.add_argument("--asset", metavar="ASSET", help="all of this one, for example ETH")
+    parser.add_argument("--exchange", metavar="NAME", help="all of this one, for example kraken")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
 
 
