@@ -3,6 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.pages.browser import PAGES
 from ui.server import application
 
 SECONDS = 30
@@ -17,16 +18,7 @@ def test_it_begins_with_the_live_panel() -> None:
 
 
 @pytest.mark.usefixtures("dashboard")
-@pytest.mark.parametrize(
-    ("page", "title"),
-    [
-        ("opportunities", "Opportunities"),
-        ("trades", "Trades & P&L"),
-        ("bots", "Bots & thresholds"),
-        ("backtests", "Backtests"),
-        ("health", "Health"),
-    ],
-)
+@pytest.mark.parametrize(("page", "title"), [(path, title) for title, path in PAGES.items() if path])
 def test_every_page_runs_as_a_script(page: str, title: str) -> None:
     app = AppTest.from_string(
         f"from ui.pages.{page} import render_{page}; render_{page}()", default_timeout=SECONDS

@@ -6,14 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from session.access_terms import AccessTerms
+from tests.ui.pages.browser import PAGES
 from tests.ui.pages.tabs import sign_in
 from ui.auth.access_service import Access
 from ui.services.dashboard import Dashboard, announce
 
-PAGES = ("trades", "backtests", "opportunities", "bots", "health")
 
-
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [path for path in PAGES.values() if path])
 def test_where_reading_needs_a_key_a_page_shows_nothing_without_one(dashboard: Dashboard, name: str) -> None:
     session = replace(dashboard.session, page=replace(dashboard.session.page, access=AccessTerms(require_key=True)))
     keyed = replace(dashboard, session=session, access=Access(session))
