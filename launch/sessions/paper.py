@@ -31,7 +31,7 @@ from launch.supervisor.disk_watch import DiskWatch, check_room
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import ACCOUNTS, own_processes, service_processes
 from launch.supervisor.rules_watch import run_rules_watch
-from launch.supervisor.slow_steps import told
+from launch.supervisor.slow_steps import reported_if_slow
 from launch.supervisor.supervisor import Supervised, Supervisor
 from launch.supervisor.trade_retention import run_retention
 from market.decide.settings import Settings
@@ -126,7 +126,6 @@ async def trade(
         beside[1].cancel()
         # from here on it is a second Ctrl-C
         stopped.clear()
-        echo(ENDING)
         activity = await _closed(session, meter, supervisor, started, echo, stopped)
         await end_logs(recorded, started, echo)
     finally:
@@ -179,11 +178,13 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
 async def _closed(
     session: Session, meter: SessionCounters, supervisor: Supervised, started: int, echo: Echo, stopped: asyncio.Event
 ) -> Activity:
+    echo(ENDING)
+
     async def close() -> Activity:
         async with await open_store(session) as store:
             await finish_trading(store, session, supervisor.idle_exchanges(), echo, stopped)
             counted = activity_of(store, session, meter, supervisor.restarts, started)
-            return await told(counted, lambda: "adding up the session's trades", echo)
+            return await reported_if_slow(counted, lambda: "adding up the session's trades", echo)
 
     return await retry_while_down(close, echo=echo)
 

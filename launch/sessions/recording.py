@@ -31,7 +31,7 @@ from backtest.verify.recorded_session import (
 from launch.sessions.detection_start import detection_start
 from launch.sessions.shutdown import until
 from launch.setup.data_dir import write_atomically
-from launch.supervisor.slow_steps import told
+from launch.supervisor.slow_steps import reported_if_slow
 from pricefeeds.log_recorder import ENDED, STOPPED, log_folder
 from session.session import Session
 from store.errors import StoreError
@@ -98,7 +98,7 @@ async def _is_over(session: Session, echo: Echo) -> bool:
         return (raw / ENDED).exists() or (raw / STOPPED).exists()
 
     line = f"waiting up to {END_SECONDS:.0f} s until Spark has processed the log to its end, for a verification"
-    if not await told(until(is_over, END_SECONDS), lambda: line, echo):
+    if not await reported_if_slow(until(is_over, END_SECONDS), lambda: line, echo):
         echo("Spark did not process the log to its end in time: this session cannot be verified")
         return False
     if (raw / STOPPED).exists():

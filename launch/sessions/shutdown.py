@@ -13,7 +13,7 @@ from launch.sessions.counters import SessionCounters, seconds_since
 from launch.sessions.summary import Activity, latencies_of, summary_of
 from launch.sessions.summary_lines import summary_lines
 from launch.setup.data_dir import write_atomically
-from launch.supervisor.slow_steps import told
+from launch.supervisor.slow_steps import reported_if_slow
 from market.time_units import MICROSECONDS
 from runtime.backoff import backoff
 from runtime.clock import SystemClock, steady_now
@@ -63,7 +63,7 @@ async def finish_trading(
         return not await without_balances()
 
     line = f"waiting up to {FINISH_SECONDS:.0f} s for open arbitrages to end or unwind"
-    await told(until(nothing_open, FINISH_SECONDS), lambda: line, echo)
+    await reported_if_slow(until(nothing_open, FINISH_SECONDS), lambda: line, echo)
     if not await until(balances_taken, SILENT_SECONDS):
         # none, if the last ones came between the two looks
         if names := ", ".join(await without_balances()):

@@ -11,7 +11,7 @@ AGAIN_SECONDS = 10.0
 Result = TypeVar("Result")
 
 
-async def told(
+async def reported_if_slow(
     step: Coroutine[object, object, Result],
     waits_for: Callable[[], str],
     echo: Callable[[str], None],

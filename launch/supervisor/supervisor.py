@@ -19,7 +19,7 @@ from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_me
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works, until_ready
 from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
-from launch.supervisor.slow_steps import told
+from launch.supervisor.slow_steps import reported_if_slow
 from launch.supervisor.status_writer import StatusWriter
 from market.time_units import MICROSECONDS
 from runtime.backoff import backoff
@@ -193,7 +193,7 @@ class Supervisor:
         async def all_ended() -> None:
             await asyncio.gather(*map(self._end, ending))
 
-        await told(all_ended(), left, self._say)
+        await reported_if_slow(all_ended(), left, self._say)
 
     def _services(self) -> frozenset[str]:
         """Return the services, which others depend on: also in a region if nothing but MongoDB runs."""

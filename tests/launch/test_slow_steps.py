@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from launch.supervisor.slow_steps import told
+from launch.supervisor.slow_steps import reported_if_slow
 
 
 async def test_a_step_that_takes_long_says_what_it_waits_for_until_it_ends() -> None:
@@ -21,7 +21,7 @@ async def test_a_step_that_takes_long_says_what_it_waits_for_until_it_ends() -> 
             is_over.set()
 
     left = ["kafka, ui", "", "kafka", "ui"]
-    assert await told(step(), lambda: left.pop(0), hear, 0.01, 0.01) == 7
+    assert await reported_if_slow(step(), lambda: left.pop(0), hear, 0.01, 0.01) == 7
     assert said == ["kafka, ui", "kafka", "ui"]
 
 
@@ -32,7 +32,7 @@ async def test_a_quick_step_says_nothing_and_a_failed_one_fails() -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        await told(fail(), lambda: "waiting", said.append)
+        await reported_if_slow(fail(), lambda: "waiting", said.append)
     assert said == []
 
 
@@ -46,7 +46,7 @@ async def test_who_is_stopped_stops_its_step() -> None:
         finally:
             ended.set()
 
-    telling = asyncio.create_task(told(step(), lambda: "", print))
+    telling = asyncio.create_task(reported_if_slow(step(), lambda: "", print))
     await began.wait()
     telling.cancel()
     await asyncio.gather(telling, return_exceptions=True)
