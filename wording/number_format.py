@@ -18,8 +18,6 @@ MONEY_STEPS = {"JPY": Decimal(1)}
 CENT = Decimal("0.01")
 TENTH = Decimal("0.1")
 ONE = Decimal(1)
-COIN = Decimal("0.00000001")
-"""Default lot of a currency."""
 _WIDE = Context(prec=200, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 Number = Decimal | float | str

@@ -81,15 +81,6 @@ def rebalancing_plan(
     return _within(earned, [transfer for _, transfer in proposed], skipped)
 
 
-def totals_after(holdings: Iterable[Holding], plan: RebalancingPlan) -> dict[tuple[str, str], Decimal]:
-    """(exchange, currency) → total, once every transfer has arrived."""
-    totals = {(one.exchange, one.currency): one.total for one in holdings}
-    for transfer in plan.transfers:
-        totals[transfer.source, transfer.currency] -= transfer.amount
-        totals[transfer.destination, transfer.currency] += transfer.arrives
-    return totals
-
-
 @dataclass(frozen=True, slots=True)
 class _TransferRequest:
     """Move up to `amount`, of which `free` could be sent."""

@@ -123,19 +123,6 @@ def tradable_profit(opportunity: Opportunity, bounds: TradeBounds) -> Decimal:
     return profit if most == shown else (profit * most / shown).quantize(DIGITS)
 
 
-def sample_of(opportunity: Opportunity, bounds: TradeBounds, reason: str | None) -> EpisodeSample:
-    """`reason` None: an arbitrage was begun on it."""
-    return EpisodeSample(
-        pair_of(opportunity),
-        opportunity.event_time,
-        opportunity.expires_at,
-        opportunity.net_bps,
-        tradable_profit(opportunity, bounds),
-        reason,
-        opportunity.opportunity_id,
-    )
-
-
 class Episodes:
     """Collects samples, each once, in time order per pair. Memory grows with the number of episodes."""
 
@@ -267,14 +254,6 @@ def merged(one: Episode, other: Episode) -> Episode:
         reason=chosen.reason,
         rejected_at=chosen.rejected_at,
     )
-
-
-def episodes_of(samples: Iterable[EpisodeSample]) -> tuple[Episode, ...]:
-    """Return the episodes of samples in time order."""
-    found = Episodes()
-    for sample in samples:
-        found.add(sample)
-    return found.all()
 
 
 def missed_by_reason(episodes: Iterable[Episode]) -> dict[str, MissedProfit]:

@@ -79,16 +79,6 @@ class Journal:
         os.close(self._file)
 
 
-class MemoryJournal:
-    """Stores nothing; for tests and benchmarks of the exchange alone."""
-
-    def entries(self) -> Sequence[Entry]:
-        return ()
-
-    def write(self, entry: Entry) -> None:
-        pass
-
-
 def read_journal(path: Path) -> list[Entry]:
     """Return an exchange's entries so far, oldest first; the exchange may be running. Raises OSError."""
     return _entries_and_length(path.read_bytes())[0]

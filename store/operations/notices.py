@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, DESCENDING, UpdateOne
@@ -25,7 +24,6 @@ READ_BEHIND = 5 * MICROSECONDS
 DUPLICATE = 11_000
 """DuplicateKey (mongodb.com, "Error Codes")."""
 
-NoticeState = Literal["waiting", "sent", "failed"]
 
 _NOTICE = TypeAdapter(Notice)
 

@@ -144,10 +144,6 @@ class TradeReader:
             document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
         return None if document is None else arbitrage_of(document)
 
-    async def arbitrage_counts(self) -> dict[str, int]:
-        """State → how many."""
-        return (await RunningTotals(self._database, self._of_session).read("")).arbitrages
-
     async def rejections(
         self, reason: str | None, cursor: str | None, limit: int, base: str | None = None, exchange: str | None = None
     ) -> Page[Rejection]:
@@ -201,7 +197,7 @@ class TradeReader:
         return (await RunningTotals(self._database, self._of_session).read(currency)).profit
 
     async def totals(self, currency: str) -> SessionTotals:
-        """`profit`, `arbitrage_counts` and all of the rejections together, for those who ask again and again.
+        """Profit, arbitrages by state and all of the rejections together, for those who ask again and again.
 
         Reads what is new since the last call. What changes late in old rows is seen after five minutes.
         """

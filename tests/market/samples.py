@@ -1,6 +1,6 @@
 """Markets, settings and opportunities that the tests of market and bots share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
@@ -10,6 +10,7 @@ from market.instruments.fees import charged, fee_currency
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, Side
 from market.money import Amount, Price
+from market.prices.episodes import Episode, Episodes, EpisodeSample
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
 from market.prices.quotes import Level
 from market.trade.arbitrages import Arbitrage, Leg
@@ -164,3 +165,11 @@ def arbitrage_of(opportunity: Opportunity, *legs: Leg) -> Arbitrage:
         amount=legs[0].amount,
         send_by=0,
     )
+
+
+def episodes_of(samples: Iterable[EpisodeSample]) -> tuple[Episode, ...]:
+    """Return the episodes of samples in time order."""
+    found = Episodes()
+    for sample in samples:
+        found.add(sample)
+    return found.all()

@@ -14,14 +14,11 @@ from market.prices.episodes import (
     EpisodeSample,
     MissedProfit,
     TradeBounds,
-    episodes_of,
     missed_by_reason,
-    pair_of,
-    sample_of,
     tradable_profit,
 )
 from market.prices.opportunities import Opportunity
-from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, levels, opportunity_of
+from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, episodes_of, levels, opportunity_of
 
 HERE = ("BTC", "alpha", "BTC/USD", "beta", "BTC/EUR")
 THERE = ("BTC", "beta", "BTC/EUR", "alpha", "BTC/USD")
@@ -123,13 +120,6 @@ def test_an_inverted_rate_counts_at_the_side_that_is_paid() -> None:
     back = replace(back, expected_profit=10.0)
     # 7,495,000 / 149.9 are 50,000 paid, so the sale at 50,100 is the dearer leg
     assert tradable_profit(back, TradeBounds(notional=Decimal(25_050))) == Decimal(5)
-
-
-def test_a_sighting_is_made_of_the_opportunity() -> None:
-    one = offered()
-    made = sample_of(one, TradeBounds(base=Decimal(1)), "stale")
-    assert made == EpisodeSample(HERE, 1_000_000, 2_000_000, 50.0, Decimal(20), "stale", "opportunity-1")
-    assert pair_of(one) == HERE
 
 
 made_up = st.lists(

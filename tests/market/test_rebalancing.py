@@ -1,5 +1,6 @@
 """Rebalancing: plain cases by hand, and by property that a plan conserves money, sends what is free, costs no more."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -9,10 +10,19 @@ from hypothesis import strategies as st
 
 from exchanges.catalogue import known_transfers
 from market.accounting.inventory import Holding
-from market.accounting.rebalancing import RebalancingPlan, rebalancing_plan, totals_after
+from market.accounting.rebalancing import RebalancingPlan, rebalancing_plan
 from market.accounting.transfer_terms import SATOSHI, TransferTerms, terms_of, with_changed
 
 VALUES = {"BTC": Decimal(60_000), "USD": Decimal(1)}
+
+
+def totals_after(holdings: Iterable[Holding], plan: RebalancingPlan) -> dict[tuple[str, str], Decimal]:
+    """(exchange, currency) → total, once every transfer has arrived."""
+    totals = {(one.exchange, one.currency): one.total for one in holdings}
+    for transfer in plan.transfers:
+        totals[transfer.source, transfer.currency] -= transfer.amount
+        totals[transfer.destination, transfer.currency] += transfer.arrives
+    return totals
 
 
 def holding(exchange: str, total: str, target: str, held: str = "0", currency: str = "BTC") -> Holding:

@@ -1,7 +1,7 @@
 """Whatever a client sends, the streams of Coinbase Exchange and Bitstamp answer it or ignore it, and go on."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from aiohttp import web
@@ -12,7 +12,7 @@ from exchanges.credentials import Credentials
 from runtime.clock import SystemClock
 from simulators.bitstamp.stream import BitstampStream
 from simulators.coinbaseexchange.gateway import CoinbaseExchangeGateway
-from simulators.matching.exchange_journal import MemoryJournal
+from simulators.matching.exchange_journal import Entry
 from simulators.matching.listings import listings_of, opening_balances
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names, Venue
@@ -39,6 +39,16 @@ kinds = st.fixed_dictionaries(
     },
 )
 frames = st.builds(lambda more, kind: json.dumps({**more, **kind}), st.dictionaries(fields, values, max_size=4), kinds)
+
+
+class MemoryJournal:
+    """Stores nothing."""
+
+    def entries(self) -> Sequence[Entry]:
+        return ()
+
+    def write(self, entry: Entry) -> None:
+        pass
 
 
 def exchange_of(name: str) -> SimulatedExchange:

@@ -7,14 +7,14 @@ from market.accounting.profit_groups import profit_from
 from market.decide.settings import Settings
 from market.instruments.orders import Fill, OrderReport, Side
 from market.money import Amount, Price
-from market.prices.episodes import Episode, EpisodeSample, episodes_of, pair_of
+from market.prices.episodes import Episode, EpisodeSample, pair_of
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, held_currency
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservations import LegRequest, Reservation
 from market.trade.unwinding import client_order_id
 from store.ports.trading import TradeStore
-from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
+from tests.market.samples import EUR_MARKET, USD_MARKET, episodes_of, levels, opportunity_of, settings_of
 
 SETTINGS = settings_of()
 FREE = settings_of(max_open_arbitrages=100)

@@ -19,7 +19,6 @@ from market.prices.episodes import (
     EpisodeOutcome,
     EpisodeSample,
     TradeBounds,
-    episodes_of,
     missed_by_reason,
 )
 from market.prices.opportunities import Opportunity
@@ -30,7 +29,7 @@ from store.mongo.store import MongoTradeStore
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.trade_reader import TradeReader
 from store.server.client import connect
-from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, levels, opportunity_of
+from tests.market.samples import EUR_MARKET, JPY_MARKET, USD_MARKET, episodes_of, levels, opportunity_of
 from tests.ui.samples import arbitrage
 
 SECOND = 1_000_000

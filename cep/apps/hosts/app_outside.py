@@ -108,12 +108,6 @@ class AppOutside:
     kafka_sources: tuple[KafkaSource, ...] = ()
 
     @property
-    def sink_streams(self) -> tuple[str, ...]:
-        sinks: tuple[LogSink | NamedSink | CallSink | KafkaSink, ...]
-        sinks = (*self.logs, *self.named, *self.calls, *self.kafka_sinks)
-        return tuple(one.stream for one in sinks)
-
-    @property
     def kafka_ends(self) -> tuple[KafkaSource | KafkaSink, ...]:
         return (*self.kafka_sources, *self.kafka_sinks)
 
