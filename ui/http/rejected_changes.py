@@ -8,7 +8,7 @@ from ui.services.dashboard import dashboard_of
 
 API = "/api"
 READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-UNCHANGING_PATHS = frozenset({"/api/tickets"})
+UNCHANGING_PATHS = frozenset({"/api/tickets", "/api/apps/check", "/api/apps/explain"})
 
 
 def address_of(request: Request) -> str:

@@ -34,6 +34,10 @@ from ui.api import sign_in_routes as signing_in
 from ui.api import strategy_routes as strategies
 from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
+from ui.api.apps import stored_routes as stored_apps
+from ui.api.apps import text_routes as app_texts
+from ui.api.apps.app_requests import answer_app_problems
+from ui.apps.app_texts import AppTexts
 from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
 from ui.auth.key_changes import audit_key_changes
@@ -95,6 +99,7 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     app.add_middleware(SafeHeaders, policy=page_policy(page_shell()))
     answer_problems(app)
+    answer_app_problems(app)
     app.include_router(page_labels.router)
     app.mount("/assets", MemoryFiles(FOLDER / "assets", REVALIDATED))
     app.mount("/vendor", MemoryFiles(FOLDER / "vendor", REVALIDATED))
@@ -129,6 +134,8 @@ def _serve_shell(app: FastAPI) -> None:
 def _include_routers(app: FastAPI) -> None:
     knowing = [Depends(known_parameters), Depends(known_markets)]
     for module in (
+        app_texts,
+        stored_apps,
         backtests,
         bots,
         differences,
@@ -188,11 +195,13 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
+    app.state.app_texts = AppTexts(session.home)
     announce(app.state.dashboard)
     try:
         yield
     finally:
         withdraw()
+        await app.state.app_texts.close()
         following.cancel()
         auditing.cancel()
         halting.cancel()

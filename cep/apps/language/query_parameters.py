@@ -6,7 +6,7 @@ values are put into the tree.
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -68,10 +68,10 @@ def constant_of(kind: ValueType, given: str) -> Constant:
     return Constant(Place(1, 1), value, kind)
 
 
-def constants_of(given: Iterable[tuple[str, str, str]]) -> dict[str, Constant]:
-    """Return the values by name. `given`: name, type and text of each. Raises ValueError."""
+def constants_of(given: Mapping[str, Sequence[str]]) -> dict[str, Constant]:
+    """Return the values by name. `given`: type and text of each. Raises ValueError."""
     found: dict[str, Constant] = {}
-    for name, kind, text in given:
+    for name, (kind, text) in given.items():
         known = next((one for one in PARAMETER_TYPES if one == kind), None)
         if known is None:
             raise ValueError(f"{name}: there is no parameter type {kind!r}; there are {', '.join(PARAMETER_TYPES)}")

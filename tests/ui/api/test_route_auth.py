@@ -20,7 +20,14 @@ from ui.server.application import build_app
 from ui.services.dashboard import dashboard_of
 
 CHANGING = ("post", "put", "patch", "delete")
-NO_CHANGE = {"/api/tickets", "/api/sign-in", "/api/sign-out"}
+NO_CHANGE = {
+    "/api/tickets",
+    "/api/sign-in",
+    "/api/sign-out",
+    "/api/apps/check",
+    "/api/apps/explain",
+    "/api/apps/x/query",
+}
 """They change nothing that anybody else sees."""
 WITHOUT_A_KEY = {"/api/health", "/api/ready", "/api/problems", "/api/problems/x", *NO_CHANGE}
 PROBLEM = "application/problem+json"

@@ -55,7 +55,7 @@ def test_a_value_is_compared_as_it_is_and_changes_no_query(kept: str, asked: str
     engine = StreamEngine(parse_app(PARTS))
     engine.send("S", 1, (kept, 2.0))
     engine.send("S", 1, ("x' or 'a' == 'a", 3.0))
-    query = parse_on_demand(QUERY, constants_of([("symbol", "string", asked), ("above", "double", "1")]))
+    query = parse_on_demand(QUERY, constants_of({"symbol": ("string", asked), "above": ("double", "1")}))
     assert engine.data.ask(query).rows == [
         (one, bid) for one, bid in ((kept, 2.0), ("x' or 'a' == 'a", 3.0)) if one == asked
     ]
@@ -73,7 +73,7 @@ def test_a_value_is_compared_as_it_is_and_changes_no_query(kept: str, asked: str
 )
 def test_a_value_of_another_type_is_refused(kind: str, text: str) -> None:
     with pytest.raises(ValueError, match="name: "):
-        constants_of([("name", kind, text)])
+        constants_of({"name": (kind, text)})
 
 
 def test_braces_in_strings_are_no_parameters() -> None:

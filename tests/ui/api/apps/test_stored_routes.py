@@ -1,0 +1,197 @@
+"""Stored apps over REST: written with versions, published and stopped by authors, recorded, and never under a name that
+could be anything else."""
+
+from dataclasses import replace
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from session.session import Session
+from store.mongo.store import MongoTradeStore
+from store.records.apps import AppReport
+from tests.ui.api.apps.app_samples import WIDE, WIDER, WRONG, key_of
+from tests.ui.clients import client_of
+from ui.services.dashboard import dashboard_of
+
+Headers = dict[str, str]
+
+
+@pytest.fixture
+def author(session: Session) -> Headers:
+    return key_of(session, "writer", "author")
+
+
+async def test_a_text_is_checked_and_explained_without_a_key(api: httpx.AsyncClient) -> None:
+    wrong = (await api.post("/api/apps/check", json={"text": WRONG})).json()
+    assert [(one["line"], one["column"], one["nearest"]) for one in wrong["mistakes"]] == [(1, 13, "bid")]
+    right = await api.post("/api/apps/check", json={"text": WIDE})
+    assert (right.status_code, right.json()["mistakes"], right.json()["name"]) == (200, [], "app")
+    explained = (await api.post("/api/apps/explain", json={"text": WIDE})).json()
+    assert [(one["name"], one["kind"]) for one in explained["streams"]] == [("quotes", "read"), ("Wide", "given")]
+    refused = await api.post("/api/apps/explain", json={"text": WRONG})
+    assert (refused.status_code, refused.json()["mistakes"][0]["column"]) == (422, 13)
+    for text in ("x" * 900_000, "define stream S (a int);" * 30_000, "(" * 500_000):
+        assert len((await api.post("/api/apps/check", json={"text": text})).json()["mistakes"]) == 1
+    assert (await api.post("/api/apps/check", json={"text": "x" * 10_000_000})).status_code == 413
+
+
+async def test_cases_are_run_with_the_check(api: httpx.AsyncClient) -> None:
+    row = '["kraken","BTC/USD","BTC","USD",2.0,1.0,3.0,1.0,1,1,1]'
+    expected = '{"out":[["Wide",1000,false,["kraken",%s]]]}'
+    case = '{"id":"%s","events":[[1000,"quotes",%s]],"outputs":["Wide"],"expected":' + expected + "}"
+    cases = "\n".join(case % one for one in (("good", row, "2.0"), ("bad", row, "7.0")))
+    answer = (await api.post("/api/apps/check", json={"text": WIDE, "cases": cases})).json()
+    assert [(one["id"], one["passed"]) for one in answer["cases"]] == [("good", True), ("bad", False)]
+
+
+async def test_an_app_is_written_published_stopped_and_removed(api: httpx.AsyncClient, author: Headers) -> None:
+    made = await api.post("/api/apps", json={"name": "wide", "text": WIDE, "note": "first"}, headers=author)
+    assert (made.status_code, made.headers["location"], made.headers["etag"]) == (201, "/api/apps/wide", '"1"')
+    assert (made.json()["state"], made.json()["author"], made.json()["published_version"]) == ("draft", "writer", None)
+    again = await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    assert again.status_code == 409
+    changed = await api.put("/api/apps/wide", json={"text": WIDER, "version": 1}, headers=author)
+    assert (changed.status_code, changed.json()["version"], changed.json()["text"]) == (200, 2, WIDER)
+    published = await api.post("/api/apps/wide/publish", json={}, headers=author)
+    assert (published.status_code, published.json()["state"]) == (202, "starting")
+    assert (await api.delete("/api/apps/wide", headers=author)).status_code == 409
+    back = await api.post("/api/apps/wide/rollback", json={"version": 1}, headers=author)
+    assert (back.status_code, back.json()["published_version"], back.json()["version"]) == (202, 1, 2)
+    stopped = await api.post("/api/apps/wide/stop", headers=author)
+    assert (stopped.status_code, stopped.json()["state"]) == (202, "stopped")
+    started = await api.post("/api/apps/wide/start", headers=author)
+    assert (started.json()["state"], started.json()["published_version"]) == ("starting", 1)
+    listed = (await api.get("/api/apps")).json()["apps"]
+    assert [(one["name"], one["state"], one["version"]) for one in listed] == [("wide", "starting", 2)]
+    await api.post("/api/apps/wide/stop", headers=author)
+    assert (await api.delete("/api/apps/wide", headers=author)).status_code == 204
+    assert (await api.get("/api/apps/wide")).status_code == 404
+
+
+async def test_versions_are_kept_and_compared(api: httpx.AsyncClient, author: Headers) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE, "note": "first"}, headers=author)
+    await api.put("/api/apps/wide", json={"text": WIDER}, headers=author | {"If-Match": '"1"'})
+    versions = (await api.get("/api/apps/wide/versions")).json()["versions"]
+    assert [(one["version"], one["author"], one["note"]) for one in versions] == [
+        (2, "writer", ""),
+        (1, "writer", "first"),
+    ]
+    assert (await api.get("/api/apps/wide/versions/1")).json()["text"] == WIDE
+    difference = (await api.get("/api/apps/wide/diff?from=1&to=2")).json()
+    assert difference["diff"].splitlines()[-2:] == [f"-{WIDE}", f"+{WIDER}"]
+    for path in ("versions/3", "versions/0", f"versions/{10**30}", "diff?from=1&to=3"):
+        assert (await api.get(f"/api/apps/wide/{path}")).status_code == 404
+
+
+async def test_nobody_overwrites_a_version_that_he_has_not_seen(api: httpx.AsyncClient, author: Headers) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    await api.put("/api/apps/wide", json={"text": WIDER, "version": 1}, headers=author)
+    answers = [
+        await api.put("/api/apps/wide", json={"text": WIDE}, headers=author),
+        await api.put("/api/apps/wide", json={"text": WIDE, "version": 1}, headers=author),
+        await api.put("/api/apps/wide", json={"text": WIDE}, headers=author | {"If-Match": '"1"'}),
+        await api.put("/api/apps/wide", json={"text": WIDE}, headers=author | {"If-Match": '"x"'}),
+    ]
+    assert [one.status_code for one in answers] == [428, 409, 412, 412]
+    assert [one.json().get("current_version") for one in answers] == [None, 2, 2, 2]
+    assert (await api.get("/api/apps/wide")).json()["text"] == WIDER
+
+
+async def test_a_text_with_mistakes_is_a_draft_and_no_more(api: httpx.AsyncClient, author: Headers) -> None:
+    refused = await api.post("/api/apps", json={"name": "wide", "text": WRONG}, headers=author)
+    assert (refused.status_code, refused.json()["mistakes"][0]["nearest"]) == (422, "bid")
+    assert (
+        await api.post("/api/apps", json={"name": "wide", "text": WRONG, "draft": True}, headers=author)
+    ).status_code == 201
+    assert (await api.post("/api/apps/wide/publish", json={}, headers=author)).status_code == 422
+    assert (await api.post("/api/apps/wide/start", headers=author)).status_code == 409
+    assert (await api.get("/api/apps/wide")).json()["state"] == "draft"
+
+
+NAMES = (
+    *("", "a b", "../x", "a/b", "a%2fb", "$where", "a.b", "<b>x</b>", "=1+1", "-x", "1x", "é", "a\x00b", "x" * 65),
+    *("check", "explain", "language", "dry-run", "export", "import"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_name_is_letters_and_digits_and_nothing_else(
+    api: httpx.AsyncClient, author: Headers, name: str
+) -> None:
+    answer = await api.post("/api/apps", json={"name": name, "text": WIDE}, headers=author)
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    assert (await api.post("/api/apps/wide/clone", json={"name": name}, headers=author)).status_code == 422
+    assert [one["name"] for one in (await api.get("/api/apps")).json()["apps"]] == ["wide"]
+
+
+async def test_a_text_does_not_name_another_app(api: httpx.AsyncClient, author: Headers) -> None:
+    named = f"@App:name('other') {WIDE}"
+    assert (await api.post("/api/apps", json={"name": "wide", "text": named}, headers=author)).status_code == 422
+    assert (await api.post("/api/apps", json={"name": "other", "text": named}, headers=author)).status_code == 201
+    copy = await api.post("/api/apps/other/clone", json={"name": "third"}, headers=author)
+    assert (copy.status_code, copy.json()["text"]) == (201, f"@App:name('third') {WIDE}")
+
+
+async def test_an_author_writes_apps_and_trades_nothing(
+    api: httpx.AsyncClient, author: Headers, session: Session
+) -> None:
+    viewer = key_of(session, "desk", "viewer")
+    assert (await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=viewer)).status_code == 403
+    assert (await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)).status_code == 201
+    assert (await api.post("/api/apps/wide/publish", json={}, headers=viewer)).status_code == 403
+    for method, path in (
+        ("PATCH", "settings"),
+        ("PUT", "trading-state"),
+        ("POST", "backtests"),
+        ("DELETE", "assets/BTC"),
+    ):
+        answer = await api.request(method, f"/api/{path}", json={}, headers=author)
+        assert (path, answer.status_code) == (path, 403)
+        assert "may publish stream apps, and change nothing else" in answer.json()["detail"]
+
+
+async def test_an_app_that_halts_exchanges_is_the_operators(
+    application: FastAPI, author: Headers, key: str, session: Session
+) -> None:
+    access = replace(session.page.access, halting_apps=("guard",))
+    page = replace(session.page, access=access)
+    dashboard = dashboard_of(application)
+    application.state.dashboard = replace(dashboard, session=replace(session, page=page))
+    async with client_of(application) as api:
+        refused = await api.post("/api/apps", json={"name": "guard", "text": WIDE}, headers=author)
+        assert (refused.status_code, "only operators" in refused.json()["detail"]) == (403, True)
+        operator = {"X-API-Key": key}
+        assert (await api.post("/api/apps", json={"name": "guard", "text": WIDE}, headers=operator)).status_code == 201
+        for path in ("publish", "stop", "rollback"):
+            body = {"version": 1} if path == "rollback" else {}
+            assert (await api.post(f"/api/apps/guard/{path}", json=body, headers=author)).status_code == 403
+
+
+async def test_the_audit_log_has_every_change(api: httpx.AsyncClient, author: Headers, key: str) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    await api.put("/api/apps/wide", json={"text": WRONG, "version": 1}, headers=author)
+    await api.post("/api/apps/wide/publish", json={"state": "empty"}, headers=author)
+    await api.post("/api/apps/nothing/stop", headers=author)
+    entries = (await api.get("/api/audit?who=writer", headers={"X-API-Key": key})).json()["items"]
+    assert [(one["action"], one["target"], one["outcome"]) for one in reversed(entries)] == [
+        ("app.create", "wide", "done"),
+        ("app.replace", "wide", "rejected"),
+        ("app.publish", "wide", "done"),
+        ("app.stop", "nothing", "rejected"),
+    ]
+    assert entries[1]["after"] == {"wanted": "published", "version": 1, "keeps_state": False}
+
+
+async def test_the_state_is_what_the_host_says(
+    api: httpx.AsyncClient, author: Headers, store: MongoTradeStore, session: Session
+) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    await api.post("/api/apps/wide/publish", json={}, headers=author)
+    stored = await store.apps.app("wide")
+    assert stored is not None
+    report = AppReport("failed", stored.order.number, "it keeps too much", 1, session.session_id)
+    await store.apps.report("wide", report)
+    found = (await api.get("/api/apps/wide")).json()
+    assert (found["state"], found["reason"], found["status"]) == ("failed", "it keeps too much", {})

@@ -1,0 +1,46 @@
+"""Texts of stream apps, stored or not: what is wrong with them, and what they are made of."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from ui.api.apps.app_requests import AppName, Desk, body_of, body_schema
+from ui.http.problems import PROBLEM_RESPONSE
+from ui.http.route_auth import Asker
+from ui.rows.app import CheckedTextRow
+
+router = APIRouter(prefix="/apps", tags=["apps"])
+
+EXAMPLE = {"text": "@App:name('wide')\nfrom spreads[max_bps > 20.0] select base, max_bps insert into Wide;"}
+MISTAKES: dict[int | str, dict[str, Any]] = dict.fromkeys((422,), PROBLEM_RESPONSE)
+
+
+class TextAsk(BaseModel):
+    """`cases`: test cases, a line of JSON each, as `arbitrage app test` takes them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    cases: str | None = Field(default=None, max_length=100_000)
+
+
+@router.post("/check", responses=MISTAKES, openapi_extra=body_schema(TextAsk, EXAMPLE, "The text, and its cases."))
+async def check(request: Request, desk: Desk, _: Asker) -> CheckedTextRow:
+    """Return all mistakes of a text, by their places; none if it can be published. Nothing is stored."""
+    ask = await body_of(request, TextAsk, "`text`")
+    found: CheckedTextRow = await desk.texts.check(ask.text, cases=ask.cases)  # type: ignore[assignment]
+    return found
+
+
+@router.post("/explain", responses=MISTAKES, openapi_extra=body_schema(TextAsk, EXAMPLE, "The text."))
+async def explain(request: Request, desk: Desk, _: Asker) -> dict[str, Any]:
+    """Return what a text is made of: streams, queries, windows, tables, endpoints, and what reads what."""
+    return await desk.texts.explain((await body_of(request, TextAsk, "`text`")).text)
+
+
+@router.get("/{name}/explain", responses=dict.fromkeys((404, 422), PROBLEM_RESPONSE))
+async def explain_stored(name: AppName, desk: Desk, _: Asker) -> dict[str, Any]:
+    """Return what the app's newest text is made of, as POST /api/apps/explain does."""
+    app = await desk.app(name)
+    return await desk.texts.explain(await desk.text(name, app.version), name)

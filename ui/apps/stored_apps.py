@@ -1,0 +1,166 @@
+"""Changes of stored stream apps: one set of functions for all routes. Each leaves an entry in the audit log."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from store.errors import AppExistsError, AppRunsError, VersionConflictError
+from store.records.apps import MOST_NOTE_CHARACTERS, NAME_ADVICE, AppWanted, StoredApp, is_app_name
+from ui.apps.app_texts import AppMistakesError, AppTexts
+from ui.auth.callers import Caller
+from ui.services.change_audit import auditing
+from ui.services.dashboard import Dashboard
+
+RESERVED = frozenset(("language", "check", "explain", "dry-run", "export", "import"))
+"""Words that routes have in the place of a name."""
+MOST_APPS = 500
+APP_NAME = re.compile(r"(@App:name\s*\(\s*)(['\"])[^'\"\n]*\2", re.IGNORECASE)
+
+
+class AppAnswerError(Exception):
+    """The change is not made; the sentence is the caller's answer, with its HTTP status."""
+
+    def __init__(self, status: int, problem: str, current_version: int | None = None) -> None:
+        super().__init__(problem)
+        self.status, self.current_version = status, current_version
+
+
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """`is_draft`: it may have mistakes."""
+
+    text: str
+    note: str = ""
+    is_draft: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AppDesk:
+    """What changes apps: the running dashboard, and what knows the language."""
+
+    dashboard: Dashboard
+    texts: AppTexts
+
+    async def create(self, name: str, new: NewText, caller: Caller, action: str = "app.create") -> StoredApp:
+        """Store a new app. Raises AppAnswerError, AppMistakesError, TextsBusyError, StoreError."""
+        async with auditing(self.dashboard, caller, action, name) as note:
+            note.after = _noted(new)
+            check_name(name)
+            self._check_may_write(name, caller)
+            await self._check(name, new)
+            apps = self.dashboard.reader.apps
+            if len(await apps.apps()) >= MOST_APPS:
+                raise AppAnswerError(409, f"There are {MOST_APPS} apps already; remove unused ones.")
+            try:
+                return await apps.create(name, new.text, caller.name, new.note[:MOST_NOTE_CHARACTERS])
+            except AppExistsError:
+                raise AppAnswerError(409, f"There is an app {name} already.") from None
+
+    async def replace(self, name: str, new: NewText, expected: int, caller: Caller) -> StoredApp:
+        """Store a text as the version after `expected`. Raises as `create`."""
+        async with auditing(self.dashboard, caller, "app.replace", name) as note:
+            note.after = _noted(new)
+            note.before = {"version": expected}
+            self._check_may_write(name, caller)
+            await self._check(name, new)
+            try:
+                kept = new.note[:MOST_NOTE_CHARACTERS]
+                stored = await self.dashboard.reader.apps.replace(name, new.text, expected, caller.name, kept)
+            except VersionConflictError as conflict:
+                problem = f"The app {name} is at version {conflict.current} by now; read it again and change that."
+                raise AppAnswerError(409, problem, conflict.current) from None
+            return _there(stored, name)
+
+    async def order(
+        self, name: str, wanted: AppWanted, caller: Caller, version: int | None = None, *, keeps_state: bool = True
+    ) -> StoredApp:
+        """Publish a version, or stop the app. Raises as `create`; a text with mistakes is not published."""
+        action = "app.publish" if wanted == "published" else "app.stop"
+        async with auditing(self.dashboard, caller, action, name) as note:
+            before = await self.app(name)
+            note.before = {"wanted": before.order.wanted, "version": before.order.version}
+            note.after = {"wanted": wanted, "version": version, "keeps_state": keeps_state}
+            self._check_may_write(name, caller)
+            if wanted == "published":
+                await self._check(name, NewText(await self.text(name, version or before.version)))
+            apps = self.dashboard.reader.apps
+            ordered = _there(await apps.order(name, wanted, caller.name, version, keeps_state=keeps_state), name)
+            note.after = {"wanted": wanted, "version": ordered.order.version, "keeps_state": keeps_state}
+            return ordered
+
+    async def remove(self, name: str, caller: Caller) -> None:
+        """Remove an app that is not wanted to run, with its versions. Raises as `create`."""
+        async with auditing(self.dashboard, caller, "app.remove", name) as note:
+            note.before = {"version": (await self.app(name)).version}
+            self._check_may_write(name, caller)
+            try:
+                is_gone = await self.dashboard.reader.apps.remove(name)
+            except AppRunsError:
+                raise AppAnswerError(409, f"The app {name} is published; stop it first.") from None
+            if not is_gone:
+                raise unknown(name)
+
+    async def app(self, name: str) -> StoredApp:
+        """Raise AppAnswerError 404 if there is none."""
+        return _there(await self.dashboard.reader.apps.app(name), name)
+
+    async def text(self, name: str, version: int) -> str:
+        """Raise AppAnswerError 404 if there is no such version."""
+        found = await self.dashboard.reader.apps.version(name, version)
+        if found is None:
+            raise AppAnswerError(404, f"The app {name} has no version {version}.")
+        return found.text
+
+    async def renamed_text(self, name: str, other: str) -> str:
+        """Return the app's newest text, whose `@App:name` says the other name."""
+        check_name(other)
+        text = await self.text(name, (await self.app(name)).version)
+        return APP_NAME.sub(lambda found: f"{found[1]}{found[2]}{other}{found[2]}", text, count=1)
+
+    async def difference(self, name: str, before: int, after: int) -> str:
+        """Return the unified diff of two versions, empty if they are equal."""
+        first, second = await self.text(name, before), await self.text(name, after)
+        names = f"version {before}", f"version {after}"
+        lines = difflib.unified_diff(first.splitlines(), second.splitlines(), *names, lineterm="")
+        return "\n".join(lines)
+
+    async def _check(self, name: str, new: NewText) -> None:
+        """Raise AppMistakesError for a text with mistakes, unless it is a draft; AppAnswerError for one of another
+        name."""
+        checked = await self.texts.check(new.text, name)
+        if checked["mistakes"] and not new.is_draft:
+            raise AppMistakesError(checked["mistakes"])
+        named = checked.get("name", name)
+        if named != name:
+            problem = f"The text names itself {named!r} (@App:name), and the app is {name!r}; give both one name."
+            raise AppAnswerError(422, problem)
+
+    def _check_may_write(self, name: str, caller: Caller) -> None:
+        """Raise AppAnswerError 403 if the app may act on trading, and the caller may not."""
+        if name in self.dashboard.session.page.access.halting_apps and not caller.may_change:
+            problem = f"The app {name} may take exchanges off ([apps] halting_apps), so only operators change it."
+            raise AppAnswerError(403, problem)
+
+
+def check_name(name: str) -> None:
+    """Raise AppAnswerError 422 if no app may have the name."""
+    if not is_app_name(name):
+        raise AppAnswerError(422, f"{name[:80]!r} is no name of an app: {NAME_ADVICE}.")
+    if name in RESERVED:
+        raise AppAnswerError(422, f"{name!r} is a word of this service; choose another name.")
+
+
+def unknown(name: str) -> AppAnswerError:
+    return AppAnswerError(404, f"There is no app {name[:80]!r}; GET /api/apps lists them all.")
+
+
+def _there(app: StoredApp | None, name: str) -> StoredApp:
+    if app is None:
+        raise unknown(name)
+    return app
+
+
+def _noted(new: NewText) -> dict[str, Any]:
+    """Return what the audit log keeps; the text itself is kept with its version."""
+    return {"characters": len(new.text), "note": new.note, "draft": new.is_draft}
