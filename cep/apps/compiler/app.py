@@ -149,7 +149,7 @@ def _readable(plan: AppPlan) -> dict[str, Columns]:
 
 
 def _readable_with(plan: AppPlan, inner: Mapping[str, Columns]) -> Readable:
-    buckets = {name: Buckets(one.columns, one.durations) for name, one in plan.aggregations.items()}
+    buckets = {name: Buckets(one.columns, one.terms) for name, one in plan.aggregations.items()}
     return Readable({**_readable(plan), **inner}, frozenset(plan.windows), plan.tables, buckets)
 
 

@@ -101,8 +101,8 @@ def join_plan(
 
 
 def _finds(side: StreamInput, read: JoinInput, stored: Stored, asks: Scope, environment: Environment) -> Finds:
-    durations = stored.aggregations[side.source.name].durations
-    return aggregation_finds(side.at, read.within, read.per, asks, environment, durations)
+    terms = stored.aggregations[side.source.name].terms
+    return aggregation_finds(side.at, read.within, read.per, asks, environment, terms)
 
 
 def _check_keeps(read: JoinInput, left: SidePlan, right: SidePlan) -> None:

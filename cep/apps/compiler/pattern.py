@@ -1,5 +1,6 @@
 """From a pattern's tree to its steps."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -19,7 +20,7 @@ from cep.apps.language.app_tree import (
 )
 from cep.apps.language.errors import AppTextError, AppUnsupportedError
 from cep.apps.language.expression_tree import Attribute, Expression, Operation, Place
-from cep.apps.parts.pattern_stages import Part, Passes
+from cep.apps.parts.pattern_stages import Part, Passes, StepsLimit
 from cep.apps.parts.patterns import PatternPlan, StepPlan
 from cep.apps.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
 
@@ -152,6 +153,14 @@ def _with_absence_in_every(steps: Sequence[StepPlan]) -> tuple[StepPlan, ...]:
     return replace(steps[0], restarts=()), replace(steps[1], restarts=(0,)), steps[2]
 
 
+def _most_rows(step: StepPlan) -> float:
+    """How many rows a step can have."""
+    if step.is_counted:
+        return math.inf if step.most is None else step.most
+    kept = sum(not part.is_absent for part in step.parts)
+    return kept if step.operator == "and" else min(kept, 1)
+
+
 @dataclass(slots=True)
 class _Steps:
     sources: Mapping[str, Columns]
@@ -181,7 +190,23 @@ class _Steps:
             case ChainStep(within=None):
                 self.add_all(step.steps)
             case ChainStep():
-                raise AppTextError(step.at, "`within` stands at the end of a whole pattern, not in its parentheses")
+                self._add_limited(step)
+
+    def _add_limited(self, chain: ChainStep) -> None:
+        """Add steps in parentheses with `within`: of several rows from the first one, of one row from that before it.
+        Raises AppTextError if there is nothing to count from."""
+        first, place = len(self.steps), len(self.places)
+        self.add_all(chain.steps)
+        steps, places = self.steps[first:], tuple(range(place, len(self.places)))
+        if _most_rows(steps[0]) == 0:
+            problem = "`within` counts from a row, and these parentheses begin with `not`: put that before them"
+            raise AppTextError(chain.at, problem)
+        is_one_row = len(steps) == 1 and _most_rows(steps[0]) == 1
+        if is_one_row and first == 0:
+            problem = "`within` of one row counts from the row before it, and this is the first of the pattern"
+            raise AppTextError(chain.at, problem)
+        limit = StepsLimit(chain.within or 0, () if is_one_row else places)
+        self.steps[first:] = [replace(step, limits=(*step.limits, limit)) for step in steps]
 
     def _part(self, step: StreamStep | AbsentStep) -> Part:
         columns = source_columns(StreamInput(step.at, step.source), self.sources)

@@ -13,6 +13,7 @@ from cep.apps.compiler.stages import MakeStage, WindowStage, filter_stage, sourc
 from cep.apps.compiler.stream_functions import stream_function
 from cep.apps.compiler.table import table_write
 from cep.apps.compiler.window_plans import window_plan
+from cep.apps.functions.collecting_aggregators import collected, concatenated, percentile
 from cep.apps.functions.json_aggregator import json_group
 from cep.apps.language.app_tree import (
     EventKind,
@@ -47,7 +48,14 @@ WANTED: Mapping[EventKind, frozenset[Kind]] = {
 }
 
 
-QUERY_AGGREGATORS = {**AGGREGATORS, "json:group": json_group}
+MakeKind = Callable[[FunctionCall, Sequence[Code]], AggregatorKind]
+QUERY_AGGREGATORS: Mapping[str, MakeKind] = {
+    **AGGREGATORS,
+    "json:group": json_group,
+    "list:collect": collected,
+    "str:groupConcat": concatenated,
+    "math:percentile": percentile,
+}
 SelectionScope = RowScope | JoinScope | PatternScope
 
 
@@ -186,6 +194,7 @@ class Selecting:
     environment: Environment
     is_snapshot: bool = False
     """Whether what leaves is selected too, and every event by itself: of a rate that keeps rows."""
+    aggregators: Mapping[str, MakeKind] = field(default_factory=lambda: QUERY_AGGREGATORS)
     kinds: list[AggregatorKind] = field(default_factory=list)
     aggregated: frozenset[int] = frozenset()
     """Positions of columns with an aggregator."""
@@ -237,10 +246,10 @@ class Selecting:
         return sources, tuple(columns)
 
     def _aggregated(self, call: FunctionCall) -> Code | None:
-        if call.full_name not in QUERY_AGGREGATORS:
+        if call.full_name not in self.aggregators:
             return None
         arguments = [self._of_arguments.code_of(argument) for argument in call.arguments]
-        kind = QUERY_AGGREGATORS[call.full_name](call, arguments)
+        kind = self.aggregators[call.full_name](call, arguments)
         self.kinds.append(kind)
         self.arguments.append(arguments[0].source if arguments else "None")
         return Code(aggregated_name(len(self.kinds) - 1), kind.type)

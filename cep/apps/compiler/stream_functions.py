@@ -1,11 +1,11 @@
 """Stream functions: `#name(…)` after a stream, which change its rows."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from cep.apps.compiler.expression_code import ExpressionCompiler, row_function
+from cep.apps.compiler.expression_code import ExpressionCompiler, function_of, row_function
 from cep.apps.compiler.log_stage import log_stage
 from cep.apps.compiler.stages import MakeStage
 from cep.apps.functions.collection_functions import at_path, dumped
@@ -14,8 +14,10 @@ from cep.apps.language.errors import AppTextError, AppUnsupportedError
 from cep.apps.language.expression_tree import FunctionCall, ValueType
 from cep.apps.parts.app_context import PartContext
 from cep.apps.parts.chunks import Chunk, Receiver, Row
-from cep.apps.parts.scope import Columns, Environment, RowScope, TypedColumn
+from cep.apps.parts.scope import Code, Columns, Environment, RowScope, TypedColumn
+from cep.apps.parts.unique_windows import Deduplication
 from cep.apps.parts.values import NUMERIC
+from cep.apps.parts.windows import Key, Reordering, Slack
 
 Added = Callable[..., Iterable[Row]]
 """Takes values, none of them null; gives the new columns, once for each row that comes of it."""
@@ -30,6 +32,8 @@ def stream_function(call: FunctionCall, scope: RowScope, environment: Environmen
     if call.full_name == "log":
         return log_stage(call, codes, environment), scope
     function = STREAM_FUNCTIONS[call.full_name]
+    if isinstance(function, KeepingFunction):
+        return function.stage(call, codes, environment), scope
     if function.longer is not None and len(codes) == len(function.longer.takes):
         function = function.longer
     fits = len(codes) == len(function.takes)
@@ -68,6 +72,50 @@ class AddingFunction:
     longer: "AddingFunction | None" = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeepingFunction:
+    """One that keeps rows, or something of them, and adds no columns. `what`: its arguments in words."""
+
+    what: str
+    stage: Callable[[FunctionCall, Sequence[Code], Environment], MakeStage]
+
+
+def _deduplicated(call: FunctionCall, codes: Sequence[Code], environment: Environment) -> MakeStage:
+    """Raise AppTextError."""
+    if len(codes) != 2 or codes[0].type == "object":
+        raise AppTextError(call.at, f"#{call.full_name}() takes {A_KEY}")
+    key = cast(Key, function_of(codes[0].source, "row, at", environment))
+    milliseconds = _time(call, codes, 1)
+    return lambda context, emit: Deduplication(context, emit, key, milliseconds).receive
+
+
+def _reordered(call: FunctionCall, codes: Sequence[Code], environment: Environment) -> MakeStage:
+    """Raise AppTextError."""
+    if not 1 <= len(codes) <= 4 or codes[0].type != "long":
+        raise AppTextError(call.at, f"#{call.full_name}() takes {A_TIME}")
+    drops_late = codes[3].constant if len(codes) > 3 else False
+    if not isinstance(drops_late, bool):
+        raise AppTextError(call.arguments[3].at, "true or false is expected here: whether late rows are left out")
+    # Siddhi's way to say that only the arguments after it are wanted
+    is_endless = len(codes) > 1 and codes[1].constant == -1
+    longest = None if len(codes) < 2 or is_endless else _time(call, codes, 1)
+    slack = Slack(longest, _time(call, codes, 2) if len(codes) > 2 else None, drops_late)
+    time_of = cast(Key, function_of(codes[0].source, "row, at", environment))
+    return lambda context, emit: Reordering(context, emit, time_of, slack).receive
+
+
+def _time(call: FunctionCall, codes: Sequence[Code], place: int) -> int:
+    """Raise AppTextError."""
+    milliseconds = codes[place].constant
+    if codes[place].type not in ("int", "long") or not isinstance(milliseconds, int) or milliseconds <= 0:
+        raise AppTextError(call.arguments[place].at, "a time above 0 is expected here, such as 5 sec")
+    return milliseconds
+
+
+A_KEY = "a key, which is no object, and for how long no other row of it passes"
+A_TIME = "a long with the row's time, and if wanted how long a row may wait, the most slack, and whether late rows go"
+
+
 def _cartesian(theta: float, rho: float, *height: float) -> list[Row]:
     """Return the Cartesian coordinates of an angle in degrees and a radius; a height stays as it is."""
     angle = math.radians(theta)
@@ -88,7 +136,7 @@ def _text_parts(text: str, pattern: str) -> list[Row]:
 APART = "a text, and where to take it apart"
 POLAR = "two numbers, an angle in degrees and a radius, and a height if there is one"
 CARTESIAN: Columns = (TypedColumn("x", "double"), TypedColumn("y", "double"))
-STREAM_FUNCTIONS: Mapping[str, AddingFunction] = {
+STREAM_FUNCTIONS: Mapping[str, AddingFunction | KeepingFunction] = {
     "pol2Cart": AddingFunction(
         (NUMERIC, NUMERIC),
         POLAR,
@@ -100,4 +148,6 @@ STREAM_FUNCTIONS: Mapping[str, AddingFunction] = {
         (("string", "object"), ("string",)), APART, (TypedColumn("jsonElement", "string"),), _json_parts
     ),
     "str:tokenize": AddingFunction((("string",), ("string",)), APART, (TypedColumn("token", "string"),), _text_parts),
+    "unique:deduplicate": KeepingFunction(A_KEY, _deduplicated),
+    "reorder:kslack": KeepingFunction(A_TIME, _reordered),
 }

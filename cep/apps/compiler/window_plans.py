@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from cep.apps.compiler.expression_window_plans import expression_batch_window, expression_window
 from cep.apps.compiler.unique_window_plans import UNIQUE_WINDOWS
 from cep.apps.compiler.window_arguments import MakeWindow, WindowArguments
-from cep.apps.language.errors import AppTextError, AppUnsupportedError
+from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Attribute, Constant, FunctionCall, Place
 from cep.apps.parts.app_context import PartContext
 from cep.apps.parts.batch_windows import (
     ChunkBatchWindow,
     CronWindow,
     EmptyBatchWindow,
+    HoppingWindow,
     LengthBatchWindow,
     StreamedLengthBatchWindow,
     TimeBatchWindow,
@@ -89,6 +90,16 @@ def _time_batch(given: WindowArguments) -> MakeWindow:
     streams = given.truth(2) if last == 2 else given.flag(1) or False
     start = given.time(1) if last == 2 or (last == 1 and given.flag(1) is None) else None
     return lambda context, emit: TimeBatchWindow(context, emit, milliseconds, start, streams=streams)
+
+
+def _hopping(given: WindowArguments) -> MakeWindow:
+    given.counted(2, 3)
+    size, hop = given.time(0), given.time(1)
+    for position, milliseconds in enumerate((size, hop)):
+        if milliseconds == 0:
+            raise AppTextError(given.call.arguments[position].at, "a hopping window and its hop last longer than 0")
+    start = given.time(2) if len(given.call.arguments) > 2 else 0
+    return lambda context, emit: HoppingWindow(context, emit, size, hop, start)
 
 
 def _external_time(given: WindowArguments) -> MakeWindow:
@@ -187,6 +198,7 @@ WINDOWS: Mapping[str, Callable[[WindowArguments], MakeWindow]] = {
     "time": _time,
     "timeBatch": _time_batch,
     "timeLength": _time_length,
+    "hopping": _hopping,
     "externalTime": _external_time,
     "sort": _sort,
     "delay": _delay,
@@ -208,6 +220,7 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
     "SLIDING_TIME": "time",
     "TUMBLING_TIME": "timeBatch",
     "SLIDING_TIME_LENGTH": "timeLength",
+    "HOPPING": "hopping",
     "SLIDING_EXTERNAL_TIME": "externalTime",
     "SORT": "sort",
     "DELAY": "delay",
@@ -224,8 +237,6 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
 def window_plan(call: FunctionCall, scope: RowScope, environment: Environment) -> MakeWindow:
     """Raise AppTextError."""
     name = STREAM_WORKER_NAMES.get(call.full_name.upper(), call.full_name)
-    if name.lower() in ("hop", "hopping"):
-        raise AppUnsupportedError(call.at, "hopping windows are not supported; there are sliding and tumbling ones")
     if name not in WINDOWS:
         raise unknown(call.at, f"there is no window {call.full_name!r}", call.full_name, list(WINDOWS))
     return WINDOWS[name](WindowArguments(call, scope, environment))

@@ -1,6 +1,6 @@
 """The parts of a running app, put together from its plan: each reads from streams, and writes to others."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from cep.apps.compiler.aggregation import AggregationPlan
@@ -9,11 +9,11 @@ from cep.apps.compiler.join import JoinPlan, SidePlan
 from cep.apps.compiler.partitions import PartitionPlan
 from cep.apps.compiler.query import QueryPlan, StreamPlan
 from cep.apps.compiler.stages import MakeStage, WindowStage
-from cep.apps.engine.junctions import Junction, Junctions, drop_faults, faults_to
+from cep.apps.engine.junctions import FAULTS, Junction, Junctions, drop_faults, faults_to
 from cep.apps.engine.partition_instances import PartitionInstances
 from cep.apps.parts.aggregations import Aggregation
 from cep.apps.parts.app_context import AppContext
-from cep.apps.parts.chunks import Chunk, Receiver, RowTaker, as_current, one_or_more
+from cep.apps.parts.chunks import Chunk, Event, Receiver, Row, RowTaker, as_current, one_or_more
 from cep.apps.parts.joins import Join, JoinSide
 from cep.apps.parts.patterns import Pattern, PatternPlan
 from cep.apps.parts.selector import Selector
@@ -118,7 +118,10 @@ class AppParts:
                 side.keeps = of_plan.table.rows
                 continue
             if of_plan.finds is not None:
-                side.finds = partial(of_plan.finds, self.aggregations[of_plan.source])
+                finds = partial(of_plan.finds, self.aggregations[of_plan.source])
+                asks = plan.right if side.is_left else plan.left
+                # a row that asks for what there is not is a fault of its stream, if that is to hear of faults
+                side.finds = finds if asks.source in self._plan.faults else _or_nothing(finds)
                 continue
             if of_plan.window is None:
                 meets_itself = plan.left.source == plan.right.source
@@ -161,3 +164,15 @@ class AppParts:
                 deliver(rows)
 
         return output
+
+
+def _or_nothing(finds: Callable[[Row, int], Iterable[Event]]) -> Callable[[Row, int], Iterable[Event]]:
+    """Return what finds nothing for a row that cannot ask: an app does not end for it."""
+
+    def found(row: Row, at: int) -> Iterable[Event]:
+        try:
+            return finds(row, at)
+        except FAULTS:
+            return ()
+
+    return found

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from cep.apps.compiler.query import QUERY_AGGREGATORS
+from cep.apps.compiler.stream_functions import STREAM_FUNCTIONS, KeepingFunction
 from cep.apps.compiler.window_plans import STREAM_WORKER_NAMES
 from cep.apps.language.app_tree import (
     AbsentStep,
@@ -20,6 +21,7 @@ from cep.apps.language.app_tree import (
     Query,
     Source,
     StreamDefinition,
+    StreamFunction,
     StreamInput,
     TableDefinition,
     TriggerDefinition,
@@ -42,6 +44,8 @@ STILL_WINDOWS = frozenset(
 """Windows that the clock does nothing in."""
 SLIDING_BY_CLOCK = frozenset(("time", "timeLength"))
 """Windows that rows leave by the clock, and give nothing by it if only rows that enter are wanted."""
+REORDERS = "reorder:kslack"
+"""The function of a stream whose rows go on by the clock, if its text says how long they may wait."""
 OF_ALL_KEYS = TableDefinition | WindowDefinition | AggregationDefinition | TriggerDefinition
 _WORDS = {
     TableDefinition: "the table",
@@ -113,6 +117,8 @@ def _of_all_keys(query: Query) -> Iterator[tuple[Place, str]]:
         what = "an output rate"
     elif any(isinstance(one, Window) for one in query.input.handlers):
         what = "a window"
+    elif any(_keeps(one) for one in query.input.handlers):
+        what = "a function that keeps rows"
     elif any(call.full_name in QUERY_AGGREGATORS for call in _calls(query.selection)):
         what = "an aggregator"
     if what is not None:
@@ -145,12 +151,19 @@ def _by_clock(query: Query) -> Iterator[tuple[Place, str]]:
     for node in nodes_of((query.input,)):
         if isinstance(node, AbsentStep) and node.wait is not None:
             yield node.at, f"an absence with a time {later}"
+        elif isinstance(node, StreamFunction) and node.call.full_name == REORDERS and len(node.call.arguments) > 1:
+            yield node.at, f"#{node.call.full_name}() with a time {later}"
         elif isinstance(node, Window):
             name = STREAM_WORKER_NAMES.get(node.window.full_name.upper(), node.window.full_name)
             slides = name in SLIDING_BY_CLOCK and isinstance(query.input, StreamInput)
             if name not in STILL_WINDOWS and not (slides and query.output.kind == "current"):
                 where = " with all or expired events" if slides else " in a join" if name in SLIDING_BY_CLOCK else ""
                 yield node.at, f"the window {node.window.full_name}{where} {later}"
+
+
+def _keeps(node: object) -> bool:
+    """Tell if it is a function of a stream whose rows depend on those before."""
+    return isinstance(node, StreamFunction) and isinstance(STREAM_FUNCTIONS.get(node.call.full_name), KeepingFunction)
 
 
 def _calls(tree: object) -> Iterable[FunctionCall]:

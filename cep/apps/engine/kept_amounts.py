@@ -13,6 +13,7 @@ from cep.apps.parts.patterns import Pattern
 from cep.apps.parts.selector import Selector
 from cep.apps.parts.session_window import SessionWindow
 from cep.apps.parts.tables import Table
+from cep.apps.parts.unique_windows import Deduplication
 from cep.apps.parts.windows import TimeWindow
 
 Amount = Literal["window_rows", "partial_matches", "keys", "table_rows"]
@@ -38,6 +39,9 @@ class KeptAmounts:
         for owner, part in self._context.kept():
             for amount, count in _amounts(part):
                 counts[owner, amount] += count
+            if isinstance(part, Selector) and part.kept_values:
+                # beside the window's, so that a window may be as long as without them
+                counts[f"an aggregator of {owner}", "window_rows"] += part.kept_values
         for partition in self._partitions:
             counts[partition.name, "keys"] += len(partition.by_key)
         return counts
@@ -64,6 +68,8 @@ def _amounts(part: Stateful) -> Iterator[tuple[Amount, int]]:
             yield "keys", _contained(part.state())
         case FrequentWindow() | LossyFrequentWindow():
             yield "window_rows", sum(1 for _ in part.rows())
+        case Deduplication():
+            yield "keys", part.key_count
         case TimeWindow():
             yield "window_rows", part.row_count
         case _:

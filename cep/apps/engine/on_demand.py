@@ -46,6 +46,10 @@ class AppData:
         """Raise KeyError if the app has no such table."""
         return self._plan.tables[name]
 
+    def aggregation(self, name: str) -> Aggregation:
+        """Raise KeyError if the app has no such aggregation."""
+        return self._aggregations[name]
+
     def ask(self, query: OnDemandQuery) -> Answer:
         """Answer `query`, or do what it does to a table. Raises AppTextError, AppUnsupportedError, and one of FAULTS
         if a row cannot be computed."""
@@ -80,8 +84,8 @@ class AppData:
             columns, kept = plan.windows[name].columns, self._windows[name].rows()
         elif name in plan.aggregations:
             columns, asks = plan.aggregations[name].columns, RowScope((), frozenset())
-            durations = plan.aggregations[name].durations
-            finds = aggregation_finds(query.at, query.within, query.per, asks, environment, durations)
+            terms = plan.aggregations[name].terms
+            finds = aggregation_finds(query.at, query.within, query.per, asks, environment, terms)
             kept = _found(query.at, finds, self._aggregations[name], now)
         else:
             known = [*plan.tables, *plan.windows, *plan.aggregations]

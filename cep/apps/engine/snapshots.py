@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cep.apps.errors import AppError
 
-FORMAT = b"arbitrage app snapshot 4\n"
+FORMAT = b"arbitrage app snapshot 5\n"
 DIGEST_BYTES = 32
 _ALLOWED: Mapping[str, frozenset[str]] = {
     "builtins": frozenset(("set", "frozenset")),

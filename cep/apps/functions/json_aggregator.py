@@ -21,6 +21,10 @@ class JsonGroup(Stateful):
         self._enclosing = enclosing
         self._values: list[Any] = []
 
+    @property
+    def kept_values(self) -> int:
+        return len(self._values)
+
     def add(self, value: Value) -> None:
         self._values.append(_read(value))
 
@@ -49,4 +53,4 @@ def json_group(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     if len(arguments) not in (1, 2) or (len(arguments) == 2 and not isinstance(arguments[1].constant, str)):
         raise AppTextError(call.at, "json:group() takes a value, and a name in quotes if the array is to have one")
     enclosing = str(arguments[1].constant) if len(arguments) == 2 else None
-    return AggregatorKind("string", lambda: JsonGroup(enclosing))
+    return AggregatorKind("string", lambda: JsonGroup(enclosing), keeps_values=True)

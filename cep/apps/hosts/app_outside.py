@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from cep.apps.hosts.end_options import EndOptions, refused
 from cep.apps.hosts.kafka_ends import KafkaSink, KafkaSource, kafka_sink, kafka_source, topic_name
 from cep.apps.language.app_ends import KINDS, AppEnd, app_ends, error_action
-from cep.apps.language.app_tree import App, StreamDefinition, TableDefinition
+from cep.apps.language.app_tree import AggregationDefinition, App, StreamDefinition, TableDefinition
 from cep.apps.language.errors import AppUnsupportedError
 from cep.apps.language.expression_tree import Place, ValueType
 from cep.apps.language.stream_names import stream_names
@@ -92,6 +92,16 @@ class StoredTable:
     columns: tuple[tuple[str, ValueType], ...]
 
 
+EndedDefinition = StreamDefinition | TableDefinition | AggregationDefinition
+STORES = ("", "c8db", "database", "mongodb")
+"""Types of a store."""
+BUCKET_COLUMNS: tuple[tuple[str, ValueType], ...] = (
+    ("duration", "string"),
+    ("start", "long"),
+    ("group", "string"),
+    ("content", "string"),
+)
+"""Of the rows as which an aggregation's buckets are kept (`cep.apps.hosts.stored_tables`)."""
 Outside = LogSink | NamedSink | CallSink | ResponseSource | KafkaSink | KafkaSource | StoredTable
 
 
@@ -128,13 +138,15 @@ class AppOutside:
 def app_outside(app: App) -> AppOutside:
     """Raise AppUnsupportedError if no host does what the text says."""
     for other in app.definitions:
-        if isinstance(other, StreamDefinition | TableDefinition):
+        if isinstance(other, EndedDefinition):
             continue
         for annotation in other.annotations:
             if annotation.name.lower() in KINDS:
                 where = f"@{annotation.name} of {other.name}"
-                raise AppUnsupportedError(annotation.at, f"not supported: {where}: only streams and tables have one")
-    definitions = {one.name: one for one in app.definitions if isinstance(one, StreamDefinition | TableDefinition)}
+                raise AppUnsupportedError(
+                    annotation.at, f"not supported: {where}: only streams, tables and aggregations have one"
+                )
+    definitions = {one.name: one for one in app.definitions if isinstance(one, EndedDefinition)}
     ends = [(end, _outside(end, definitions)) for end in app_ends(app)]
     parts = [part for _, part in ends]
     outside = AppOutside(
@@ -190,29 +202,45 @@ def _kafka_problem(part: Outside, outside: AppOutside, inserted: Container[str])
             return None
 
 
-def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefinition]) -> Outside:
+def _outside(end: AppEnd, definitions: Mapping[str, EndedDefinition]) -> Outside:
     definition = definitions[end.name]
-    if (end.kind == "store") != isinstance(definition, TableDefinition):
-        raise refused(end, "a store belongs to a table, a sink or a source to a stream; define it as such")
+    if (end.kind == "store") == isinstance(definition, StreamDefinition):
+        raise refused(end, "a store belongs to a table or an aggregation, a sink or a source to a stream")
+    if isinstance(definition, AggregationDefinition):
+        return _store(end, BUCKET_COLUMNS)
     columns = tuple((one.name, one.type) for one in definition.columns)
-    match end.kind, end.type.lower():
-        case "sink", "log" | "logger":
+    match end.kind:
+        case "sink":
+            return _sink(end, definition, columns)
+        case "store":
+            return _store(end, columns)
+        case _ if end.type.lower() == "http-call-response":
+            return _response_source(end, columns)
+        case _:
+            return _kafka_end(end, columns)
+
+
+def _sink(
+    end: AppEnd, definition: StreamDefinition | TableDefinition, columns: tuple[tuple[str, ValueType], ...]
+) -> LogSink | NamedSink | CallSink | KafkaSink | KafkaSource:
+    match end.type.lower():
+        case "log" | "logger":
             options = EndOptions(end, "prefix", "priority")
             return LogSink(end.name, options.text("prefix", end.name))
-        case "sink", "" | "stream" | "c8streams":
+        case "" | "stream" | "c8streams":
             options = EndOptions(end, "stream", "map.type")
             if options.text("stream", end.name) != end.name:
                 problem = f"its rows are known by the name of the stream, {end.name!r}; give both one name"
                 raise refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
             return NamedSink(end.name)
-        case "sink", "http-call":
+        case "http-call":
             return _call_sink(end, definition)
-        case "source", "http-call-response":
-            return _response_source(end, columns)
-        case "store", "" | "c8db" | "database" | "mongodb":
-            return _stored_table(end, columns)
         case _:
             return _kafka_end(end, columns)
+
+
+def _store(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable | KafkaSink | KafkaSource:
+    return _stored_table(end, columns) if end.type.lower() in STORES else _kafka_end(end, columns)
 
 
 def _kafka_end(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSink | KafkaSource:

@@ -27,6 +27,7 @@ from cep.apps.hosts.log_rows import LogRows
 from cep.apps.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.apps.hosts.shared_parts import SharedParts, shared_parts
 from cep.apps.hosts.shared_rows import NoSharedRows, RegionRows, SharedRows
+from cep.apps.hosts.stored_tables import StoredBuckets, StoredRows
 from cep.apps.language.app_tree import App, TriggerDefinition
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place
@@ -251,7 +252,7 @@ class HostedApp:
 
     def _fill(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
         for name, values in rows:
-            self._regions.fill(engine.data.table(name), self._stored[name], values)
+            self._regions.fill(_stored_rows(engine, name), self._stored[name], values)
 
     def _look(self, engine: StreamEngine) -> None:
         engine.amounts.check()
@@ -271,8 +272,13 @@ class HostedApp:
             raise AppFailedError(f"{problem}: a window, pattern, table or partition of the app grows without end")
         return data
 
-    def restore(self, data: bytes) -> None:
-        """To be called once, before any row. Raises SnapshotError if the bytes are no snapshot of this app."""
+    def restore(self, data: bytes, *, keeps_position: bool = True) -> None:
+        """To be called once, before any row. `keeps_position`: False for a log whose offsets are others, such as that
+        of a later session: the app goes on with what it has kept, but for its stored tables and aggregations, which
+        that log begins with.
+
+        Raises SnapshotError if the bytes are no snapshot of this app.
+        """
         snapshot = read(data, self._source.digest)
         taken = dict(snapshot.position)
         position = taken.pop(str(self._partition), None)
@@ -280,6 +286,11 @@ class HostedApp:
             raise SnapshotError("the snapshot is of another partition")
         if snapshot.state is not None:
             self._restore_engine(self._regions.restored(snapshot.state))
+        if not keeps_position:
+            if self._engine is not None:
+                for name in self._stored:
+                    _stored_rows(self._engine, name).clear()
+            return
         self.position = position
         self._log.restore(taken)
 
@@ -305,7 +316,7 @@ class HostedApp:
             engine.listen(stream, self._listener(stream))
         for name, stored in self._stored.items():
             self._names[name] = self._regions.change_columns(stored)
-            engine.data.table(name).listen(self._table_listener(stored))
+            _stored_rows(engine, name).listen(self._table_listener(stored))
         return engine
 
     def _reported_streams(self) -> tuple[str, ...]:
@@ -345,3 +356,8 @@ class HostedApp:
         ]
         self._out.clear()
         return rows
+
+
+def _stored_rows(engine: StreamEngine, name: str) -> StoredRows:
+    plan = engine.plan.aggregations.get(name)
+    return engine.data.table(name) if plan is None else StoredBuckets(plan, engine.data.aggregation(name))

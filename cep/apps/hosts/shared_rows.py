@@ -23,7 +23,17 @@ from cep.apps.hosts.app_outside import StoredTable
 from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.input_log import SourceRow
 from cep.apps.hosts.shared_parts import SharedParts
-from cep.apps.hosts.stored_tables import CHANGE, SHARED_CHANGE, change_of, fill, typed, typed_row
+from cep.apps.hosts.stored_tables import (
+    CHANGE,
+    SHARED_CHANGE,
+    StoredRows,
+    change_of,
+    exact,
+    exact_row,
+    fill,
+    typed,
+    typed_row,
+)
 from cep.apps.parts.chunks import Row
 from cep.apps.parts.tables import Table
 from streams.message_format import WireError, row_of
@@ -171,9 +181,9 @@ class SharedRows:
 
         return own
 
-    def fill(self, table: Table, stored: StoredTable, change: Row) -> None:
+    def fill(self, table: StoredRows, stored: StoredTable, change: Row) -> None:
         """Take what a table had. Raises ValueError if it is another one by now."""
-        if stored.table in self._tables:
+        if isinstance(table, Table) and stored.table in self._tables:
             self._tables[stored.table].put(table, change)
         else:
             fill(table, stored, change)
@@ -223,7 +233,7 @@ class NoSharedRows:
     def own_alone(self, _stream: str, listener: RowListener) -> RowListener:
         return listener
 
-    def fill(self, table: Table, stored: StoredTable, change: Row) -> None:
+    def fill(self, table: StoredRows, stored: StoredTable, change: Row) -> None:
         fill(table, stored, change)
 
     def change_columns(self, _stored: StoredTable) -> tuple[str, ...]:
@@ -261,8 +271,7 @@ class SharedTable:
         time = now if last is None else max(now, time_in(last) + 1)
         stamp = stamp_of(time, self._region, order)
         self._note(key, stamp, is_gone=row is None)
-        names = (name for name, _ in self._stored.columns)
-        return self._shared_key(key), None if row is None else dict(zip(names, row, strict=True)), stamp
+        return self._shared_key(key), exact_row(self._stored, row), stamp
 
     def put(self, table: Table, change: Row) -> None:
         key, values, stamp = change
@@ -293,7 +302,7 @@ class SharedTable:
             self._gone[key] = stamp
 
     def _shared_key(self, key: Hashable) -> list[Any]:
-        return list(key) if isinstance(key, tuple) else [self._region, key]
+        return list(map(exact, key)) if isinstance(key, tuple) else [self._region, key]
 
     def _own_key(self, table: Table, key: Sequence[Any]) -> Hashable:
         """Raise ValueError."""

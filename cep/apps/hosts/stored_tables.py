@@ -1,21 +1,25 @@
-"""Tables that are kept beyond a session. The app's own table is the truth, and what becomes of its rows is among the
-app's rows, in the topic `apps`; whoever keeps them leaves out what is written again (`not_kept`), and so ends with the
-same. What the table had is in the app's input log, before anything else.
+"""Tables and aggregations that are kept beyond a session. The app's own table is the truth, and what becomes of its
+rows is among the app's rows, in the topic `apps`; whoever keeps them leaves out what is written again (`not_kept`), and
+so ends with the same. What the table had is in the app's input log, before anything else.
 """
 
 import asyncio
+import json
+import math
 from collections.abc import Awaitable, Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
+from cep.apps.compiler.aggregation import AggregationPlan
 from cep.apps.hosts.app_outside import StoredTable
 from cep.apps.hosts.input_log import TABLES, InputPlace, SourceRow
 from cep.apps.language.expression_tree import ValueType
+from cep.apps.parts.aggregations import Aggregation, Bucket, BucketKey
 from cep.apps.parts.chunks import Row
-from cep.apps.parts.tables import Table
+from cep.apps.parts.tables import TableListener
 from streams.message_format import WireError, row_of
 from streams.records import Record
 
@@ -50,9 +54,36 @@ class TableChange:
     stamp: str | None = None
 
 
+class StoredRows(Protocol):
+    """What is kept beyond a session: a table, or the buckets of an aggregation."""
+
+    def fill(self, row: Row, number: int) -> None:
+        """Fill in a row that was there before. Raises ValueError if it is of another table by now."""
+
+    def clear(self) -> None:
+        """Forget all rows; no listener hears of it."""
+
+    def listen(self, listener: TableListener) -> None:
+        """Call `listener` with each change from now on."""
+
+
 def change_of(table: StoredTable, key: Hashable, row: Row | None) -> Row:
-    values = None if row is None else {name: value for (name, _), value in zip(table.columns, row, strict=True)}
-    return (list(key) if isinstance(key, tuple) else key), values
+    return (list(map(exact, key)) if isinstance(key, tuple) else key), exact_row(table, row)
+
+
+def exact_row(table: StoredTable, row: Row | None) -> dict[str, Any] | None:
+    """Return its values by column, for a message."""
+    if row is None:
+        return None
+    return {name: exact(value) for (name, _), value in zip(table.columns, row, strict=True)}
+
+
+def exact(value: Any) -> Any:
+    """Return what JSON does not have as a text, from which `typed` makes the same value again: decimals with all their
+    digits, and numbers that are not finite."""
+    if isinstance(value, Decimal):
+        return str(value)
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table_changes(records: Iterable[Record], app: str, tables: Iterable[StoredTable]) -> Iterator[TableChange]:
@@ -86,7 +117,7 @@ def not_kept(changes: Iterable[TableChange], kept: dict[str, ChangeOrder]) -> It
             yield change
 
 
-def fill(table: Table, stored: StoredTable, values: Row) -> None:
+def fill(table: StoredRows, stored: StoredTable, values: Row) -> None:
     """With a row of the input log, which is behind its number there. Raises ValueError if a value is not what its
     column says by now, or the table has another key."""
     number, *found = values
@@ -187,3 +218,67 @@ class TableSource:
 def kept_values(table: StoredTable, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[Any, ...]]:
     """Return the values of rows with their numbers, by column: what a table of the region's own is filled with."""
     return ((number, *(row.get(name) for name, _ in table.columns)) for number, row in rows)
+
+
+_DECIMAL = "decimal"
+
+
+class StoredBuckets:
+    """The buckets of a stored aggregation as rows of a stored table, with the columns of `BUCKET_COLUMNS`
+    (`cep.apps.hosts.app_outside`). Read back they are to the last digit what they were: a content is JSON as Python
+    writes it, with all digits of a float, and numbers that are none."""
+
+    def __init__(self, plan: AggregationPlan, aggregation: Aggregation) -> None:
+        self._plan, self._aggregation = plan, aggregation
+        self._zone = "UTC" if plan.terms.zone is None else plan.terms.zone.key
+
+    def listen(self, listener: TableListener) -> None:
+        """Call `listener` with each change from now on."""
+
+        def changed(key: BucketKey, bucket: Bucket | None) -> None:
+            duration, start, group = key
+            stored_key = duration, start, _content_text(group)
+            listener(stored_key, None if bucket is None else (*stored_key, self._content(bucket)))
+
+        self._aggregation.listen(changed)
+
+    def clear(self) -> None:
+        self._aggregation.clear()
+
+    def fill(self, row: Row, _number: int) -> None:
+        """Fill in a bucket that was there before. Raises ValueError if it is of another zone, or of other
+        aggregators."""
+        duration, start, group, content = row
+        try:
+            zone, aggregated, width, state = _content_in(content)
+        except (ValueError, TypeError) as error:
+            raise ValueError("kept in a form that this version does not read") from error
+        if (zone, tuple(aggregated), width) != (self._zone, self._plan.aggregated, self._plan.width):
+            was = f"with {', '.join(aggregated) or 'no aggregator'} over {width} columns in the zone {zone}"
+            raise ValueError(f"kept {was}, and is another by now: give it another collection")
+        number, last, at, time, of_aggregators = state
+        self._aggregation.fill(
+            (duration, start, _group_of(_content_in(group))), (number, tuple(last), at, time, of_aggregators)
+        )
+
+    def _content(self, bucket: Bucket) -> str:
+        return _content_text((self._zone, self._plan.aggregated, self._plan.width, bucket.state()))
+
+
+def _content_text(value: object) -> str:
+    return json.dumps(value, default=_plain_decimal, separators=(",", ":"))
+
+
+def _plain_decimal(value: object) -> object:
+    if isinstance(value, Decimal):
+        return {_DECIMAL: str(value)}
+    raise TypeError(f"{value!r} is not kept")
+
+
+def _content_in(text: str) -> Any:
+    return json.loads(text, object_hook=lambda found: _TYPED["decimal"](found[_DECIMAL]))
+
+
+def _group_of(group: Any) -> Hashable:
+    """Return a group as the aggregation has it: of several columns a tuple."""
+    return tuple(group) if isinstance(group, list) else group

@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cep.apps.language.app_tree import Annotation, AnnotationItem, App, StreamDefinition, TableDefinition
+from cep.apps.language.app_tree import (
+    AggregationDefinition,
+    Annotation,
+    AnnotationItem,
+    App,
+    StreamDefinition,
+    TableDefinition,
+)
 from cep.apps.language.expression_tree import Place
 
 KINDS = ("sink", "source", "store")
@@ -27,16 +34,46 @@ class AppEnd:
 def app_ends(app: App) -> Iterator[AppEnd]:
     """In the order of the text."""
     for definition in app.definitions:
-        if not isinstance(definition, StreamDefinition | TableDefinition):
-            continue
-        for annotation in definition.annotations:
-            if annotation.name.lower() in KINDS:
-                yield _end(annotation.at, definition.name, annotation.name.lower(), _options(annotation))
-        if isinstance(definition, TableDefinition):
-            if definition.properties or definition.scope is not None:
-                yield _end(definition.at, definition.name, "store", dict(_named(definition.properties)))
-        elif definition.role != "stream":
-            yield _end(definition.at, definition.name, definition.role.split()[0], dict(_named(definition.properties)))
+        match definition:
+            case AggregationDefinition():
+                yield from _store_of(definition)
+            case StreamDefinition() | TableDefinition():
+                yield from _ends_of(definition)
+            case _:
+                pass
+
+
+def _ends_of(definition: StreamDefinition | TableDefinition) -> Iterator[AppEnd]:
+    for annotation in definition.annotations:
+        if annotation.name.lower() in KINDS:
+            yield _end(annotation.at, definition.name, annotation.name.lower(), _options(annotation))
+    if isinstance(definition, TableDefinition):
+        if definition.properties or definition.scope is not None:
+            yield _end(definition.at, definition.name, "store", dict(_named(definition.properties)))
+    elif definition.role != "stream":
+        yield _end(definition.at, definition.name, definition.role.split()[0], dict(_named(definition.properties)))
+
+
+def _store_of(definition: AggregationDefinition) -> Iterator[AppEnd]:
+    options = aggregation_options(definition)
+    if "store.type" in options:
+        at = next((one.at for one in definition.annotations if one.name.lower() == "store"), definition.at)
+        own = {key.removeprefix("store."): one for key, one in options.items() if key.startswith("store.")}
+        yield _end(at, definition.name, "store", own)
+
+
+def aggregation_options(definition: AggregationDefinition) -> dict[str, str]:
+    """Return what an aggregation's text says beside its query, by names in small letters: `store.type`,
+    `purge.interval`, `purge.retentionperiod.sec`, `aggtimezone`."""
+    options = {key.lower(): value for key, value in _named(definition.properties)}
+    for annotation in definition.annotations:
+        name = annotation.name.lower()
+        for key, value in _options(annotation).items():
+            options[f"{name}.{key}".rstrip(".").lower()] = value
+        if name == "store":
+            # without a type, too, it says that the rows are kept
+            options.setdefault("store.type", "")
+    return options
 
 
 def error_action(definition: StreamDefinition) -> tuple[Place, str] | None:

@@ -89,7 +89,7 @@ class AbsentStage(Stage):
         """Return what this completes."""
         quiet, waiting = list[PartialMatch](), list[PartialMatch]()
         for match in self.pending:
-            if self.shared.is_late(match, due):
+            if self._is_late(match, due):
                 for first in self.restarts if self.again is not None else ():
                     if first is not self:
                         first.add_again(match)
@@ -205,7 +205,7 @@ class AbsentLogicalStage(LogicalStage):
         own, other = self.part.place, self.partner.part.place
         for match in self.pending:
             since = match.places[own][0][0] if match.places[own] else match.at
-            if self.shared.is_late(match, due):
+            if self._is_late(match, due):
                 late = match
             elif due < since + wait:
                 waiting.append(match)

@@ -293,6 +293,8 @@ class AggregatorKind:
     type: ValueType
     make: Callable[[], Aggregator]
     source: AggregatorSource = AggregatorSource()
+    keeps_values: bool = False
+    """Whether its state, which is not small then, says of how many rows it has a value (`kept_values`)."""
 
 
 def _numeric(call: FunctionCall, arguments: Sequence[Code]) -> ValueType:

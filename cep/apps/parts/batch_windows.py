@@ -2,6 +2,7 @@
 comes. Semantics are Siddhi 5.1's.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -47,7 +48,7 @@ class _Batches(Stateful):
 
 
 class LengthBatchWindow:
-    """Batches of `length` events."""
+    """_Batches of `length` events."""
 
     def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
         self._context, self._emit, self._length = context, emit, length
@@ -65,7 +66,7 @@ class LengthBatchWindow:
 
 
 class EmptyBatchWindow:
-    """Batches of no event: each event expires as it comes, by itself."""
+    """_Batches of no event: each event expires as it comes, by itself."""
 
     def __init__(self, context: PartContext, emit: Receiver) -> None:
         self._context, self._emit = context, emit
@@ -80,7 +81,7 @@ class EmptyBatchWindow:
 
 
 class StreamedLengthBatchWindow:
-    """Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
+    """_Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
 
     def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
         self._context, self._emit, self._length = context, emit, length
@@ -156,6 +157,67 @@ class TimeBatchWindow(Stateful):
         return [*expired, *((RESET, at, row) for _, at, row in first)]
 
     def rows(self) -> Iterable[Event]:
+        return self._batches.rows()
+
+
+class HoppingWindow(Stateful):
+    """Every `hop` a batch of what came in the last `size`; the batch before expires then. A hop longer than the size
+    leaves out what lies between.
+
+    Windows end at full hops since 1970 in UTC, as those of Flink's `HOP` do, and not where the first row happens to be:
+    so two apps, or one that was started again, have the same windows
+    (https://nightlies.apache.org/flink/flink-docs-stable/docs/dev/table/sql/queries/window-tvf/).
+    """
+
+    def __init__(self, context: PartContext, emit: Receiver, size: int, hop: int, start: int = 0) -> None:
+        """`start`: of the app's clock, where a hop begins, and so all others; milliseconds, as the others are."""
+        self._context, self._emit, self._size, self._hop, self._start = context, emit, size, hop, start
+        self._batches = _Batches(context)
+        self._kept: deque[tuple[int, Event]] = deque()
+        """What is in a window that has not ended, each with the time of the clock at which it came."""
+        self._next: int | None = None
+        """When the next window ends; None if nothing waits for it."""
+        context.keep(self, self._on_time)
+
+    def receive(self, chunk: Chunk) -> None:
+        now = self._context.now
+        end = now + self._hop - (now - self._start) % self._hop
+        if end - now > self._size:
+            # between two windows
+            return
+        self._kept.extend((now, event) for event in chunk)
+        if self._next is None:
+            self._wait(end)
+
+    def _wait(self, due: int) -> None:
+        self._next = due
+        self._context.wake_at(due)
+
+    def _on_time(self, due: int, _what: object) -> None:
+        if self._next is None or due < self._next:
+            return
+        kept, begins = self._kept, self._next - self._size
+        while kept and kept[0][0] < begins:
+            kept.popleft()
+        # of several windows that a row is in, its time says which one this is
+        self._batches.filling = [(kind, due, row) for came, (kind, _, row) in kept if came < due]
+        out = self._batches.flushed()
+        if kept or self._batches.expiring:
+            self._wait(due + self._hop)
+        else:
+            self._next = None
+        if out:
+            self._emit(out)
+
+    def state(self) -> object:
+        return self._kept, self._next, self._batches.state()
+
+    def restore(self, state: Any) -> None:
+        self._kept, self._next, batches = state
+        self._batches.restore(batches)
+
+    def rows(self) -> Iterable[Event]:
+        """Return those of the last window that ended."""
         return self._batches.rows()
 
 

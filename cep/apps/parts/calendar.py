@@ -1,8 +1,10 @@
-"""Calendar buckets in UTC, times as people write them in `within`, and times by cron expressions."""
+"""Calendar buckets in a time zone, times as people write them in `within`, and times by cron expressions."""
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import croniter
 from croniter.croniter import CroniterError
@@ -33,26 +35,53 @@ def duration_named(text: str) -> str | None:
     return name if name in ("sec", "min", "hour", "day", "week", "month", "year") else None
 
 
-def bucket_start(duration: str, time: int) -> int:
-    """When the bucket that `time` is in begins; milliseconds."""
-    span = SPANS.get(duration)
-    if span is not None:
+@cache
+def zone_named(name: str) -> ZoneInfo:
+    """Raise ValueError if there is no such time zone."""
+    if name not in zone_names():
+        raise ValueError(f"there is no time zone {name!r}")
+    return ZoneInfo(name)
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """Return those of the IANA database, such as `Europe/Berlin`."""
+    return frozenset(available_timezones())
+
+
+def bucket_start(duration: str, time: int, zone: ZoneInfo | None = None) -> int:
+    """When the bucket that `time` is in begins; milliseconds. `zone`: whose hours, days, weeks, months and years are
+    meant; None for UTC."""
+    if duration in ("sec", "min") or (zone is None and duration in SPANS):
+        span = SPANS[duration]
         return time - time % span
-    at = EPOCH + time * MILLISECOND
-    at = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    # zones are whole minutes from UTC, so a bucket never begins within a minute
+    return _start_of(duration, time // SPANS["min"], zone)
+
+
+@lru_cache(maxsize=4096)
+def _start_of(duration: str, minute: int, zone: ZoneInfo | None) -> int:
+    """`minute`: since 1970."""
+    at = EPOCH + timedelta(minutes=minute)
+    local = at.astimezone(zone or UTC)
+    if duration == "hour":
+        # of an hour that comes twice in a night, each is a bucket of its own
+        return milliseconds_of(at - timedelta(minutes=local.minute))
+    local = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     if duration == "week":
-        at -= timedelta(days=at.weekday())
-    else:
-        at = at.replace(day=1, month=at.month if duration == "month" else 1)
-    return milliseconds_of(at)
+        local -= timedelta(days=local.weekday())
+    elif duration != "day":
+        local = local.replace(day=1, month=local.month if duration == "month" else 1)
+    return milliseconds_of(local.astimezone(UTC))
 
 
 def milliseconds_of(at: datetime) -> int:
     return (at - EPOCH) // MILLISECOND
 
 
-def time_range(text: str) -> tuple[int, int]:
-    """From the first moment of it to the first after it; `2026-11-** **:**:**` is a month. Raises ValueError."""
+def time_range(text: str, zone: ZoneInfo | None = None) -> tuple[int, int]:
+    """From the first moment of it to the first after it; `2026-11-** **:**:**` is a month. `zone`: of a text that says
+    none; None for UTC. Raises ValueError."""
     found = TIME.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is no time; write 2026-11-27 00:00:00, or ** from some place on for all of it")
@@ -61,11 +90,17 @@ def time_range(text: str) -> tuple[int, int]:
     if "**" in fields[: len(known)]:
         raise ValueError(f"{text!r}: after ** there can only be **")
     month, day, hour, minute, second = (*known, *LOWEST[len(known) :])
-    first = datetime(int(year), month, day, hour, minute, second, tzinfo=UTC)
-    if sign is not None:
-        away = timedelta(hours=int(hours), minutes=int(minutes))
-        first -= away if sign == "+" else -away
-    return milliseconds_of(first), milliseconds_of(_next(first, len(known)))
+    try:
+        first = datetime(int(year), month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no time: {error}") from error
+    written, ahead = (first, _next(first, len(known))), timedelta()
+    if sign is None:
+        written = (written[0].replace(tzinfo=zone or UTC), written[1].replace(tzinfo=zone or UTC))
+    else:
+        ahead = timedelta(hours=int(hours), minutes=int(minutes)) * (1 if sign == "+" else -1)
+    since, until = (milliseconds_of(one.astimezone(UTC) - ahead) for one in written)
+    return since, until
 
 
 def _next(first: datetime, known: int) -> datetime:

@@ -55,6 +55,21 @@ class Part:
     """For how long no row may come, if it is absent; None: until the other part's row."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepsLimit:
+    """`within` in parentheses. `places`: of the steps in them, from whose first row it counts; none: of one row alone,
+    from the row before it."""
+
+    milliseconds: int
+    places: tuple[int, ...] = ()
+
+    def is_over(self, match: PartialMatch, at: int) -> bool:
+        if not self.places:
+            return match.at != NEVER and at - match.at > self.milliseconds
+        begun = [rows[0][0] for place in self.places if (rows := match.places[place]) and rows[0][0] != NEVER]
+        return bool(begun) and at - min(begun) > self.milliseconds
+
+
 @dataclass(slots=True)
 class Shared:
     """What the stages of one pattern have together. `starts`: places of the first step, from whose rows `within` is
@@ -99,6 +114,8 @@ class Stage:
         """The places of this stage and of those after it."""
         self.hears_all = False
         """Whether a row matters to it though nothing waits."""
+        self.limits: tuple[StepsLimit, ...] = ()
+        """Of the parentheses around its step."""
         self._newest, self._is_ordered = -math.inf, True
 
     def state(self) -> Any:
@@ -172,6 +189,30 @@ class Stage:
         if late is not None and self.again is not None:
             self.again.add_again(late)
             self.again.let_arrive()
+
+    def expire_in_parentheses(self, at: int) -> None:
+        """Drop what can no longer leave its parentheses in time. As `expire`, but each is looked at: what waits is in
+        the order of the pattern's own beginning."""
+        late = [match for match in (*self.pending, *self.arriving) if self._is_late_in_parentheses(match, at)]
+        if not late:
+            return
+        gone = set(late)
+        self.pending = [match for match in self.pending if match not in gone]
+        self.arriving = [match for match in self.arriving if match not in gone]
+        last = _newly_over([match for match in late if not self._has_left(match)])
+        if last is not None and self.again is not None:
+            self.again.add_again(last)
+            self.again.let_arrive()
+
+    def _is_late_in_parentheses(self, match: PartialMatch, at: int) -> bool:
+        return any(limit.is_over(match, at) for limit in self.limits)
+
+    def _is_late(self, match: PartialMatch, at: int) -> bool:
+        return self.shared.is_late(match, at) or self._is_late_in_parentheses(match, at)
+
+    def _has_left(self, _match: PartialMatch) -> bool:
+        """Whether the step is complete, and the match waits here for more of it alone."""
+        return False
 
     def _dropped(self, matches: list[PartialMatch], at: int) -> PartialMatch | None:
         """From the front, up to the first that is in time."""
@@ -265,6 +306,9 @@ class CountedStage(Stage):
         super().add(match)
         if self._least == 0 and not match.places[self.part.place] and not (self.is_start and self.next is None):
             self.complete(match)
+
+    def _has_left(self, match: PartialMatch) -> bool:
+        return len(match.places[self.part.place]) >= self._least
 
     def let_arrive(self) -> None:
         if self.is_asked:

@@ -20,6 +20,7 @@ from cep.apps.parts.pattern_stages import (
     PartialMatch,
     Shared,
     Stage,
+    StepsLimit,
 )
 
 
@@ -33,6 +34,8 @@ class StepPlan:
     most: int | None = 1
     is_counted: bool = False
     restarts: tuple[int, ...] = ()
+    limits: tuple[StepsLimit, ...] = ()
+    """Of the parentheses around it."""
 
     @property
     def ordered(self) -> tuple[Part, ...]:
@@ -76,8 +79,9 @@ class Pattern(Stateful):
         starts = tuple(part.place for part in plan.steps[0].ordered)
         within = math.inf if plan.within is None else plan.within
         shared = Shared(self._is_sequence, within, starts, plan.places, context, self._finish)
-        self._has_limit = plan.within is not None
         self._stages, self._steps = _linked(plan, shared)
+        self._limited = tuple(stage for stage in self._stages if stage.limits)
+        self._has_limit = plan.within is not None or bool(self._limited)
         self._shared_streams = plan.shared
         # of several steps under one `every` a row moves the first alone, as in Siddhi
         inside = {
@@ -131,6 +135,9 @@ class Pattern(Stateful):
         for stage in self._stages:
             if stage.pending or stage.arriving:
                 stage.expire(at)
+        for stage in self._limited:
+            if stage.pending or stage.arriving:
+                stage.expire_in_parentheses(at)
 
     def _move_on(self) -> None:
         for step in reversed(self._moved):
@@ -168,6 +175,7 @@ def _linked(plan: PatternPlan, shared: Shared) -> tuple[list[Stage], list[list[S
         for stage in steps[number]:
             stage.next = steps[number + 1][-1] if number + 1 < len(steps) else None
             stage.restarts = tuple(steps[first][-1] for first in step.restarts)
+            stage.limits = step.limits
             _link(stage, stages, steps[number])
         for first in step.restarts:
             for stage in (one for around in steps[first : number + 1] for one in around):

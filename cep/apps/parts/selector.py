@@ -80,6 +80,14 @@ class Selector(Stateful):
         """How many there are."""
         return len(self._groups)
 
+    @property
+    def kept_values(self) -> int:
+        """How many values its aggregators keep, of those that keep all of them."""
+        places = [place for place, kind in enumerate(self._plan.kinds) if kind.keeps_values]
+        if not places:
+            return 0
+        return sum(getattr(group[place], "kept_values", 0) for group in self._groups.values() for place in places)
+
     def state(self) -> object:
         return [(key, [one.state() for one in aggregators]) for key, aggregators in self._groups.items()]
 

@@ -41,6 +41,11 @@ class Table(Stateful):
         self._number = max(self._number, number)
         self._rows[key] = row
 
+    def clear(self) -> None:
+        """Forget all rows; no listener hears of it."""
+        self._rows.clear()
+        self._number = 0
+
     @property
     def key_columns(self) -> Columns:
         """Return the columns of the primary key; none if rows are numbered."""

@@ -1,4 +1,5 @@
-"""Windows that keep one event of each key. What a newer event of its key takes the place of leaves before that one.
+"""Windows that keep one event of each key, and what lets one event of each key pass. What a newer event of its key
+takes the place of leaves a window before that one.
 
 Siddhi has them in an extension of its own, whose documentation is what these follow:
 https://siddhi-io.github.io/siddhi-execution-unique/.
@@ -168,3 +169,58 @@ class UniqueBatchWindow(Stateful):
 
     def rows(self) -> Iterable[Event]:
         return self._expiring
+
+
+class Deduplication(Stateful):
+    """`#unique:deduplicate(key, time)`: lets a row pass, and none of its key up to `milliseconds` after it. A row that
+    is held back extends nothing."""
+
+    def __init__(self, context: PartContext, emit: Receiver, key: Key, milliseconds: int) -> None:
+        self._context, self._emit, self._key, self._milliseconds = context, emit, key, milliseconds
+        self._passed: dict[Hashable, int] = {}
+        """When a row of each key passed, by the app's clock; in that order."""
+        self._is_swept = False
+        context.keep(self, self._on_time)
+
+    @property
+    def key_count(self) -> int:
+        return len(self._passed)
+
+    def receive(self, chunk: Chunk) -> None:
+        now, passed = self._context.now, self._passed
+        self._forget(now)
+        out: Chunk = []
+        for event in chunk:
+            key = self._key(event[2], event[1])
+            if event[0] is CURRENT and key not in passed:
+                passed[key] = now
+                out.append(event)
+        self._sweep_later()
+        if out:
+            self._emit(out)
+
+    def _forget(self, now: int) -> None:
+        over = []
+        for key, at in self._passed.items():
+            if now - at <= self._milliseconds:
+                break
+            over.append(key)
+        for key in over:
+            del self._passed[key]
+
+    def _sweep_later(self) -> None:
+        """So that keys go though no row comes: one look for all of them."""
+        if self._passed and not self._is_swept:
+            self._is_swept = True
+            self._context.wake_at(self._context.now + self._milliseconds + 1)
+
+    def _on_time(self, _due: int, _what: object) -> None:
+        self._is_swept = False
+        self._forget(self._context.now)
+        self._sweep_later()
+
+    def state(self) -> object:
+        return self._passed, self._is_swept
+
+    def restore(self, state: Any) -> None:
+        self._passed, self._is_swept = state

@@ -1,11 +1,14 @@
-"""Windows that slide: every event that comes enters, and others leave with it or by the clock.
+"""Windows that slide: every event that comes enters, and others leave with it or by the clock. And what lets events
+wait.
 
 What leaves is an expired event, with the time of what made it leave, before the one that takes its place. Semantics
 are Siddhi 5.1's.
 """
 
+import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any, ClassVar, Protocol
 
@@ -198,6 +201,87 @@ class DelayWindow(_TimedWindow):
             self._context.wake_at(at + self._milliseconds)
         if out:
             self._emit(out)
+
+
+Waiting = tuple[int, int, int, Event]
+"""Time by the column, number, when it came by the app's clock, the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slack:
+    """`longest`: for how long a row waits at most, by the app's clock; None: until others come. `most`: of K; None:
+    any. `drops_late`: whether a row that comes behind a later one which went on is left out. Milliseconds."""
+
+    longest: int | None = None
+    most: int | None = None
+    drops_late: bool = False
+
+
+class Reordering(Stateful):
+    """`#reorder:kslack(time, …)`: rows that come late, in the order of a column. Each goes on by itself, as if all had
+    come in that order.
+
+    The slack K is the greatest lateness so far, and a row waits until the column's newest time is K past its own
+    (Mutschler and Philippsen, "Distributed Low-Latency Out-of-Order Event Processing for High Data Rate Sensor
+    Streams", IPDPS 2013, which Siddhi's extension names: https://siddhi-io.github.io/siddhi-execution-reorder/).
+    """
+
+    STATE = ("_waiting", "_number", "_slack", "_newest", "_last", "_is_timed")
+
+    def __init__(self, context: PartContext, emit: Receiver, time_of: Key, slack: Slack) -> None:
+        self._context, self._emit, self._time_of, self._terms = context, emit, time_of, slack
+        self._waiting: list[Waiting] = []
+        """A heap."""
+        self._number = 0
+        self._slack = 0
+        """K."""
+        self._newest: int | None = None
+        self._last: int | None = None
+        """The time of the latest row that went on."""
+        self._is_timed = False
+        """Whether it will be called: for the row that has waited longest."""
+        context.keep(self, self._on_time)
+
+    def receive(self, chunk: Chunk) -> None:
+        for event in chunk:
+            time = self._time_of(event[2], event[1]) if event[0] is CURRENT else None
+            if time is not None:
+                self._come(time, event)
+
+    def _come(self, time: int, event: Event) -> None:
+        if self._newest is None or time > self._newest:
+            self._newest = time
+        late = self._newest - time
+        if late > self._slack:
+            self._slack = late if self._terms.most is None else min(late, self._terms.most)
+        if self._last is not None and time < self._last:
+            if not self._terms.drops_late:
+                self._emit([event])
+            return
+        self._number += 1
+        heapq.heappush(self._waiting, (time, self._number, self._context.now, event))
+        self._go_on(self._newest - self._slack)
+        self._wait()
+
+    def _go_on(self, until: int) -> None:
+        """Pass on what is not behind `until`, by the column."""
+        while self._waiting and self._waiting[0][0] <= until:
+            self._last, _, _, event = heapq.heappop(self._waiting)
+            self._emit([event])
+
+    def _wait(self) -> None:
+        if self._terms.longest is not None and self._waiting and not self._is_timed:
+            self._is_timed = True
+            self._context.wake_at(min(came for _, _, came, _ in self._waiting) + self._terms.longest)
+
+    def _on_time(self, _due: int, _what: Any) -> None:
+        """Pass on a row that has waited long enough, and all that come before it."""
+        self._is_timed = False
+        longest, now = self._terms.longest or 0, self._context.now
+        over = [time for time, _, came, _ in self._waiting if came + longest <= now]
+        if over:
+            self._go_on(max(over))
+        self._wait()
 
 
 def compared(left: Any, right: Any) -> int:

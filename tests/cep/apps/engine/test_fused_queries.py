@@ -32,10 +32,12 @@ FILTERS = (
     "[symbol is null][price > 1.0]",
 )
 WINDOWS = ("", "#window.length(1)", "#window.length(3)", "#window.time(9)", "#window.time(0)", "#window.timeBatch(7)",
-           "#window.length(2)[price > 1.0]", "#window.lengthBatch(2)", "#window.timeLength(9, 2)")  # fmt: skip
+           "#window.length(2)[price > 1.0]", "#window.lengthBatch(2)", "#window.timeLength(9, 2)",
+           "#window.hopping(9, 4)", "#unique:deduplicate(symbol, 5)", "#reorder:kslack(amount, 7, 2L)")  # fmt: skip
 AGGREGATES = ("count()", "sum(price)", "sum(amount)", "avg(price)", "avg(amount)", "avg(fee)", "sum(fee)", "min(price)",
               "max(size)", "stdDev(price)", "distinctCount(symbol)", "sum(size)", "sum(price * 2.0)", "count(UUID())",
-              "sum(eventTimestamp())", "avg(currentTimeMillis())")  # fmt: skip
+              "list:collect(price)", "str:groupConcat(symbol, '-', true)",
+              "math:percentile(price, 60)", "sum(eventTimestamp())", "avg(currentTimeMillis())")  # fmt: skip
 PLAIN = ("symbol", "price + size", "amount * 3", "UUID()", "eventTimestamp()", "currentTimeMillis()",
          "coalesce(price, 0.5)", "convert(amount, 'string')")  # fmt: skip
 ENDS = ("", "order by c0 limit 2", "offset 1", "output last every 2 events", "output first every 5 milliseconds",

@@ -59,6 +59,39 @@ APPS = {
         from Trades[Last.symbol == symbol in Last] select symbol, UUID() as id insert into Out;
         from Trades join Last on Trades.symbol == Last.symbol select Last.price as p insert into Out2;
     """,
+    "hops": """
+        from Trades#window.hopping(40 millisec, 15 millisec) select symbol, sum(price) as total, count() as n
+        group by symbol insert all events into Out;
+        from Trades#window.hopping(10 millisec, 30 millisec) select symbol, price insert into Out2;
+    """,
+    "collected": """
+        from Trades#window.length(3) select list:collect(symbol, true) as symbols, math:percentile(price, 75) as p,
+            str:groupConcat(symbol, '-', false, 'desc') as text insert into Out;
+        from Trades select symbol, list:collect(price) as prices group by symbol insert into Out2;
+    """,
+    "held back": """
+        from Trades#unique:deduplicate(symbol, 20 millisec) select symbol, count() as n insert into Out;
+        from Trades select symbol, price, (amount * 7) % 11 as at insert into Mixed;
+        from Mixed#reorder:kslack(at, 15 millisec, 6L) select symbol, at, count() as n insert into Out2;
+        from Mixed#reorder:kslack(at, -1, 3L, true) select symbol, at insert into Out3;
+    """,
+    "limits in parentheses": """
+        from every a = Trades[symbol == 'A']
+            -> (b = Trades[price > 1.0]<1:2> -> c = Trades[symbol == 'C'] within 21 millisec)
+        select a.price as first, b[last].price as second, c.price as third insert into Out;
+        from every (a = Trades[symbol == 'B'] -> b = Trades[price < 2.0] within 10 millisec)
+            -> (c = Trades within 7 millisec)
+        select a.amount as first, c.amount as last insert into Out2;
+    """,
+    "calendar": """
+        @aggTimeZone('Asia/Kolkata') @purge(interval = '30 millisec', @retentionPeriod(sec = '60 millisec'))
+        define aggregation Bars from Trades select symbol, sum(price) as total, max(amount) as most, stdDev(price) as d
+        group by symbol aggregate every sec, day;
+        from Trades as t join Bars as b on b.symbol == t.symbol within 0L, 9000L per 'seconds'
+        select b.total as total, b.most as most, b.d as d insert into Out;
+        from Trades as t join Bars as b within '1970-**-** **:**:**' per 'days'
+        select AGG_TIMESTAMP as start, b.symbol as symbol, b.total as total insert into Out2;
+    """,
     "rates": """
         from Trades select symbol, price output last every 3 events insert into Out;
         from Trades select symbol, price group by symbol output first every 25 milliseconds insert into Out2;
@@ -150,7 +183,7 @@ def test_a_snapshot_has_its_position() -> None:
         (lambda data: data[:-1], "torn"),
         (lambda data: data[:40], "torn"),
         (lambda data: b"", "another version"),
-        (lambda data: data.replace(b"snapshot 4", b"snapshot 3", 1), "another version"),
+        (lambda data: data.replace(b"snapshot 5", b"snapshot 4", 1), "another version"),
         (lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], "torn or was changed"),
     ],
 )

@@ -83,8 +83,8 @@ async def begun_with(kept: Kept, tables: Iterable[StoredTable] = SOURCE.outside.
 
 LOG = [quote(0, "a", 7.0), quote(1, "b", 8.0), quote(2, "a", 1.5), quote(3, "a", 9.0), quote(4, "b", 0.0)]
 KEPT = {
-    ("last_bids", '["a"]'): (0, {"exchange": "a", "bid": 9.0, "exact": "9"}),
-    ("last_bids", '["b"]'): (0, {"exchange": "b", "bid": 0.0, "exact": "0"}),
+    ("last_bids", '["a"]'): (0, {"exchange": "a", "bid": 9.0, "exact": "9.0"}),
+    ("last_bids", '["b"]'): (0, {"exchange": "b", "bid": 0.0, "exact": "0.0"}),
     ("Seen", "1"): (1, {"exchange": "a", "bid": 7.0}),
     ("Seen", "3"): (3, {"exchange": "a", "bid": 9.0}),
 }

@@ -22,6 +22,10 @@ FITTING = (
     "from every a = quotes -> b = quotes[bid > a.bid] within 1 sec select b.bid as bid insert into Out;",
     "from every a = quotes -> not quotes[bid > a.bid] and b = quotes[bid < a.bid] select b.bid as bid insert into Out;",
     "from quotes select base, count() as n output last every 3 events insert into Out;",
+    "from quotes#unique:deduplicate(exchange, 1 sec) select base, bid insert into Out;",
+    "from quotes#reorder:kslack(exchange_time) select base, bid insert into Out;",
+    "from quotes#window.length(9) select list:collect(bid) as bids, math:percentile(ask, 90) as high insert into Out;",
+    "from every a = quotes -> (b = quotes[bid > a.bid] within 1 sec) select b.bid as bid insert into Out;",
     "from quotes select base, bid insert into #Inner; from #Inner select base, sum(bid) as total insert into Out;",
 )
 
@@ -60,6 +64,12 @@ def test_apps_of_several_streams_fit(text: str) -> None:
         (BLOCK.format("from quotes#window.time(1 sec) as a join quotes#window.length(3) as b "
                       "select a.bid insert into Out;"),
          Place(2, 50), "the window time in a join gives rows by the clock"),
+        (BLOCK.format("from quotes#window.hopping(9 sec, 1 sec) select base insert into Out;"), Place(2, 50),
+         "the window hopping gives rows by the clock"),
+        (BLOCK.format("from quotes#reorder:kslack(exchange_time, 1 sec) select base insert into Out;"), Place(2, 50),
+         "#reorder:kslack() with a time gives rows by the clock"),
+        (BLOCK.format(FITTING[0]) + "\nfrom quotes#unique:deduplicate(base, 1 sec) select bid insert into B;",
+         Place(3, 1), "the query has a function that keeps rows in no partition"),
         (BLOCK.format("from quotes#window.session(1 sec) select base insert into Out;"), Place(2, 50), "session"),
         (BLOCK.format("from every a = quotes -> not quotes for 1 sec select a.bid insert into Out;"), Place(2, 64),
          "an absence with a time gives rows by the clock"),
