@@ -134,7 +134,7 @@ def test_an_app_of_triggers_alone_reads_the_clock() -> None:
         ("@sink(type='log', prefix='!')", "@store(type='mongodb')", "store mongodb of Told: a store belongs to a"),
         ("prefix='!') define stream", "prefix='!') define table", "the sink log of Told: a store belongs to a table"),
         ("stream Told (price double)", "window Told (price double) length(5)",
-         "@sink of Told: only streams and tables have one"),
+         "@sink of Told: only streams, tables and aggregations have one"),
         ("@sink(type='log', prefix='!')", "@sink(type='http-call', publisher.url='http://b/c')"
          "@sink(type='http-call', publisher.url='http://b/d', sink.id='q')", "has another sink http-call too"),
         (TABLE, f"{TABLE} @store(type='mongodb', collection='one') define table Two (p double);",
