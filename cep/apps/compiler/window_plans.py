@@ -234,9 +234,14 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
 }
 
 
+HOPPING = "HOPPING(size, hop), or #window.hopping(size, hop): how long a window is comes first"
+
+
 def window_plan(call: FunctionCall, scope: RowScope, environment: Environment) -> MakeWindow:
     """Raise AppTextError."""
     name = STREAM_WORKER_NAMES.get(call.full_name.upper(), call.full_name)
+    if name.lower() == "hop":
+        raise AppTextError(call.at, f"there is no window {call.full_name!r}: write {HOPPING}")
     if name not in WINDOWS:
         raise unknown(call.at, f"there is no window {call.full_name!r}", call.full_name, list(WINDOWS))
     return WINDOWS[name](WindowArguments(call, scope, environment))

@@ -77,7 +77,7 @@ HABITS = {
     "where": "write the condition in brackets behind the stream, as in `from S[price > 1.0]`",
     "like": "write str:contains(text, part), str:startsWith(text, part) or regex:matches(pattern, text)",
     "between": "write `price >= 1.0 and price <= 2.0`",
-    "hop": "hopping windows are not supported; there are sliding and tumbling ones",
+    "hop": "a hopping window is HOPPING(size, hop) behind WINDOW, or #window.hopping(size, hop)",
 }
 """Words of SQL that this language has not, and what there is."""
 

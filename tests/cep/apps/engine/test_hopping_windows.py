@@ -78,11 +78,11 @@ def test_it_is_what_a_plain_recomputation_finds(
         ("hopping(10, 0)", "a hopping window and its hop last longer than 0"),
         ("hopping(10)", "takes 2 to 3 arguments, and has 1"),
         ("hopping(n, 10)", "must be a constant|cannot be"),
-        ("hop(10, 10)", "there is no window 'hop'; did you mean 'hopping'?"),
+        ("hop(10, 10)", "there is no window 'hop': write HOPPING"),
     ],
 )
 def test_mistakes_are_found_before_anything_runs(window: str, problem: str) -> None:
-    with pytest.raises(AppTextError, match=problem.replace("?", "\\?")):
+    with pytest.raises(AppTextError, match=problem):
         StreamEngine(parse_app(f"{STREAM}from S#window.{window} select n insert into O;"))
 
 

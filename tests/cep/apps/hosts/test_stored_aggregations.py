@@ -170,7 +170,7 @@ async def test_a_duration_that_is_no_longer_kept_is_left_where_it_is() -> None:
     ("text", "problem"),
     [
         ("@store(type = 'redis') define aggregation A from quotes select avg(bid) as m aggregate every sec;",
-         "store.type = 'redis'"),
+         "no host runs the store redis of A yet"),
         ("@store(type = 'c8db', rows = 'x') define aggregation A from quotes select avg(bid) as m aggregate every sec;",
          "rows"),
         ("CREATE AGGREGATION A WITH (store.type = 'c8db', store.collection = '$x') SELECT avg(bid) AS m FROM quotes "

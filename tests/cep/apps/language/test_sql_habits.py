@@ -57,8 +57,11 @@ define table W (n long, f float); """
         ("from S#window.timeBatch(1 sec, 0, 5) select a insert into O;", "true or false is expected here"),
         ("from S#window.timeBatch(1 sec, 0, 'a') select a insert into O;", "true or false is expected here"),
         ("from S#window.lengthBatch(2, 1) select a insert into O;", "true or false is expected here"),
-        ("insert into O select a from S hop (1 sec);", "`hop` is unexpected: hopping windows are not supported"),
-        ("insert into O select a from S window HOP(1 sec, 2 sec);", "hopping windows are not supported"),
+        ("insert into O select a from S hop (1 sec);", "`hop` is unexpected: a hopping window is HOPPING(size, hop)"),
+        (
+            "insert into O select a from S window HOP(1 sec, 2 sec);",
+            "there is no window 'HOP': write HOPPING(size, hop)",
+        ),
         ("from S select abs(a) as x insert into O;", "there is no function abs(); did you mean 'math:abs'?"),
         ("from S select if(a > 1, 2, 3) as x insert into O;", "there is no function if(): write ifThenElse("),
         ("from S select first(a) as x insert into O;", "there is no function first(): a pattern has earlier rows"),
