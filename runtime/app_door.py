@@ -81,9 +81,10 @@ class AppDoor:
         found = await self._ask({"do": "rows", "app": app, "stream": stream, "last": last})
         return [AppRowSeen(**row) for row in found]
 
-    async def query(self, app: str, query: str, *, may_write: bool = False) -> AppAnswer:
-        """Ask tables, named windows and aggregations of the running app."""
-        found = await self._ask({"do": "query", "app": app, "query": query, "may_write": may_write})
+    async def query(self, app: str, query: str, values: Values | None = None, *, may_write: bool = False) -> AppAnswer:
+        """Ask tables, named windows and aggregations of the running app. `values`: of names in the query."""
+        request = {"do": "query", "app": app, "query": query, "values": values or {}, "may_write": may_write}
+        found = await self._ask(request)
         columns = tuple((str(name), str(kind)) for name, kind in found["columns"])
         return AppAnswer(columns, found["rows"], found["as_of"])
 

@@ -1,6 +1,7 @@
 """One origin: REST and WebSocket of FastAPI, and Streamlit mounted below it for everything else."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -34,9 +35,13 @@ from ui.api import sign_in_routes as signing_in
 from ui.api import strategy_routes as strategies
 from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
+from ui.api.apps import live_rows as live_app_rows
+from ui.api.apps import openapi_routes as openapi
+from ui.api.apps import row_routes as app_rows
 from ui.api.apps import stored_routes as stored_apps
 from ui.api.apps import text_routes as app_texts
 from ui.api.apps.app_requests import answer_app_problems
+from ui.apps.app_endpoints import AppEndpoints
 from ui.apps.app_texts import AppTexts
 from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
@@ -50,7 +55,7 @@ from ui.http.memory_files import HASHED, REVALIDATED, MemoryFiles
 from ui.http.methods import HeadAsGet, reject
 from ui.http.operator_requests import operator_of
 from ui.http.page_auth import SignedInOnly
-from ui.http.problems import PROBLEM_RESPONSE, answer_problems
+from ui.http.problems import PROBLEM_RESPONSE
 from ui.http.route_auth import REJECTED, viewer
 from ui.http.same_host import SameHostOnly, names_of
 from ui.http.security_headers import SafeHeaders, page_policy
@@ -89,7 +94,8 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
                 async with pages.lifespan()(app):
                     yield
 
-    app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, docs_url=None, redoc_url=None)
+    # the document, and the page that shows it, are routes of our own
+    app = FastAPI(title="Cross-exchange arbitrage", version="1", lifespan=lifespan, openapi_url=None)
     app.add_middleware(BoundedBodies)
     app.add_middleware(HeadAsGet)
     app.add_middleware(SignedInOnly)
@@ -98,7 +104,6 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.state.metrics = Metrics()
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     app.add_middleware(SafeHeaders, policy=page_policy(page_shell()))
-    answer_problems(app)
     answer_app_problems(app)
     app.include_router(page_labels.router)
     app.mount("/assets", MemoryFiles(FOLDER / "assets", REVALIDATED))
@@ -136,6 +141,7 @@ def _include_routers(app: FastAPI) -> None:
     for module in (
         app_texts,
         stored_apps,
+        app_rows,
         backtests,
         bots,
         differences,
@@ -157,7 +163,9 @@ def _include_routers(app: FastAPI) -> None:
     for module in (health, logs):
         app.include_router(module.router, prefix="/api", dependencies=knowing, responses={422: PROBLEM_RESPONSE})
     app.include_router(metrics.router)
+    app.include_router(openapi.router)
     app.include_router(live.router)
+    app.include_router(live_app_rows.router)
     app.state.routes = tuple(app.routes)
 
 
@@ -195,7 +203,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
-    app.state.app_texts = AppTexts(session.home)
+    app.state.app_texts, app.state.app_endpoints = AppTexts(session.home), AppEndpoints(OrderedDict())
     announce(app.state.dashboard)
     try:
         yield

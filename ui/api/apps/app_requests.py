@@ -10,7 +10,7 @@ from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError, R
 from store.records.apps import is_app_name
 from ui.apps.app_texts import AppMistakesError, AppTexts, TextsBusyError
 from ui.apps.stored_apps import AppAnswerError, AppDesk, unknown
-from ui.http.problems import ProblemError, json_object, problem_of, problem_response
+from ui.http.problems import ProblemError, answer_problems, json_object, problem_of, problem_response
 from ui.http.rejected_changes import record_rejection
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 from ui.services.dashboard import dashboard_of
@@ -47,7 +47,8 @@ Door = Annotated[AppDoor, Depends(app_door)]
 
 
 def answer_app_problems(app: FastAPI) -> None:
-    """Make the errors of apps problem details, as `ui.http.problems` does with all others."""
+    """Make all errors of the service problem details, those of apps too."""
+    answer_problems(app)
 
     @app.exception_handler(AppAnswerError)
     async def _answered(_: Request, error: AppAnswerError) -> JSONResponse:
