@@ -14,6 +14,21 @@ export function element(tag, properties = {}, ...children) {
   return node;
 }
 
+const SVG = "http://www.w3.org/2000/svg";
+
+export function shape(tag, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+export function button(words, act, name = null) {
+  const made = element("button", { type: "button", class: name }, words);
+  made.onclick = act;
+  return made;
+}
+
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -33,6 +33,7 @@ class Files:
 
 STEERING_HTML = "assets/steering.html"
 STEERING_CSS = ("assets/theme.css", "assets/steering.css")
+APPS_CSS = ("vendor/uplot/uPlot.min.css", *STEERING_CSS, "assets/apps.css")
 
 COMPONENTS = {
     "page_header": Files("assets/header.html", ("assets/theme.css", "assets/header.css"), "header.js"),
@@ -45,6 +46,8 @@ COMPONENTS = {
     "asset_form": Files(STEERING_HTML, STEERING_CSS, "asset_form.js"),
     "settings_form": Files(STEERING_HTML, STEERING_CSS, "settings_form.js"),
     "signing_in": Files(STEERING_HTML, STEERING_CSS, "signing_in.js"),
+    "apps_page": Files(STEERING_HTML, APPS_CSS, "apps_page.js"),
+    "app_pins": Files(STEERING_HTML, APPS_CSS, "app_pins_view.js"),
 }
 """Those that steer make changes through REST, which checks the user's rights."""
 

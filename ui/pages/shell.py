@@ -17,16 +17,19 @@ from ui.page_parts.page_frame import PAGE_CSS
 
 ICON = "/assets/icon.svg"
 PATHS = {
-    "/": ("header.js", "panel.js"),
+    "/": ("header.js", "panel.js", "app_pins_view.js"),
     "/opportunities": ("header.js",),
     "/trades": ("header.js",),
     "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js"),
     "/backtests": ("header.js",),
+    "/apps": ("header.js", "signing_in.js", "apps_page.js"),
     "/health": ("header.js",),
 }
 """Page of `ui/script/app.py` → the scripts of our parts on it (`own_component`)."""
 PLOT = '<script defer src="/vendor/uplot/uPlot.iife.min.js"></script>'
 """For the charts of Live; `charts.js` loads it if a visit began on another page."""
+EDITOR = '<link rel="modulepreload" href="/vendor/codemirror/codemirror.js">'
+"""For the texts of Apps."""
 STREAMLIT = Path(streamlit.__file__).parent / "static/index.html"
 SERVER = '<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };</script>'
 OURS = {
@@ -47,4 +50,4 @@ def page_shell(path: str = "/") -> str:
 def early_scripts(scripts: tuple[str, ...]) -> str:
     """Return the links by which a browser loads these scripts and all that they import at once."""
     links = "".join(f'<link rel="modulepreload" href="/assets/{name}">' for name in module_chain(scripts))
-    return links + (PLOT if "panel.js" in scripts else "")
+    return links + (PLOT if "panel.js" in scripts else "") + (EDITOR if "apps_page.js" in scripts else "")

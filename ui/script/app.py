@@ -3,6 +3,7 @@
 import streamlit
 
 from ui.page_parts.page_frame import style_page
+from ui.pages.apps import render_apps
 from ui.pages.backtests import render_backtests
 from ui.pages.bots import render_bots
 from ui.pages.header import render_header
@@ -21,6 +22,7 @@ def main() -> None:
         streamlit.Page(render_trades, title="Trades & P&L", url_path="trades"),
         streamlit.Page(render_bots, title="Bots & thresholds", url_path="bots"),
         streamlit.Page(render_backtests, title="Backtests", url_path="backtests"),
+        streamlit.Page(render_apps, title="Apps", url_path="apps"),
         streamlit.Page(render_health, title="Health", url_path="health"),
     ]
     streamlit.navigation(pages, position="top").run()

@@ -35,6 +35,7 @@ from ui.api import sign_in_routes as signing_in
 from ui.api import strategy_routes as strategies
 from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
+from ui.api.apps import language_routes as app_language
 from ui.api.apps import live_rows as live_app_rows
 from ui.api.apps import openapi_routes as openapi
 from ui.api.apps import row_routes as app_rows
@@ -139,6 +140,7 @@ def _serve_shell(app: FastAPI) -> None:
 def _include_routers(app: FastAPI) -> None:
     knowing = [Depends(known_parameters), Depends(known_markets)]
     for module in (
+        app_language,
         app_texts,
         stored_apps,
         app_rows,

@@ -1,7 +1,7 @@
 """A page in a real Chromium, watched: what it complains of and whom it asks. The fixtures are in `conftest.py`."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -44,6 +44,7 @@ PAGES = {
     "Trades & P&L": "trades",
     "Bots & thresholds": "bots",
     "Backtests": "backtests",
+    "Apps": "apps",
     "Health": "health",
 }
 """Titles and paths, in the order of the links at the top."""
@@ -106,12 +107,16 @@ def opened(
     scheme: Scheme = "dark",
     path: str = "",
     zone: str = "UTC",
+    prepare: Callable[[Page], None] | None = None,
 ) -> Iterator[Watched]:
-    """Return the page below `path` ("" is Live), once its header is live; `zone` is the browser's own."""
+    """Return the page below `path` ("" is Live), once its header is live; `zone` is the browser's own. `prepare` is
+    called before anything is asked for."""
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, timezone_id=zone, locale="en-GB"
     )
     watched = Watched(context.new_page()).watch()
+    if prepare is not None:
+        prepare(watched.page)
     watched.page.goto(f"http://{served_at.address}/{path}", timeout=PAINT_MS)
     expect(watched.page.locator('[data-part="header"][data-known="yes"]')).to_be_visible(timeout=PAINT_MS)
     if not path:

@@ -1,0 +1,199 @@
+"""A service of stream apps for tests of the page: it answers as REST does, checks texts with the real compiler, and
+runs nothing. What its apps give is put in by the test."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from playwright.sync_api import Page, Route
+
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.texts.app_explanation import explained
+from cep.apps.texts.text_check import checked_text
+
+Answer = tuple[int, Any]
+APP = r"(?P<app>[^/]+)"
+ROUTES = (
+    ("GET", r"", "list"),
+    ("POST", r"", "create"),
+    ("POST", r"check", "check"),
+    ("POST", r"explain", "explain"),
+    ("GET", r"dry-run/sources", "sources"),
+    ("POST", r"dry-run", "begin_dry_run"),
+    ("GET", r"dry-run/(?P<number>\d+)", "dry_run"),
+    ("GET", APP, "read"),
+    ("GET", rf"{APP}/explain", "explain_stored"),
+    ("PUT", APP, "replace"),
+    ("DELETE", APP, "remove"),
+    ("POST", rf"{APP}/(?P<verb>publish|stop|start)", "order"),
+    ("GET", rf"{APP}/versions", "versions"),
+    ("GET", rf"{APP}/versions/(?P<number>\d+)", "version"),
+    ("GET", rf"{APP}/streams/(?P<stream>\w+)", "newest"),
+    ("POST", rf"{APP}/streams/(?P<stream>\w+)", "inject"),
+    ("POST", rf"{APP}/query", "query"),
+)
+"""Method, path below `/api/apps`, and the method of AppAnswers that answers."""
+AT = 1_700_000_000_000_000
+
+
+@dataclass
+class AnsweredApp:
+    texts: list[str]
+    state: str = "draft"
+    published: int | None = None
+    reason: str | None = None
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    injected: list[Any] = field(default_factory=list)
+
+
+@dataclass
+class AppAnswers:
+    """`requests`: all that changed something, as `METHOD path`, in their order."""
+
+    apps: dict[str, AnsweredApp] = field(default_factory=dict)
+    dry_runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+    is_away: bool = False
+
+    def serve(self, page: Page) -> None:
+        page.route(re.compile(r"/api/apps(\?|$|/(?!language))"), self._answer)
+
+    def add_row(self, app: str, stream: str, **values: Any) -> None:
+        rows = self.apps[app].rows.setdefault(stream, [])
+        number = len(rows)
+        rows.append({"id": f"{app}:{stream}:{number}", "time": AT + number * 1_000_000, "values": values})
+
+    def _answer(self, route: Route) -> None:
+        if self.is_away:
+            route.abort()
+            return
+        request = route.request
+        split = urlsplit(request.url)
+        path = unquote(split.path.removeprefix("/api/apps").strip("/"))
+        body = json.loads(request.post_data) if request.post_data else {}
+        if request.method != "GET" and path not in ("check", "explain"):
+            self.requests.append(f"{request.method} {path}")
+        status, answer = self._of(request.method, path, body or dict(parse_qs(split.query)))
+        text = "" if answer is None else json.dumps(answer)
+        route.fulfill(status=status, body=text, content_type="application/json")
+
+    def _of(self, method: str, path: str, body: Any) -> Answer:
+        for wanted, pattern, name in ROUTES:
+            found = re.fullmatch(pattern, path)
+            if wanted != method or found is None:
+                continue
+            given = found.groupdict()
+            if "app" in given and given["app"] not in self.apps:
+                return _problem(404, "There is no such app.")
+            answer: Answer = getattr(self, f"_{name}")(**given, body=body)
+            return answer
+        return _problem(404, "There is nothing here.")
+
+    def _list(self, body: Any) -> Answer:
+        return 200, {"apps": [self._listed(name) for name in self.apps]}
+
+    def _check(self, body: Any) -> Answer:
+        """Cases pass if `pass` is in their name."""
+        ids = [json.loads(line)["id"] for line in body.get("cases", "").splitlines()]
+        cases = [{"id": one, "passed": "pass" in one, "reason": "Out: row 1 differs"} for one in ids]
+        return 200, {"mistakes": mistakes_of(body["text"])} | ({"cases": cases} if ids else {})
+
+    def _explain(self, body: Any) -> Answer:
+        source = checked_text(body["text"], "wide", OperatorTerms()).source
+        return (200, explained(source)) if source else _problem(422, "The text has mistakes.")
+
+    def _explain_stored(self, app: str, body: Any) -> Answer:
+        return self._explain({"text": self.apps[app].texts[-1]})
+
+    def _read(self, app: str, body: Any) -> Answer:
+        return 200, self._whole(app)
+
+    def _remove(self, app: str, body: Any) -> Answer:
+        del self.apps[app]
+        return 204, None
+
+    def _versions(self, app: str, body: Any) -> Answer:
+        numbers = range(len(self.apps[app].texts), 0, -1)
+        return 200, {"versions": [{"version": n, "author": "owner", "created_at": AT} for n in numbers]}
+
+    def _version(self, app: str, number: str, body: Any) -> Answer:
+        return 200, {"version": int(number), "text": self.apps[app].texts[int(number) - 1]}
+
+    def _newest(self, app: str, stream: str, body: Any) -> Answer:
+        return 200, {"rows": self.apps[app].rows.get(stream, [])[-int(body["last"][0]) :]}
+
+    def _inject(self, app: str, stream: str, body: Any) -> Answer:
+        self.apps[app].injected.append((stream, body["values"]))
+        return 200, {}
+
+    def _query(self, app: str, body: Any) -> Answer:
+        return 200, {"columns": ["symbol", "price"], "rows": [["BTC", 1.5]], "as_of": {"offset": 7, "time": AT}}
+
+    def _listed(self, name: str) -> dict[str, Any]:
+        app = self.apps[name]
+        rate = 3.0 if app.state == "running" else None
+        return {
+            "name": name,
+            "state": app.state,
+            "version": len(app.texts),
+            "published_version": app.published,
+            "rows_per_second": rate,
+            "errors": 0,
+            "updated_at": AT,
+            "author": "owner",
+        }
+
+    def _whole(self, name: str) -> dict[str, Any]:
+        app = self.apps[name]
+        status = {"rows_per_second": 3.0, "streams": {"quotes": 40.0}} if app.state == "running" else {}
+        return {**self._listed(name), "text": app.texts[-1], "reason": app.reason, "status": status}
+
+    def _create(self, body: dict[str, Any]) -> Answer:
+        wrong = [] if body.get("draft") else mistakes_of(body["text"])
+        if wrong:
+            return 422, {**_problem(422, "The text has mistakes.")[1], "mistakes": wrong}
+        if body["name"] in self.apps:
+            return _problem(409, f"There is an app {body['name']} already.")
+        self.apps[body["name"]] = AnsweredApp([body["text"]])
+        return 201, self._whole(body["name"])
+
+    def _replace(self, app: str, body: dict[str, Any]) -> Answer:
+        texts = self.apps[app].texts
+        wrong = [] if body.get("draft") else mistakes_of(body["text"])
+        if wrong:
+            return 422, {**_problem(422, "The text has mistakes.")[1], "mistakes": wrong}
+        if body["version"] != len(texts):
+            return _problem(409, f"{app} is at version {len(texts)} by now.")
+        texts.append(body["text"])
+        return 200, self._whole(app)
+
+    def _order(self, app: str, verb: str, body: dict[str, Any]) -> Answer:
+        if body.get("preview"):
+            self.requests.pop()
+            return 200, {"keeps": ["means"], "empty": ["peaks"]}
+        if verb == "publish":
+            self.apps[app].published = body["version"]
+        self.apps[app].state = "stopped" if verb == "stop" else "running"
+        return 202, self._whole(app)
+
+    def _sources(self, body: Any) -> Answer:
+        return 200, {"sessions": [{"name": "yesterday"}], "sets": []}
+
+    def _begin_dry_run(self, body: Any) -> Answer:
+        self.dry_runs["1"]["asked"] = body
+        return 202, {"id": "1"}
+
+    def _dry_run(self, number: str, body: Any) -> Answer:
+        return 200, {"id": number, **self.dry_runs[number]}
+
+
+def _problem(status: int, detail: str) -> Answer:
+    return status, {"status": status, "title": "Problem", "detail": detail}
+
+
+def mistakes_of(text: str) -> list[dict[str, Any]]:
+    checked = checked_text(text, "wide", OperatorTerms())
+    found = [{"line": one.at.line, "column": one.at.column, "message": one.problem} for one in checked.mistakes]
+    return [row | {"nearest": one.nearest} for row, one in zip(found, checked.mistakes, strict=True)]
