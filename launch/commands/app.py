@@ -38,6 +38,8 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Run the command. Raises LaunchError in one sentence."""
     config = read_configuration(None, os.environ)
     terms = operator_terms(config.apps, config.plain_text_hosts)
+    if arguments.work == "snapshot":
+        return _save(arguments, terms, echo)
     if arguments.work == "run" and arguments.regions:
         from launch.apps.in_regions import run_in_regions
 
@@ -55,6 +57,7 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
             arguments.seconds,
             variables_of(arguments.var),
             terms,
+            arguments.savepoint,
         )
         return run_app_command(home_folder(), options, echo)
     if arguments.work == "explain":
@@ -73,10 +76,19 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
         return _test(text, arguments.cases, CaseBounds(terms, limits), echo)
 
 
+def _save(arguments: argparse.Namespace, terms: OperatorTerms, echo: Echo) -> int:
+    from launch.commands.app_run import AppRunOptions, save_app_command
+
+    of_file = AppRunOptions((arguments.file,), variables=variables_of(arguments.var), terms=terms)
+    return save_app_command(home_folder(), arguments.savepoint, of_file, echo)
+
+
 def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
     """Return the words for each region's command. Raises CannotStartError for options that fit only one place."""
     if arguments.replay is not None:
         raise CannotStartError("--regions is for a running session; drop it, or drop --replay.")
+    if arguments.savepoint is not None:
+        raise CannotStartError("--from is for one app of one region; drop it, or drop --regions.")
     if any(name == "region" for name, _ in variables_of(arguments.var)):
         raise CannotStartError("--var region=… is the region's own name with --regions; drop one of them.")
     words = [str(file) for file in arguments.files]

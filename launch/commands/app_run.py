@@ -11,6 +11,7 @@ from backtest.apps.replay import replayed_in_spark
 from backtest.detect.spark_failures import LOST, first_line
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.recorded_session import RecordedSession, open_session
+from cep.apps.engine.savepoints import Savepoint
 from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
@@ -20,13 +21,15 @@ from cep.errors import CepCannotStartError
 from cep.run_log import shown_run_log
 from launch.apps.files import apps_in
 from launch.apps.region import REGION
+from launch.apps.savepoints import savepoint_in, write_savepoint
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.app_rows import AppRows, Echo, rows_to
-from launch.sessions.live_apps import SPARK, run_live_apps
+from launch.sessions.live_apps import SPARK, kept_in_session, run_live_apps
 from launch.sessions.recorded_sessions import recorded_session, region_of
 from launch.sessions.recording import build_log
 from launch.sessions.tick_set_names import named_set
 from launch.setup.data_dir import check_writable, read_session
+from launch.setup.login_files import running_session
 from launch.supervisor.ctrl_c import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 from store.errors import StoreError
@@ -53,6 +56,7 @@ class AppRunOptions:
     seconds: float | None = None
     variables: tuple[tuple[str, str], ...] = ()
     terms: OperatorTerms = field(default_factory=OperatorTerms)
+    savepoint: Path | None = None
 
 
 def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
@@ -61,6 +65,7 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
         check_writable(options.json)
     if options.replay is not None and options.seconds is not None:
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
+    begins = _savepoint(options)
     region = _running_region(home) if options.replay is None else _recorded_region(home, options)
     sources, failed = apps_in(options.files, options.terms, options.variables, region), set[str]()
 
@@ -73,7 +78,7 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
             if options.replay is not None:
                 _replay(home, sources, options.replay, rows, echo, tell)
             else:
-                run_live_apps(home, sources, options.seconds, rows, echo, tell)
+                run_live_apps(home, sources, options.seconds, rows, echo, tell, begins)
     except _REFUSALS as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except LOST as error:
@@ -81,6 +86,27 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
     for source in sources:
         echo(f"{source.name}: {rows.summary_of(source.name)}")
     return 1 if failed else 0
+
+
+def _savepoint(options: AppRunOptions) -> Savepoint | None:
+    """Return the one to begin from. Raises CannotStartError."""
+    if options.savepoint is None:
+        return None
+    if options.replay is not None or len(options.files) > 1:
+        problem = "--from is for one app on the running session; drop it, or the other files and --replay."
+        raise CannotStartError(problem)
+    return savepoint_in(options.savepoint)
+
+
+def save_app_command(home: Path, file: Path, options: AppRunOptions, echo: Echo) -> int:
+    """Write a savepoint of an app of the running session. Raises LaunchError in one sentence."""
+    session = running_session("apps")
+    source, *_ = apps_in(options.files, options.terms, options.variables, _running_region(home))
+    savepoint = kept_in_session(session, source)
+    write_savepoint(savepoint, file)
+    size = sum(map(len, savepoint.parts.values()))
+    echo(f"{file}: {source.name}, version {source.version}, {len(savepoint.parts)} partitions, {size:,} bytes")
+    return 0
 
 
 def _running_region(home: Path) -> str | None:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
+from cep.apps.engine.savepoints import Savepoint
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.input_merger import InputMerger
 from cep.apps.resident.apps import ResidentApps, TellEnd, resident_master
@@ -22,6 +23,7 @@ from cep.run_log import shown_run_log
 from cep.spark_session import connector_jars
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import row_sharer
+from launch.apps.savepoints import begin_from, log_label, taken_savepoint
 from launch.apps.sink_forwarder import sink_forwarder
 from launch.apps.table_keeper import TableKeeper
 from launch.apps.user_topics import user_brokers
@@ -66,10 +68,19 @@ class AppHost(Protocol):
 
 
 def run_live_apps(
-    home: Path, sources: Collection[AppSource], seconds: float | None, rows: AppRows, echo: Echo, tell: TellEnd
+    home: Path,
+    sources: Collection[AppSource],
+    seconds: float | None,
+    rows: AppRows,
+    echo: Echo,
+    tell: TellEnd,
+    savepoint: Savepoint | None = None,
 ) -> None:
     """Run the apps until Ctrl-C, the session's end or `seconds`, or until all have ended by themselves; `tell` says of
-    each why. Raises CannotStartError, CepCannotStartError, StreamError, StoreError, LookupError."""
+    each why. `savepoint`: from which the one app begins.
+
+    Raises CannotStartError, CepCannotStartError, StreamError, StoreError, LookupError.
+    """
     session = running_session("apps")
     with ExitStack() as locked, shown_run_log() as log_pipe:
         for source in sources:
@@ -80,6 +91,8 @@ def run_live_apps(
         placed = tuple(
             PlacedApp(one.source, folder / one.source.label, one.first, session.place.region) for one in inputs
         )
+        if savepoint is not None:
+            begin_from(savepoint, placed[0], log_label(session.session_id, placed[0].source))
         hosting = Hosting(placed, session.services.kafka, log_pipe)
         if hosting.structured:
             connector_jars(home / "jars" / "spark")
@@ -231,6 +244,12 @@ async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, st
     ]
     sharer = row_sharer(session, source, first, folder)
     return (*sinks, *(() if sharer is None else (sharer,)))
+
+
+def kept_in_session(session: Session, source: AppSource) -> Savepoint:
+    """Return the savepoint of what the app has kept in this session. Raises CannotStartError if it has not run."""
+    folder = session.home / FOLDER / session.session_id / source.label
+    return taken_savepoint(source, folder, log_label(session.session_id, source))
 
 
 def _folder(session: Session) -> Path:

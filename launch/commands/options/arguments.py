@@ -105,6 +105,13 @@ def add_app(command: argparse.ArgumentParser) -> None:
         metavar="NAME,NAME,…",
         help="in these regions of the session, each on its own streams; context:getVar('region') says which",
     )
+    run.add_argument(
+        "--from", type=Path, dest="savepoint", metavar="SAVEPOINT", help="go on from what the app had kept there"
+    )
+    snapshot = works.add_parser("snapshot", help="keep what a running app has kept, as a file to go on from")
+    snapshot.add_argument("file", type=Path, help="the app's text, as it was run")
+    snapshot.add_argument("savepoint", type=Path, help="the file to write")
+    snapshot.add_argument("--var", action="append", default=[], metavar="NAME=VALUE", help="as it was run")
     test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
     test.add_argument("file", type=Path, help="the app's text")
     test.add_argument("cases", type=Path, help="cases, a JSON object a line")
