@@ -22,8 +22,8 @@ from pricefeeds.recording.feed_recording import (
     recorded_folders,
 )
 from streams.message_format import WireError, mark_of, quote_of, row_of
-from tick_sets.errors import ImportRejectedError
-from tick_sets.rows.quote_rows import Rejections, reject
+from tick_sets.errors import ImportRejectedError, reject
+from tick_sets.rows.quote_rows import Rejections
 
 SETTLEMENT_CURRENCY = "USD"
 TRADED_UNITS = Decimal(10)

@@ -10,10 +10,10 @@ from pathlib import Path
 from backtest.replay_profiles import RecordedMarket, ReplayProfile
 from market.instruments.markets import Market
 from market.prices.quotes import FeedMark, Quote
-from tick_sets.errors import ImportRejectedError
+from tick_sets.errors import ImportRejectedError, reject
 from tick_sets.importers.hftbacktest import book_tickers
 from tick_sets.importers.lean import quote_bars
-from tick_sets.rows.quote_rows import Rejections, reject
+from tick_sets.rows.quote_rows import Rejections
 
 
 @dataclass(frozen=True, slots=True)

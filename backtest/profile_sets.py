@@ -13,8 +13,9 @@ from backtest.replay_profiles import ReplayProfile, profile_for
 from market.money import text_of
 from market.prices.quotes import FeedMark, Level, Quote
 from streams.message_format import levels_text
+from tick_sets.file_names import MANIFEST
 from tick_sets.sets.builder import TickSetBuilder
-from tick_sets.sets.manifest import MANIFEST, ImportedSource, Manifest, read_manifest
+from tick_sets.sets.manifest import ImportedSource, Manifest, read_manifest
 from tick_sets.sets.schema import SOURCE_SCHEMA
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 

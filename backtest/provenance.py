@@ -6,7 +6,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from tick_sets.sets.manifest import MANIFEST
+from tick_sets.file_names import MANIFEST
 from tick_sets.sets.tick_set import TickSet
 
 PROJECT = Path(__file__).resolve().parent.parent

@@ -2,6 +2,9 @@
 
 from ipaddress import ip_address
 
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+"""What a browser on this machine calls it."""
+
 
 def is_loopback(host: str) -> bool:
     """Whether it is `localhost` or an address of loopback; another name may stand for any machine."""

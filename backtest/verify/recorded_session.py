@@ -25,12 +25,13 @@ from market.validation_messages import sentence_of
 from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
 from tick_sets.errors import ImportRejectedError
+from tick_sets.file_names import LOG_SET
 from tick_sets.sets.log_tick_set import LogSpan
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 FORMAT = 3
 """Version of the decision records; raised with each change of their names."""
-SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
+SESSION, OPPORTUNITIES = "session.json", "opportunities.parquet"
 BOOKS = Path("books")
 ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS = (
     BOOKS / f"{name}.jsonl" for name in ("arbitrages", "rejections", "signals", "settings", "fills")
@@ -84,7 +85,7 @@ class RecordedSession:
 
     def tick_set(self) -> TickSet:
         try:
-            found = open_tick_set(self.folder / TICK_SET)
+            found = open_tick_set(self.folder / LOG_SET)
         except ImportRejectedError as error:
             raise CannotVerifyError(str(error)) from error
         for one in found.manifest.partitions:

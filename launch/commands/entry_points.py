@@ -120,6 +120,7 @@ def _operating() -> tuple[Command, ...]:
 
 
 def _paper(arguments: argparse.Namespace) -> int:
+    _load_exchanges_on_demand()
     from launch.backup.migration import migrate_folder
     from launch.config.session_options import PaperOptions
     from launch.regions.network.user_network import run_in_own_network
@@ -151,12 +152,20 @@ def _paper(arguments: argparse.Namespace) -> int:
         return asyncio.run(run_session(home, options, config, echo))
 
 
+def _load_exchanges_on_demand() -> None:
+    """Spare a session's supervisor, which asks ccxt of a few exchanges and stays, the classes of all others."""
+    from exchanges.ccxt.on_demand import load_ccxt_on_demand
+
+    load_ccxt_on_demand()
+
+
 def _of_a_session(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of SessionOptions."""
     return {name: getattr(arguments, name) for name in ("seconds", "json", "port", "record")}
 
 
 def _live(arguments: argparse.Namespace) -> int:
+    _load_exchanges_on_demand()
     from launch.backup.migration import migrate_folder
     from launch.config.session_options import SessionOptions
     from launch.sessions.live import check_live, real_mode, run_live

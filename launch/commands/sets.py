@@ -10,8 +10,7 @@ from typing import Any
 
 from launch.commands.import_sets import alike_of_text
 from launch.errors import CannotStartError, LaunchError
-from launch.sessions.recorded_sessions import recorded_logs
-from launch.sessions.tick_set_names import SETS
+from launch.sessions.recorded_sessions import SETS, recorded_logs
 from launch.setup.data_dir import check_writable, write_atomically
 from market.instruments.markets import Market
 from market.money import text_of

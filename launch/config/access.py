@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from runtime.loopback import LOOPBACK_HOSTS
 from session.access_terms import AccessTerms, OidcTerms, RateTerms
-from ui.auth.access_service import LOOPBACK_NAMES
 
 Claims = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(max_length=50)]
 PerSecond = Annotated[float, Field(gt=0, le=100_000)]
@@ -46,7 +46,7 @@ class OidcConfiguration(BaseModel):
     def _is_reached_safely(cls, issuer: str) -> str:
         """Check the issuer's address: whoever can read or change the issuer's answers can make keys of its own."""
         parts = urlsplit(issuer)
-        is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES)
+        is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK_HOSTS)
         if not is_safe or not parts.hostname or parts.username is not None or parts.query or parts.fragment:
             raise ValueError("must be an https address (http on loopback) without a name, password or query")
         return issuer

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from backtest.report.trade_files import TRADES
-from launch.sessions.tick_set_names import known_sets, manifests
+from launch.sessions.recorded_sessions import manifests
 from launch.supervisor.process_groups import ProcessSpec, group_members, signal_group, spawn
 from market.money import text_of
 from runtime.backoff import backoff
@@ -23,7 +23,7 @@ from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.store import open_store
 from store.ports.backtests import Backtests
-from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
+from store.records.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
 
 POLL_SECONDS = 1.0
 STOP_SECONDS = 5.0
@@ -142,7 +142,8 @@ class JobRunner:
         """Publish the tick sets if they have changed."""
         written = manifests(self._home)
         if written != self._published:
-            await self._backtests.report_tick_sets(await asyncio.to_thread(known_sets, self._home))
+            found = await asyncio.to_thread(_known_sets, self._home) if written else []
+            await self._backtests.report_tick_sets(found)
             self._published = written
 
     async def run_next(self) -> bool:
@@ -281,3 +282,10 @@ async def _terminate(child: "subprocess.Popen[bytes]") -> None:
         waited += 0.1
     signal_group(child.pid, signal.SIGKILL)
     child.wait()
+
+
+def _known_sets(home: Path) -> list[TickSetSummary]:
+    # Arrow takes 40 MB of every session's supervisor, and most data folders have no sets
+    from launch.sessions.tick_set_names import known_sets  # noqa: PLC0415
+
+    return known_sets(home)

@@ -18,8 +18,6 @@ from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.counters import SessionCounters
 from launch.sessions.entry_markets import entry_markets, has_own_names
-from launch.sessions.recorded_tape import simulated_market
-from launch.sessions.recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down
 from launch.sessions.summary import Activity
 from launch.setup.account_users import check_accounts_alone
@@ -40,6 +38,7 @@ from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordi
 from runtime.clock import wall_now
 from runtime.tasks import run_all
 from session.session import ExchangeReach, PageTerms, Services, Session, SimulatedTerms, Upkeep
+from session.simulated_market import MarketName, SimulatedMarket
 from store.mongo.store import open_store
 from streams.broker.embedded_broker import free_ports
 from ui.auth.api_keys import ensure_api_key
@@ -127,14 +126,14 @@ async def trade(
         # from here on it is a second Ctrl-C
         stopped.clear()
         activity = await _closed(session, meter, supervisor, started, echo, stopped)
-        await end_logs(recorded, started, echo)
+        await _end_logs(recorded, started, echo)
     finally:
         for task in beside:
             task.cancel()
         await meter.stop()
         await supervisor.stop()
         (home / RUN_FILE).unlink(missing_ok=True)
-    finished = [finish_recording(one, echo) for one in recorded]
+    finished = _finished(recorded, echo)
     if finished and all(finished):
         echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
     code = report(activity, options.json, echo)
@@ -211,7 +210,7 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         simulated=SimulatedTerms(
             url=f"http://127.0.0.1:{exchanges_port}",
             rate_limits=config.rate_limits,
-            market=simulated_market(home, options.market or config.market, options.tape, markets),
+            market=_simulated_market(home, options.market or config.market, options.tape, markets),
         ),
         reach=ExchangeReach(entries=session_entries(config, "paper"), transfers=session_transfers(config.transfers)),
         page=PageTerms(
@@ -221,6 +220,32 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         stale_after_ms=config.feeds.stale_after_ms,
         upkeep=Upkeep(recordings_mb=recordings_limit_mb(home, options, config)),
     )
+
+
+def _simulated_market(home: Path, name: MarketName, tape: str | None, markets: Sequence[Market]) -> SimulatedMarket:
+    """Return the market. Raises CannotStartError if the tape cannot drive it."""
+    if tape is None:
+        return SimulatedMarket(name)
+    # as below: Arrow takes 40 MB, and stays for as long as the session
+    from launch.sessions.recorded_tape import tape_driven  # noqa: PLC0415
+
+    return tape_driven(home, name, tape, markets)
+
+
+async def _end_logs(recorded: Sequence[Session], started: int, echo: Echo) -> None:
+    if recorded:
+        from launch.sessions.recording import end_logs  # noqa: PLC0415
+
+        await end_logs(recorded, started, echo)
+
+
+def _finished(recorded: Sequence[Session], echo: Echo) -> list[bool]:
+    """Return of each whether its recording is complete."""
+    if not recorded:
+        return []
+    from launch.sessions.recording import finish_recording  # noqa: PLC0415
+
+    return [finish_recording(one, echo) for one in recorded]
 
 
 def recordings_limit_mb(home: Path, options: SessionOptions, config: Configuration) -> int | None:

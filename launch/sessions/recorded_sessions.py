@@ -1,15 +1,16 @@
-"""Finds recorded sessions, and those that have their own log as a tick set."""
+"""Finds recorded sessions, those that have their own log as a tick set, and the other tick sets of a data folder. Opens
+none of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from backtest.verify.recorded_session import TICK_SET
 from launch.errors import CannotStartError
 from launch.regions.sessions import REGIONS
 from pricefeeds.recording.feed_recorder import recordings_folder
-from tick_sets.sets.manifest import MANIFEST
+from tick_sets.file_names import LOG_SET, MANIFEST
 
-LOG_TICKS = Path("log", TICK_SET)
+SETS = "ticks"
+LOG_TICKS = Path("log", LOG_SET)
 """Below a recorded session: its log as a tick set."""
 
 
@@ -43,6 +44,18 @@ def recorded_logs(home: Path) -> Iterator[tuple[str, Path]]:
     for root in _homes(home):
         for path in sorted(recordings_folder(root).glob(f"*/{LOG_TICKS}/{MANIFEST}")):
             yield path.parents[2].name, path.parent
+
+
+def set_folders(home: Path) -> dict[str, Path]:
+    """Return the folder of each set by the name that commands take, of a recorded session its id."""
+    imported = {path.parent.name: path.parent for path in (home / SETS).glob(f"*/{MANIFEST}")}
+    return dict(sorted((dict(recorded_logs(home)) | imported).items()))
+
+
+def manifests(home: Path) -> tuple[tuple[str, int], ...]:
+    """Return the name of each set, and the modification time of its manifest."""
+    found = ((name, folder / MANIFEST) for name, folder in set_folders(home).items())
+    return tuple((name, path.stat().st_mtime_ns) for name, path in found if path.exists())
 
 
 def _homes(home: Path) -> list[Path]:

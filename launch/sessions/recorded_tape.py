@@ -85,11 +85,9 @@ def _quotes(rows: pa.Table, market: Market) -> pa.Table:
     )
 
 
-def simulated_market(home: Path, name: MarketName, tape: str | None, markets: Iterable[Market]) -> SimulatedMarket:
+def tape_driven(home: Path, name: MarketName, tape: str, markets: Iterable[Market]) -> SimulatedMarket:
     """Return the market; `tape` is a tick set's or a recorded session's name. Raises CannotStartError, one sentence, if
     it lacks an asset of the `markets`."""
-    if tape is None:
-        return SimulatedMarket(name)
     if name == "storm":
         raise CannotStartError("--tape: a storm draws its own prices; choose --market calm or busy.")
     try:

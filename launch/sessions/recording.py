@@ -25,7 +25,6 @@ from backtest.verify.recorded_session import (
     SETTINGS_VERSION,
     SIGNAL,
     SIGNALS,
-    TICK_SET,
     SessionHead,
 )
 from launch.sessions.detection_start import detection_start
@@ -41,6 +40,7 @@ from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
 from tick_sets.errors import ImportRejectedError
+from tick_sets.file_names import LOG_SET
 from tick_sets.sets.log_parts import LogParts
 from tick_sets.sets.log_tick_set import LogSpan, build_tick_set, write_opportunities
 
@@ -116,7 +116,7 @@ def build_log(folder: Path) -> bool:
         return (folder / SESSION).exists()
     head = HEAD.validate_json((raw / RAW_HEAD).read_bytes())
     parts = LogParts(raw)
-    build_tick_set(parts, head.span, folder / TICK_SET)
+    build_tick_set(parts, head.span, folder / LOG_SET)
     write_opportunities(parts, head.span, folder / OPPORTUNITIES)
     write_atomically(folder / SESSION, HEAD.dump_json(head, indent=2))
     shutil.rmtree(raw)

@@ -4,16 +4,14 @@ from pathlib import Path
 
 from backtest.profile_sets import set_of_files, set_of_recording
 from backtest.result.quote_spacing import is_of_bars
-from backtest.verify.recorded_session import TICK_SET
 from launch.errors import CannotStartError
-from launch.sessions.recorded_sessions import LOG_TICKS, recorded_logs, recorded_session
+from launch.sessions.recorded_sessions import LOG_TICKS, SETS, recorded_session, set_folders
 from launch.setup.data_dir import process_lock
 from store.records.backtest_requests import TickSetSummary
 from tick_sets.errors import ImportRejectedError
-from tick_sets.sets.manifest import MANIFEST, read_manifest
+from tick_sets.file_names import LOG_SET, MANIFEST
+from tick_sets.sets.manifest import read_manifest
 from tick_sets.sets.tick_set import TickSet, open_tick_set
-
-SETS = "ticks"
 
 
 def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
@@ -35,17 +33,11 @@ def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
         return set_of_files(home, tuple(map(Path, names)))
 
 
-def manifests(home: Path) -> tuple[tuple[str, int], ...]:
-    """Return the name of each set, and the modification time of its manifest."""
-    found = ((name, folder / MANIFEST) for name, folder in _by_name(home).items())
-    return tuple((name, path.stat().st_mtime_ns) for name, path in found if path.exists())
-
-
 def known_sets(home: Path) -> list[TickSetSummary]:
     """Return the data folder's sets by name and recorded sessions by id, without those that are unreadable or
     incomplete."""
     found = []
-    for name, folder in _by_name(home).items():
+    for name, folder in set_folders(home).items():
         if name.startswith("."):
             continue
         try:
@@ -69,16 +61,10 @@ def known_sets(home: Path) -> list[TickSetSummary]:
     return found
 
 
-def _by_name(home: Path) -> dict[str, Path]:
-    """Return the folder that `named_set` opens for each name."""
-    imported = {path.parent.name: path.parent for path in (home / SETS).glob(f"*/{MANIFEST}")}
-    return dict(sorted((dict(recorded_logs(home)) | imported).items()))
-
-
 def _folders(home: Path, name: str, session: Path | None) -> tuple[Path, ...]:
     """Return candidate folders of a tick set of that name; a session's own log goes before its raw feeds."""
     path = Path(name)
-    found = home / SETS / name, path, path / LOG_TICKS, path / TICK_SET
+    found = home / SETS / name, path, path / LOG_TICKS, path / LOG_SET
     return found if session is None else (*found, session / LOG_TICKS)
 
 

@@ -14,13 +14,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
-from py4j.protocol import Py4JError, Py4JJavaError
+from typing import TYPE_CHECKING
 
 from launch.errors import CannotStartError
 from launch.setup.jar_pins import JAR_SETS, KAFKA_BROKER, MIRROR_MAKER, SPARK_CONNECTOR, JarPin, JarSet
 from launch.setup.prerequisites import checked_java
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
 
 STOP_SECONDS = 10.0
 # Of pyspark's own jars, before Ivy's: the broker's scala-library, which Spark's resolver leaves out, and the pair that
@@ -144,8 +145,11 @@ def _fetch_incomplete(home: Path, echo: Callable[[str], None], jar_sets: tuple[J
 
 
 @contextmanager
-def _ivy_machine(java: str) -> Iterator[JavaGateway]:
+def _ivy_machine(java: str) -> "Iterator[JavaGateway]":
     """Return a short-lived JVM that has Spark's classes and no Spark session."""
+    # here: a session that has its jars holds this module for good, and no py4j
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway  # noqa: PLC0415
+
     port, token, process = launch_gateway(
         classpath=str(pyspark_jars_folder() / "*"),
         javaopts=["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
@@ -173,8 +177,10 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.stdin.close()
 
 
-def _fetch(gateway: JavaGateway, jars: JarSet, target: Path) -> None:
+def _fetch(gateway: "JavaGateway", jars: JarSet, target: Path) -> None:
     """Resolve exactly the pinned coordinates, nothing that they depend on, into `target`."""
+    from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415
+
     ivy = target.with_name(f"{jars.name}-ivy")
     scala = gateway.jvm.scala
     silence = gateway.jvm.java.io.PrintStream(gateway.jvm.java.io.ByteArrayOutputStream())

@@ -4,9 +4,11 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 
@@ -18,6 +20,8 @@ from notices.channels.secrets import PREFIX as NOTICES_PREFIX
 from store.records.processes import kind_of
 
 STOP_SECONDS = 5.0
+OWN_COMMAND = (sys.executable, "-m", "launch.commands.main")
+"""Our command line; words follow."""
 NOTIFIER = "notifier"
 """The only process that gets the secrets of the notification destinations."""
 LOG_BYTES = 10 * 1024**2
@@ -51,20 +55,41 @@ class ProcessSpec:
     """Returns once the process really works, for processes that write no ready file. It is repeated after a transient
     error, for as long as the process is active."""
 
+    @property
+    def own_words(self) -> tuple[str, ...] | None:
+        """Return the words of our own command; None if it is another program, or runs in another network."""
+        length = len(OWN_COMMAND)
+        return self.command[length:] if self.command[:length] == OWN_COMMAND else None
+
+
+def nice_of(part: ProcessSpec) -> int:
+    """Return by how much its nice is above its supervisor's."""
+    return niceness_of(kind_of(part.name)) if part.niceness is None else part.niceness
+
+
+def environment_of(part: ProcessSpec) -> dict[str, str]:
+    """Return its whole environment."""
+    return child_environment(part.exchange, is_notifier=part.name == NOTIFIER) | FEW_ARENAS | part.environment
+
+
+def opened_log(path: Path) -> BinaryIO:
+    """Open a log to append to; a long one is rotated before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > LOG_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    return path.open("ab")
+
 
 def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
     """Start a process in its own process group; it dies with us, even after kill -9 of us."""
-    niceness = niceness_of(kind_of(part.name)) if part.niceness is None else part.niceness
-    log_path.parent.mkdir(parents=True, exist_ok=True)
-    if log_path.exists() and log_path.stat().st_size > LOG_BYTES:
-        log_path.replace(log_path.with_suffix(".log.1"))
-    with log_path.open("ab") as log:
+    niceness = nice_of(part)
+    with opened_log(log_path) as log:
         return subprocess.Popen(
             part.command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=child_environment(part.exchange, is_notifier=part.name == NOTIFIER) | FEW_ARENAS | part.environment,
+            env=environment_of(part),
             start_new_session=True,
             preexec_fn=lambda: _before_exec(niceness),  # noqa: PLW1509 - one thread: no lock can be held
         )

@@ -13,7 +13,7 @@ from launch.setup.jars import broker_classpath
 from launch.setup.login_files import own_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import checked_java
-from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
+from launch.supervisor.process_groups import NOTIFIER, OWN_COMMAND, ProcessSpec
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import StoreError
@@ -25,7 +25,6 @@ from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
 from streams.topics import ALL_TOPICS, REGION_TOPICS
 
-MAIN = ("-m", "launch.commands.main")
 ATTEMPT_SECONDS = 10.0
 """Time limit of one attempt to reach Kafka or mongod; others follow while they work."""
 
@@ -149,7 +148,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
 def exchanges_process(home: Path, host: str = LOOPBACK) -> ProcessSpec:
     """Return the simulated exchanges of the session in this data folder, listening at `host`."""
     words = ("exchanges", "--session", "--bind", host)
-    return ProcessSpec("exchanges", (sys.executable, *MAIN, *words), environment={"ARBITRAGE_HOME": str(home)})
+    return ProcessSpec("exchanges", (*OWN_COMMAND, *words), environment={"ARBITRAGE_HOME": str(home)})
 
 
 def bot_processes(session: Session, bots: int) -> list[tuple[str, str, int]]:
@@ -168,4 +167,4 @@ def _part(
     exchange: str | None = None,
 ) -> ProcessSpec:
     variables = {"ARBITRAGE_HOME": str(session.home)} | (environment or {})
-    return ProcessSpec(name, (sys.executable, *MAIN, *words), after, variables, exchange=exchange)
+    return ProcessSpec(name, (*OWN_COMMAND, *words), after, variables, exchange=exchange)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import signal
-import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -14,8 +13,9 @@ import psutil
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
 from launch.supervisor.failure_log import end_reason, last_log_lines
+from launch.supervisor.forks import TEMPLATE, Child, Template, reap_group
 from launch.supervisor.priorities import AutogroupNice
-from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group, spawn
+from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works, until_ready
 from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
@@ -32,6 +32,8 @@ POLL_SECONDS = 0.1
 CHECK_SECONDS = 2.0
 STEADY_SECONDS = 30.0
 """A process that ran this long restarts with the shortest back-off."""
+FEWEST_FORKS = 4
+"""Below, a template takes more memory than its forks share."""
 STOP_REQUESTED = "not wanted any more"
 
 log = logging.getLogger("launch")
@@ -76,7 +78,8 @@ class Supervisor:
         self._say = echo
         self._clock = SystemClock()
         self._autogroups = AutogroupNice()
-        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._children: dict[str, Child] = {}
+        self._template = Template(home)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.states = ProcessStates(is_ordered=session is not None)
         self._status_writer = None if session is None else StatusWriter(session, self.states)
@@ -86,6 +89,8 @@ class Supervisor:
     async def start(self) -> None:
         kill_leftovers(self._home)
         parts, self._parts = self._parts, ()
+        if sum(part.own_words is not None for part in parts) >= FEWEST_FORKS:
+            self._template.start()
         self.add(parts)
         if self._status_writer is not None:
             self._status_task = asyncio.create_task(self._status_writer.run())
@@ -181,6 +186,7 @@ class Supervisor:
         """Stop the services once nobody needs them any more, also in other regions."""
         services = self._services()
         await self._end_all(part.name for part in self._parts if part.name in services)
+        self._template.stop()
         (self._home / PROCESSES_FILE).unlink(missing_ok=True)
 
     async def _end_all(self, names: Iterable[str]) -> None:
@@ -251,7 +257,7 @@ class Supervisor:
     async def _run_once(self, part: ProcessSpec) -> str:
         """Start a process and wait until it ends, its probe fails or it is to stop; returns the reason."""
         try:
-            child = spawn(part, self._home / "logs" / f"{part.name}.log")
+            child = await self._template.start_part(part, self._home / "logs" / f"{part.name}.log")
             self._children[part.name] = child
             self.states.set_running(part.name, child.pid)
             self._write_process_ids()
@@ -259,7 +265,7 @@ class Supervisor:
         except OSError as error:
             return f"{error.strerror}: {error.filename or part.command[0]}"
 
-    async def _until_exit(self, part: ProcessSpec, child: subprocess.Popen[bytes]) -> str:
+    async def _until_exit(self, part: ProcessSpec, child: Child) -> str:
         probe = asyncio.create_task(self._probe(part, child.pid))
         priority = asyncio.create_task(self._prioritise(part.name, child.pid))
         is_reported, started, began = False, steady_now(), wall_now()
@@ -318,14 +324,17 @@ class Supervisor:
             child.poll()
             await self._clock.sleep(POLL_SECONDS)
         child.wait()
+        reap_group(child.pid)
         # kept until its whole group is gone: after a cancelled restart, `stop` needs it
         self._children.pop(name, None)
 
     def _write_process_ids(self) -> None:
-        running = {}
-        for name, child in self._children.items():
+        running, pids = {}, {name: child.pid for name, child in self._children.items()}
+        if self._template.pid is not None:
+            pids[TEMPLATE] = self._template.pid
+        for name, pid in pids.items():
             try:
-                running[name] = [child.pid, psutil.Process(child.pid).create_time()]
+                running[name] = [pid, psutil.Process(pid).create_time()]
             except psutil.NoSuchProcess:
                 continue
         write_atomically(self._home / PROCESSES_FILE, json.dumps(running).encode())

@@ -26,7 +26,7 @@ from market.prices.book_top import BookTop
 from market.prices.quotes import Quote
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row
 from streams.message_format import levels_of, levels_text, mark_row, quote_row, reject_row
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"

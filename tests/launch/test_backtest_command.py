@@ -13,7 +13,8 @@ from backtest.requested_backtest import RequestedBacktest, parameters_for
 from launch.commands.backtest import BacktestOptions, recorded_latencies, reproducing_command, requested_backtest
 from launch.commands.main import run
 from launch.errors import CannotStartError
-from launch.sessions.tick_set_names import known_sets, manifests, named_set
+from launch.sessions.recorded_sessions import manifests
+from launch.sessions.tick_set_names import known_sets, named_set
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import stderr_to
 from market.prices.quotes import Quote

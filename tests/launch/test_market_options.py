@@ -12,7 +12,7 @@ from launch.config.configuration import Configuration
 from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_session
-from launch.sessions.recorded_tape import simulated_market, tape_in, tape_of
+from launch.sessions.recorded_tape import tape_driven, tape_in, tape_of
 from session.session import Session
 from session.simulated_market import MARKETS, MarketName
 from tests.backtest.made_up_set import made_up_files
@@ -63,7 +63,7 @@ def test_the_session_keeps_the_market_and_the_command_goes_before_the_file(
 
 @pytest.mark.parametrize("name", [name for name in MARKETS if name != "storm"])
 def test_a_tape_is_kept_with_the_session_and_read_by_the_exchanges(home: Path, tape: Path, name: MarketName) -> None:
-    market = simulated_market(home, name, "spring", (USD_MARKET,))
+    market = tape_driven(home, name, "spring", (USD_MARKET,))
     assert market.name == name
     assert market.tape_folder == tape.resolve()
     assert market.tape_folder is not None
@@ -89,7 +89,7 @@ def test_a_tape_that_cannot_be_used_is_one_sentence(
 def test_a_tape_without_the_asset_is_refused_by_name(home: Path, tape: Path) -> None:
     ether = replace(USD_MARKET, base="ETH", symbol="ETH/USD")
     with pytest.raises(CannotStartError, match=r"has no ETH, only BTC; choose another tape\."):
-        simulated_market(home, "busy", "spring", (USD_MARKET, ether))
+        tape_driven(home, "busy", "spring", (USD_MARKET, ether))
 
 
 def test_a_tape_in_a_currency_of_unknown_rate_is_refused(home: Path, tape: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_tape_in_a_currency_of_unknown_rate_is_refused(home: Path, tape: Path)
         market["quote_currency"], market["symbol"] = "KRW", "BTC/KRW"
     manifest.write_text(json.dumps(document))
     with pytest.raises(CannotStartError, match="BTC is quoted in none of USD, "):
-        simulated_market(home, "busy", "spring", (USD_MARKET,))
+        tape_driven(home, "busy", "spring", (USD_MARKET,))
 
 
 def test_a_tape_that_is_gone_when_the_exchanges_start_is_one_sentence(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_tape_that_is_gone_when_the_exchanges_start_is_one_sentence(tmp_path: 
         tape_in(tmp_path / "gone", ["BTC"])
 
 
-def test_live_prices_have_no_simulated_market(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_live_prices_have_no_tape_driven(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
     (home / "arbitrage.toml").write_text("".join(f'[exchange.{name}]\nmode = "public"\n' for name in names))
     assert run(["paper", "--market", "calm", "--config", str(home / "arbitrage.toml")]) == 2

@@ -15,10 +15,11 @@ from tests.tick_sets.sets.samples import log_of
 from tests.tick_sets.sets.test_tick_set_builder import killed
 from tests.tick_sets.test_file_import import imported, quote, written
 from tick_sets.errors import ImportRejectedError
+from tick_sets.file_names import MANIFEST
 from tick_sets.rows.import_format import FileOptions
 from tick_sets.rows.imported_markets import MarketWords
 from tick_sets.sets.assumptions import assumed_alike
-from tick_sets.sets.manifest import MANIFEST, REJECTED, Manifest, read_manifest
+from tick_sets.sets.manifest import REJECTED, Manifest, read_manifest
 from tick_sets.sets.place import remove, set_lock
 from tick_sets.sets.problems import problems_of
 from tick_sets.sets.repair import SetChanges, repair_set

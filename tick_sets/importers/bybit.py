@@ -12,6 +12,7 @@ import orjson
 
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook
+from tick_sets.errors import reject
 from tick_sets.mapped.books import (
     BEFORE_SNAPSHOT,
     BOOK_CHUNK_ROWS,
@@ -27,7 +28,6 @@ from tick_sets.rows.csv_columns import UNREADABLE
 from tick_sets.rows.damaged_lines import DamagedLines
 from tick_sets.rows.file_blocks import blocks
 from tick_sets.rows.import_format import Chunk, FileOptions, Format, ReadRow, chunks_of
-from tick_sets.rows.quote_rows import reject
 from tick_sets.rows.symbol_names import named_market
 
 _START = re.compile(rb'\{"topic": ?"orderbook\.')

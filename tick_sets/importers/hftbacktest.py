@@ -15,7 +15,8 @@ import orjson
 
 from market.instruments.markets import Market
 from market.prices.quotes import Quote
-from tick_sets.rows.quote_rows import QuoteRows, Rejections, level_of, reject
+from tick_sets.errors import reject
+from tick_sets.rows.quote_rows import QuoteRows, Rejections, level_of
 
 
 @dataclass(frozen=True, slots=True)

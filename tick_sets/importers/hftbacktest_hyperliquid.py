@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from market.prices.order_book import top_of
+from tick_sets.errors import reject
 from tick_sets.importers.hftbacktest_lines import raw_messages
 from tick_sets.mapped.books import LevelPlace, book_row, faulty_row
 from tick_sets.mapped.symbols import OneTicker
 from tick_sets.rows.csv_columns import UNREADABLE
 from tick_sets.rows.import_format import Chunk, FileOptions, ReadRow, chunks_of
-from tick_sets.rows.quote_rows import level_of, reject
+from tick_sets.rows.quote_rows import level_of
 from tick_sets.rows.symbol_names import named_market
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from tick_sets.errors import reject
 from tick_sets.mapped.books import shown
 from tick_sets.rows.damaged_lines import DamagedLines
 from tick_sets.rows.file_blocks import blocks
-from tick_sets.rows.quote_rows import reject
 
 _START = re.compile(rb"\d{16,20} \{")
 LONGEST_STAMP = 30

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tick_sets.errors import reject
 from tick_sets.importers.hftbacktest_depth import DepthBook
 from tick_sets.importers.hftbacktest_hyperliquid import read_books
 from tick_sets.importers.hftbacktest_lines import RawMessage, looks_raw, raw_messages
@@ -16,7 +17,6 @@ from tick_sets.mapped.prints import half_spread_of, sides_of
 from tick_sets.mapped.symbols import OneTicker
 from tick_sets.rows.csv_columns import UNREADABLE
 from tick_sets.rows.import_format import Chunk, FileOptions, Format, ReadRow, chunks_of
-from tick_sets.rows.quote_rows import reject
 from tick_sets.rows.symbol_names import named_market
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError)

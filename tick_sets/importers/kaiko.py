@@ -17,6 +17,7 @@ from market.instruments.contracts import kind_of
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
+from tick_sets.errors import reject
 from tick_sets.mapped.bars import BAR_ASSUMPTION, chunks_of_bars, named_bar_length
 from tick_sets.mapped.books import BEFORE_SNAPSHOT, BOOK_CHUNK_ROWS, LevelPlace, book_row, faulty_row
 from tick_sets.mapped.times import Epochs, Moments
@@ -24,7 +25,7 @@ from tick_sets.rows.arrow_columns import words_of
 from tick_sets.rows.csv_columns import UNREADABLE, FilePart, csv_parts, demand_columns, header_names
 from tick_sets.rows.file_blocks import head_of
 from tick_sets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
-from tick_sets.rows.quote_rows import level_of, reject
+from tick_sets.rows.quote_rows import level_of
 from tick_sets.rows.symbol_names import named_market, our_exchange, our_symbol
 
 TOPS = ("ts_exchange", "ts_collection", "exchange", "class", "symbol", "type", "price", "size")

@@ -17,7 +17,8 @@ from pathlib import Path
 from market.instruments.markets import Market
 from market.prices.quotes import Quote
 from market.time_units import MICROSECONDS
-from tick_sets.rows.quote_rows import QuoteRows, Rejections, level_of, reject
+from tick_sets.errors import reject
+from tick_sets.rows.quote_rows import QuoteRows, Rejections, level_of
 
 COLUMNS = 11
 BAR_MICROSECONDS = 60 * MICROSECONDS

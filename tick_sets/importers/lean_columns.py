@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from market.time_units import MICROSECONDS
+from tick_sets.errors import reject
 from tick_sets.importers.lean import BAR_MICROSECONDS, DAY_MILLISECONDS, midnight_of
 from tick_sets.mapped.bars import BAR_ASSUMPTION, BarEnds
 from tick_sets.mapped.columns import chunk_of_market, headerless_parts
@@ -27,7 +28,6 @@ from tick_sets.rows.arrow_columns import MarketKey
 from tick_sets.rows.csv_columns import FilePart, whole_numbers
 from tick_sets.rows.file_blocks import head_of
 from tick_sets.rows.import_format import Chunk, FileOptions, Format
-from tick_sets.rows.quote_rows import reject
 from tick_sets.rows.symbol_names import is_currency_pair, named_market
 
 TIME = "time"

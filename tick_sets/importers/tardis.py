@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from market.instruments.contracts import kind_of
 from market.prices.quotes import MAX_LEVELS
+from tick_sets.errors import reject
 from tick_sets.mapped.columns import Column, chunk_of_columns
 from tick_sets.mapped.file import LevelColumns
 from tick_sets.mapped.levels import level_columns, names_of_levels
@@ -20,7 +21,6 @@ from tick_sets.mapped.prints import half_spread_of, print_columns
 from tick_sets.rows.arrow_columns import renamed
 from tick_sets.rows.csv_columns import UNREADABLE, FilePart, csv_parts, demand_columns, header_names, whole_numbers
 from tick_sets.rows.import_format import Chunk, FileOptions, Format
-from tick_sets.rows.quote_rows import reject
 from tick_sets.rows.symbol_names import our_exchange, our_symbol
 
 Cells: TypeAlias = "pa.ChunkedArray[Any]"

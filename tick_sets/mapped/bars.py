@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from market.time_units import MICROSECONDS
+from tick_sets.errors import reject
 from tick_sets.mapped.columns import chunk_of_market
 from tick_sets.mapped.prints import half_spread_of, print_columns
 from tick_sets.mapped.times import Cells
 from tick_sets.rows.csv_columns import FilePart
 from tick_sets.rows.import_format import Chunk, FileOptions
-from tick_sets.rows.quote_rows import reject
 from tick_sets.rows.symbol_names import named_market
 
 BAR_ASSUMPTION = "a bar's close is known at its end, and can be traded until the next bar, or until it is too old"

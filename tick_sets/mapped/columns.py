@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tick_sets.errors import reject
 from tick_sets.rows.csv_columns import FilePart, csv_parts
 from tick_sets.rows.import_format import READ_SCHEMA, Chunk
-from tick_sets.rows.quote_rows import reject
 
 Column = Any
 """An Arrow array or chunked array of the right type, a NumPy array, or one word that holds for all rows."""

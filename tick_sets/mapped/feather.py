@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import feather
 
+from tick_sets.errors import reject
 from tick_sets.rows.csv_columns import FilePart, demand_columns
 from tick_sets.rows.parquet_columns import text_column
-from tick_sets.rows.quote_rows import reject
 
 MAGIC = (b"ARROW1", b"FEA1")
 

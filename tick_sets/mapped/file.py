@@ -22,8 +22,8 @@ from pydantic import (
 from market.money import BoundedDecimal
 from market.prices.quotes import MAX_LEVELS
 from market.validation_messages import error_text
+from tick_sets.errors import reject
 from tick_sets.mapped.times import Fold
-from tick_sets.rows.quote_rows import reject
 from tick_sets.rows.special_files import check_file
 
 Name = Annotated[str, Field(min_length=1)]

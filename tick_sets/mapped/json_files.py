@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
+from tick_sets.errors import reject
 from tick_sets.rows.csv_columns import UNREADABLE, FilePart
 from tick_sets.rows.import_format import RejectedRow
 from tick_sets.rows.packed_files import opened
-from tick_sets.rows.quote_rows import reject
 
 BLOCK_BYTES = 1_000_000
 LONGEST_ROW = 1_000_000

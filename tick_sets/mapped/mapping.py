@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from market.money import text_of
 from market.time_units import MICROSECONDS
+from tick_sets.errors import reject
 from tick_sets.mapped.bars import BAR_ASSUMPTION
 from tick_sets.mapped.columns import Column, chunk_of_columns, headerless_parts
 from tick_sets.mapped.conditions import rows_where
@@ -26,7 +27,7 @@ from tick_sets.rows.csv_columns import FilePart, csv_parts, demand_columns, head
 from tick_sets.rows.file_blocks import blocks_behind, start_of
 from tick_sets.rows.import_format import OTHER_MARKET, Chunk, FileOptions, Format
 from tick_sets.rows.parquet_columns import is_parquet
-from tick_sets.rows.quote_rows import reject, whole_number
+from tick_sets.rows.quote_rows import whole_number
 from tick_sets.rows.symbol_names import chosen_symbol, our_exchange
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tick_sets.errors import reject
 from tick_sets.rows.arrow_columns import taken
 from tick_sets.rows.csv_columns import FilePart
-from tick_sets.rows.quote_rows import reject
 
 MOST_BYTES = 512_000_000
 """Most cells: such files hold bars of one download, and are held in memory whole."""

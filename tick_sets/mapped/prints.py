@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from market.money import BPS, decimal_of, text_of
+from tick_sets.errors import reject
 from tick_sets.mapped.columns import Column
 from tick_sets.rows.import_format import FileOptions
-from tick_sets.rows.quote_rows import reject
 
 
 def half_spread_of(path: Path, options: FileOptions) -> Decimal:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 
 _NO_LETTERS = re.compile(r"[^A-Z0-9]")
 _CONTRACT = re.compile(r"|PERP|[0-9]{6}|[FGHJKMNQUVXZ][0-9]{2}")

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from market.time_units import MICROSECONDS
+from tick_sets.errors import reject
 from tick_sets.rows.arrow_columns import plain_numbers, without_exponents
 from tick_sets.rows.csv_columns import whole_numbers
-from tick_sets.rows.quote_rows import reject, whole_number
+from tick_sets.rows.quote_rows import whole_number
 
 Unit = Literal["s", "ms", "us", "ns"]
 Fold = Literal["reject", "first", "second"]

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from market.instruments.markets import Market
 from market.money import SHORT_TEXT, decimal_of
+from tick_sets.errors import reject
 from tick_sets.rows.arrow_columns import (
     Flags,
     Floats,
@@ -37,7 +38,6 @@ from tick_sets.rows.contract_amounts import in_base
 from tick_sets.rows.csv_columns import UNREADABLE
 from tick_sets.rows.dated_rows import as_of_then
 from tick_sets.rows.import_format import OTHER_MARKET, Chunk, RejectedRow
-from tick_sets.rows.quote_rows import reject
 
 Reasons: TypeAlias = npt.NDArray[np.object_]
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from tick_sets.errors import reject
 from tick_sets.rows.arrow_columns import plain_numbers, without_exponents
 from tick_sets.rows.file_blocks import Block, blocks_behind, start_of
 from tick_sets.rows.import_format import RejectedRow
 from tick_sets.rows.parquet_columns import is_parquet, parquet_parts
-from tick_sets.rows.quote_rows import reject
 
 UNREADABLE = "unreadable"
 _WHOLE = r"^-?([0-9]{1,18}|[1-8][0-9]{18})$"

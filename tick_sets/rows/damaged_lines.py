@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 
 MIN_DAMAGED = 1_000
 """So many damaged lines are rejected at once if they are half of all so far; a large file need not be read whole."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tick_sets.errors import reject
 from tick_sets.rows.packed_files import MARK_BYTES, opened
 from tick_sets.rows.parquet_columns import is_parquet, parquet_head
-from tick_sets.rows.quote_rows import reject
 
 BLOCK_BYTES = 8_000_000
 HEAD_BYTES = 65_536

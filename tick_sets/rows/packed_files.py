@@ -15,8 +15,7 @@ from typing import IO, cast
 
 import pyarrow as pa
 
-from tick_sets.errors import ImportRejectedError
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import ImportRejectedError, reject
 from tick_sets.rows.special_files import check_file
 
 MARK_BYTES = 4

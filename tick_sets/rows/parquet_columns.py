@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 
 MAGIC = b"PAR1"
 BATCH_ROWS = 65_536

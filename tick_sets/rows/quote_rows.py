@@ -2,25 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-from typing import NoReturn
 
 from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote, rejection_of
-from tick_sets.errors import ImportRejectedError
 from tick_sets.rows.contract_amounts import level_in_base
 
 MAX_DIGITS = 18
 LARGEST = 2**63 - 1
 Rejections = Counter[str]
 """Reason → number of rows left out: those of `market.prices.quotes.rejection_of`, `unreadable` and `repeated`."""
-
-
-def reject(path: Path, line: int | None, why: str) -> NoReturn:
-    """Raise the one sentence that names the file, and the line if there is one."""
-    place = str(path) if line is None else f"{path}, line {line}"
-    raise ImportRejectedError(f"{place}: {why}")
 
 
 class QuoteRows:

@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from exchanges.common_codes import common_code
 from exchanges.listed_codes import listed_codes
-from tick_sets.errors import ImportRejectedError
+from tick_sets.errors import ImportRejectedError, reject
 from tick_sets.rows.import_format import FileOptions
 from tick_sets.rows.pair_names import UnclearPairError, pair_of
-from tick_sets.rows.quote_rows import reject
 
 _EXCHANGES = {
     "coinbase": "coinbaseexchange",

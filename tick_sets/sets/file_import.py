@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Never
 
-from tick_sets.errors import ImportRejectedError
+from tick_sets.errors import ImportRejectedError, reject
+from tick_sets.file_names import MANIFEST
 from tick_sets.importers.import_formats import FORMATS
 from tick_sets.rows.arrow_columns import MarketKey
 from tick_sets.rows.checks import Judge, SeenMarket
 from tick_sets.rows.file_blocks import head_of
 from tick_sets.rows.import_format import OTHER_MARKET, FileOptions, Format
 from tick_sets.rows.imported_markets import ImportedMarkets, MarketWords
-from tick_sets.rows.quote_rows import reject
 from tick_sets.rows.special_files import check_file
 from tick_sets.sets.assumptions import alike_of, import_notes, joined
 from tick_sets.sets.builder import TickSetBuilder
-from tick_sets.sets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
+from tick_sets.sets.manifest import REJECTED, ImportedSource, Manifest
 from tick_sets.sets.place import recover
 from tick_sets.sets.rebuild import Kept, Progress, keep_rows, key_of, manifest_of
 from tick_sets.sets.source_rows import Ranks, source_rows

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streams.records import Position, Record
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 
 _COLUMNS: list["pa.Field[Any]"] = [
     pa.field("partition", pa.int32()),

@@ -12,7 +12,7 @@ from market.instruments.markets import Market
 from streams.message_format import WireError, row_of
 from streams.mirrored_rows import REPEATED, unrepeated_rows
 from streams.topics import OPPORTUNITIES, TICKS, partition_of
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 from tick_sets.sets.builder import TickSetBuilder
 from tick_sets.sets.log_parts import ROW_SCHEMA, LogParts
 from tick_sets.sets.manifest import ImportedSource, Manifest

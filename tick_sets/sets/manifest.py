@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 from market.instruments.assets import Assumption
 from market.instruments.markets import Market
 from market.validation_messages import sentence_of
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
+from tick_sets.file_names import MANIFEST
 from tick_sets.sets.schema import FORMAT
 
-MANIFEST = "manifest.json"
 REJECTED = "rejected.jsonl"
 TICKS, OPENING = "ticks.parquet", "opening.parquet"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 
 
 def work_folder(folder: Path) -> Path:

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from market.instruments.assets import Assumption
-from tick_sets.errors import ImportRejectedError
+from tick_sets.errors import ImportRejectedError, reject
+from tick_sets.file_names import MANIFEST
 from tick_sets.rows.arrow_columns import MarketKey
 from tick_sets.rows.imported_markets import ImportedMarkets, MarketWords
-from tick_sets.rows.quote_rows import reject
 from tick_sets.sets.assumptions import alike_of
 from tick_sets.sets.builder import TickSetBuilder
-from tick_sets.sets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
+from tick_sets.sets.manifest import REJECTED, ImportedSource, Manifest
 from tick_sets.sets.place import leftovers_of, set_lock
 from tick_sets.sets.rebuild import Kept, Progress, keep_rows, key_of, manifest_of
 from tick_sets.sets.source_rows import Ranks, Span

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from market.instruments.contracts import kind_of, known_contract
 from market.instruments.markets import Market
-from tick_sets.rows.quote_rows import reject
+from tick_sets.errors import reject
 from tick_sets.sets.manifest import OPENING, TICKS, Manifest, Partition, read_manifest
 from tick_sets.sets.place import recover
 

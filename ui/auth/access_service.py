@@ -15,7 +15,6 @@ from ui.auth.socket_tickets import Tickets
 AUDITED_REJECTIONS = RateTerms(per_second=1, burst=100)
 QUESTIONS = RateTerms(per_second=20, burst=60)
 RECHECK_SECONDS = 2.0
-LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Access:

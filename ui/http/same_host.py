@@ -6,8 +6,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from runtime.loopback import is_loopback
-from ui.auth.access_service import LOOPBACK_NAMES
+from runtime.loopback import LOOPBACK_HOSTS, is_loopback
 from ui.http.problems import problem_response
 
 CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -20,7 +19,7 @@ class SameHostOnly:
     loopback is reached by names that only the network knows; the Origin must still match.
     """
 
-    def __init__(self, app: ASGIApp, names: frozenset[str] | None = LOOPBACK_NAMES) -> None:
+    def __init__(self, app: ASGIApp, names: frozenset[str] | None = LOOPBACK_HOSTS) -> None:
         self._app = app
         self._names = names
 
@@ -48,7 +47,7 @@ class SameHostOnly:
 
 def names_of(web_host: str) -> frozenset[str] | None:
     """Return the host names that a server bound to `web_host` accepts; None for all."""
-    return LOOPBACK_NAMES | {web_host} if is_loopback(web_host) else None
+    return LOOPBACK_HOSTS | {web_host} if is_loopback(web_host) else None
 
 
 def _place_of(origin: str) -> str | None:

@@ -25,7 +25,6 @@ from backtest.verify.recorded_session import (
     SETTINGS_VERSION,
     SIGNAL,
     SIGNALS,
-    TICK_SET,
     SessionHead,
 )
 from bots.decide.reserver import Reserver
@@ -62,6 +61,7 @@ from tests.backtest.verify.derivation import plainly_derived
 from tests.market.average_rules import app_rule
 from tests.market.samples import EUR_MARKET, USD_MARKET, fill_of, levels, settings_of
 from tests.store.booking import finish_leg, record_sent
+from tick_sets.file_names import LOG_SET
 from tick_sets.sets.log_parts import ROW_SCHEMA, LogParts
 from tick_sets.sets.log_tick_set import LogSpan, build_tick_set
 from tick_sets.sets.tick_set import open_tick_set
@@ -133,7 +133,7 @@ async def made_up_session(folder: Path) -> None:
     """Write the session's folder."""
     log = folder / "log"
     span = _write_log(folder, rows())
-    messages = list(plainly_derived(open_tick_set(log / TICK_SET)))
+    messages = list(plainly_derived(open_tick_set(log / LOG_SET)))
     write_messages(log / OPPORTUNITIES, [(START + offset * STEP, value) for _, offset, value in messages])
     world = await World.traded([_opportunity(value, offset) for _, offset, value in messages])
     write_lines(log / ARBITRAGES, world.arbitrages(), EXPORTED_ARBITRAGE)
@@ -177,7 +177,7 @@ def _write_log(folder: Path, log: Sequence[Quote | FeedMark | Settings]) -> LogS
     parts = LogParts(folder / "log" / "raw")
     parts.write(TICKS, [Record(TICKS, 0, number, None, value, START) for number, value in enumerate(values)])
     span = LogSpan(SESSION_ID, MARKETS, "USD", 1, {0: 0}, None, {"BTC": len(values) - 1}, START)
-    build_tick_set(parts, span, folder / "log" / TICK_SET)
+    build_tick_set(parts, span, folder / "log" / LOG_SET)
     for exchange in ("alpha", "beta"):
         write_feed(folder / exchange, [row for row in log if not isinstance(row, Settings)])
     return span
