@@ -57,7 +57,7 @@ def _load() -> None:
 
 
 def _fork_of(control: socket.socket, supervisor: int) -> list[str] | None:
-    """Return, in each fork, the words of its command; None in the template once the supervisor has closed the socket."""
+    """Return, in each fork, the words of its command; None in the template, once the supervisor closed the socket."""
     while True:
         message, files, _, _ = socket.recv_fds(control, 1, 2)
         if not message:
