@@ -1,9 +1,12 @@
-"""Opportunities waiting to be decided on, newest first: the oldest are the likeliest to have expired."""
+"""Opportunities waiting to be decided on, in order of expected profit: a jump of one exchange opens a gap to each other
+one, and the rate limits allow to trade few of them."""
 
 import asyncio
 from collections import deque
 
 from market.prices.opportunities import Opportunity
+
+_Pair = tuple[str, str, str, str]
 
 
 class OpportunityQueue:
@@ -20,9 +23,25 @@ class OpportunityQueue:
     def has_any(self) -> bool:
         return bool(self._waiting)
 
-    async def newest(self) -> Opportunity:
-        """Remove and return the newest; waits while the queue is empty."""
+    async def best(self) -> Opportunity:
+        """Remove and return the most profitable one, of equal ones the newest; waits while the queue is empty.
+
+        Of each pair of markets the newest comes first: the prices of the others are gone.
+        """
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()
-        return self._waiting.pop()
+        chosen = self._best_of_the_newest()
+        self._waiting.remove(chosen)
+        return chosen
+
+    def _best_of_the_newest(self) -> Opportunity:
+        newest: dict[_Pair, Opportunity] = {}
+        for opportunity in reversed(self._waiting):
+            newest.setdefault(_pair_of(opportunity), opportunity)
+        return max(newest.values(), key=lambda one: one.expected_profit)
+
+
+def _pair_of(opportunity: Opportunity) -> _Pair:
+    buy, sell = opportunity.buy, opportunity.sell
+    return buy.exchange, buy.symbol, sell.exchange, sell.symbol

@@ -60,7 +60,7 @@ class RejectionSink(Protocol):
 
 @dataclass(slots=True)
 class Reserver:
-    """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, newest first."""
+    """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, in order of expected profit."""
 
     store: DecisionStore
     markets: Markets
@@ -101,7 +101,7 @@ class Reserver:
     async def work(self) -> None:
         """Decides on what waits, one by one, until cancelled."""
         while True:
-            opportunity = await self.queue.newest()
+            opportunity = await self.queue.best()
             try:
                 await self.attempt(opportunity)
             except (StoreUnavailableError, FencedOutError) as error:

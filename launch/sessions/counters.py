@@ -135,8 +135,9 @@ class SessionCounters:
                 self._record_shown(orjson.loads(message))
 
     def _record_shown(self, message: dict[str, Any]) -> None:
-        """Record the first message that shows a trade with both legs filled."""
-        if message.get("type") != "trade" or message["state"] not in ("closed", "unwound"):
+        """Record the first message that shows both legs of a trade ended and what they filled. One that was left with a
+        single leg is closed later, by further orders."""
+        if message.get("type") != "trade" or "filled" not in message["times"]:
             return
         identity = message["arbitrage_id"]
         if identity not in self.shown_latencies and len(self.shown_latencies) < REMEMBERED_LATENCIES:

@@ -120,7 +120,7 @@ class Bench:
         try:
             async with with_none:
                 while True:
-                    await self.reserver.queue.newest()
+                    await self.reserver.queue.best()
                     count += 1
         except TimeoutError:
             return count

@@ -15,9 +15,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Generic, Literal, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from market.money import text_of
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import PROFIT_PARTS
@@ -30,13 +27,6 @@ Kind = Literal["text", "amount", "number", "money", "time"]
 
 FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
 """A spreadsheet evaluates a cell that begins with these; OWASP, "CSV Injection"."""
-TYPES: dict[Kind, pa.DataType] = {
-    "text": pa.string(),
-    "amount": pa.string(),
-    "number": pa.float64(),
-    "money": pa.decimal128(38, 8),
-    "time": pa.timestamp("us", tz="UTC"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +107,11 @@ async def parquet_parts(
     table: DownloadTable[Row], lists: AsyncIterator[Sequence[Row]], metadata: Mapping[str, str]
 ) -> AsyncGenerator[bytes]:
     """Yield the file: one row group per list; `metadata` is kept with the schema."""
-    fields = [pa.field(column.name, TYPES[column.kind]) for column in table.columns]
-    schema = pa.schema(fields, metadata={name.encode(): value.encode() for name, value in metadata.items()})
     sink = _Sink()
-    writer = pq.ParquetWriter(pa.PythonFile(sink, "w"), schema, compression="zstd")
+    writer = await asyncio.to_thread(_ParquetFile, table, metadata, sink)
     try:
         async for rows in lists:
-            await asyncio.to_thread(_write_group, writer, schema, table, rows)
+            await asyncio.to_thread(writer.write, rows)
             yield sink.taken()
     finally:
         await asyncio.to_thread(writer.close)
@@ -161,6 +149,41 @@ class _Sink(io.RawIOBase):
         return b"".join(parts)
 
 
+class _ParquetFile(Generic[Row]):
+    """Writes rows into `sink`; to be made and used in a thread."""
+
+    def __init__(self, table: DownloadTable[Row], metadata: Mapping[str, str], sink: _Sink) -> None:
+        # Arrow takes 40 MB of a process that may never be asked for such a file
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        types: dict[Kind, pa.DataType] = {
+            "text": pa.string(),
+            "amount": pa.string(),
+            "number": pa.float64(),
+            "money": pa.decimal128(38, 8),
+            "time": pa.timestamp("us", tz="UTC"),
+        }
+        self._columns = [(column, types[column.kind]) for column in table.columns]
+        self._schema = pa.schema(
+            [pa.field(column.name, type_) for column, type_ in self._columns],
+            metadata={name.encode(): value.encode() for name, value in metadata.items()},
+        )
+        self._arrow = pa
+        self._writer = pq.ParquetWriter(pa.PythonFile(sink, "w"), self._schema, compression="zstd")
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write one row group."""
+        columns = [
+            self._arrow.array([_stored(column.kind, column.value(row)) for row in rows], type_)
+            for column, type_ in self._columns
+        ]
+        self._writer.write_table(self._arrow.Table.from_arrays(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
 def _csv_rows(table: DownloadTable[Row], rows: Sequence[Row]) -> bytes:
     return _csv([[_cell(column.kind, column.value(row)) for column in table.columns] for row in rows])
 
@@ -185,14 +208,6 @@ def _cell(kind: Kind, value: str | float | Decimal | None) -> str:
 def _iso(microseconds: int) -> str:
     seconds, rest = divmod(microseconds, MICROSECONDS)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
-
-
-def _write_group(writer: pq.ParquetWriter, schema: pa.Schema, table: DownloadTable[Row], rows: Sequence[Row]) -> None:
-    columns = [
-        pa.array([_stored(column.kind, column.value(row)) for row in rows], TYPES[column.kind])
-        for column in table.columns
-    ]
-    writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
 def _stored(kind: Kind, value: str | float | Decimal | None) -> str | float | Decimal | None:
