@@ -239,7 +239,8 @@ def _print_latencies(summary: dict[str, Any], trades: int, floor: Sequence[float
         print(f"of {trades} trades, too few: tick to reserved, tick to shown, both filled to shown")
         return
     rows = {"tick to reserved": stages["reserved"], "tick to shown": stages["shown"]}
-    for title, row in (rows | {"both filled to shown": steps["filled_to_shown"]}).items():
+    ends = {f"both filled to {end}": steps[f"filled_to_{end}"] for end in ("shown", "ended")}
+    for title, row in (rows | ends).items():
         print(_latency_line(title, row or {}))
 
 

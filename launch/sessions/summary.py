@@ -28,6 +28,9 @@ class Latencies:
     detected_to_sent: Sequence[float] = ()
     """From the opportunity until both legs were sent."""
     filled_to_shown: Sequence[float] = ()
+    """From the end of both legs until the page had it."""
+    filled_to_ended: Sequence[float] = ()
+    """From the end of both legs to the arbitrage's; longer than nothing if further orders closed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,8 @@ def summary_of(activity: Activity) -> dict[str, object]:
             for stage in ("opportunity", "reserved", "sent", "filled", "shown")
         },
         "step_ms": {
-            step: percentiles(getattr(activity.latencies, step)) for step in ("detected_to_sent", "filled_to_shown")
+            step: percentiles(getattr(activity.latencies, step))
+            for step in ("detected_to_sent", "filled_to_shown", "filled_to_ended")
         },
         "seconds_to_first_opportunity": activity.seconds_to_first_opportunity,
         "restarts": dict(activity.restarts),
@@ -166,6 +170,7 @@ def latencies_of(
         tuple(shown.values()),
         between("detected", "sent"),
         tuple(at - filled[identity] for identity, at in shown.items() if identity in filled),
+        between("filled", "ended"),
     )
 
 

@@ -9,7 +9,11 @@ from wording.number_format import TENTH, money, number, worth
 
 TITLE_WIDTH = 27
 DECISIONS = {"expired": "expired before a decision"}
-STEPS = {"detected_to_sent": "opportunity to sent", "filled_to_shown": "filled to shown"}
+STEPS = {
+    "detected_to_sent": "opportunity to sent",
+    "filled_to_shown": "filled to shown",
+    "filled_to_ended": "filled to ended",
+}
 
 
 def summary_lines(summary: Mapping[str, object]) -> list[str]:

@@ -27,8 +27,8 @@ from streams.topic_admin import check_reachable
 FORMAT_SECONDS = 120.0
 POLL_SECONDS = 0.05
 JVM_FLAGS = (
-    # what is alive stays below 50 MB; taken at the start, so that the broker does not grow for an hour
-    *("-Xms192m", "-Xmx192m", "-XX:+AlwaysPreTouch"),
+    # what is alive stays below 50 MB, 30 for a session; taken at the start, so that the broker does not grow for an hour
+    *("-Xms96m", "-Xmx96m", "-XX:+AlwaysPreTouch"),
     # few cores: no second compiler, one collector thread
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"),
 )
@@ -211,7 +211,7 @@ NODE_SETTINGS = {
     "log.retention.bytes": str(RETAINED_BYTES),
     "log.segment.bytes": str(128 * 1024**2),
     "log.retention.check.interval.ms": "60000",
-    # the cleaner's default buffer of 128 MB is half of our heap, and only small topics are compacted
+    # the cleaner's default buffer of 128 MB is more than our heap, and only small topics are compacted
     "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
     "metadata.log.segment.bytes": str(8 * 1024**2),
     "metadata.max.retention.bytes": str(32 * 1024**2),

@@ -26,3 +26,19 @@ def test_what_waited_for_detection_to_be_ready_says_nothing_of_its_latency(tmp_p
     meter._record_opportunity(replace(found, opportunity_id="early", event_time=before - 1))
     meter._record_opportunity(replace(found, opportunity_id="late", event_time=wall_now()))
     assert (meter.opportunities, len(meter.opportunity_latencies)) == (2, 1)
+
+
+def test_a_trade_is_shown_once_both_legs_have_ended_and_not_when_further_orders_close_it(tmp_path: Path) -> None:
+    meter = SessionCounters(session_of(tmp_path))
+
+    def show(state: str, *steps: str) -> None:
+        times = dict.fromkeys(("event", *steps), wall_now())
+        message = {"type": "trade", "arbitrage_id": "one", "state": state, "event_time": 0, "times": times}
+        meter._record_shown(message)
+
+    show("reserved", "sent")
+    assert meter.shown_latencies == {}
+    show("single_leg", "sent", "filled")
+    [shown] = meter.shown_latencies.values()
+    show("closed", "sent", "filled", "ended")
+    assert meter.shown_latencies == {"one": shown}
