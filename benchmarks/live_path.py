@@ -1,8 +1,8 @@
 """The whole demo as a user starts it: latency of each step of its trades, and CPU and memory of each part.
 
-`python -m benchmarks.live_path [--market busy] [--seconds 120]`. Starts `arbitrage paper` with a data folder of its
-own. On the same broker and at the same time a loop writes as many rows as there are quotes and reads them back: the
-floor of everything that goes through Kafka.
+`python -m benchmarks.live_path [--market busy] [--seconds 120] [--config FILE]`. Starts `arbitrage paper` with a data
+folder of its own. On the same broker and at the same time a loop writes as many rows as there are quotes and reads them
+back: the floor of everything that goes through Kafka.
 
 Then trading is switched to reduce-only until nothing is open, and halted, as an operator does it. A bot without a store
 (`benchmarks.storeless_bot`) trades for as long on the same opportunities, market and accounts; the session's bots run
@@ -34,6 +34,7 @@ from confluent_kafka.cimpl import NewTopic
 from benchmarks.percentiles import percentiles
 from benchmarks.processes import cpu_seconds
 from benchmarks.storeless_bot import TERMS, TRADES, Terms
+from benchmarks.trade_hops import hop_lines
 from benchmarks.trade_outcomes import FEWEST, side_by_side
 from launch.sessions.shutdown import FINISH_SECONDS, until
 from launch.setup.data_dir import home_folder, read_session
@@ -204,10 +205,10 @@ async def traded_without_store(home: Path, terms: Terms, seconds: float) -> list
     return TRADES.validate_json(traded)
 
 
-async def measure(market: str, seconds: float) -> None:
+async def measure(market: str, seconds: float, more: Sequence[str] = ()) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        with paper(home, market) as process:
+        with paper(home, market, more=more) as process:
             ready = await until_ready(home, process)
             session = with_logins(read_session(home), SUPERVISOR)
             parts = Parts(home, psutil.Process(process.pid))
@@ -223,7 +224,7 @@ async def measure(market: str, seconds: float) -> None:
             await asyncio.to_thread(process.wait, END_SECONDS)
         print(f"{market}, {seconds:.0f} s; detection ready after {ready:.1f} s")
         _print_latencies(json.loads((home / "summary.json").read_text()), len(ours), floor)
-        print("\n".join(side_by_side(ours, theirs)))
+        print("\n".join((*hop_lines(ours), *side_by_side(ours, theirs))))
         _print_parts(used, len(ours), seconds)
         for name, one in (("session", load), ("without store", load_beside)):
             print(f"load average {' '.join(f'{share:.2f}' for share in one)} on {os.cpu_count()} cores, {name}")
@@ -265,8 +266,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--market", choices=MARKETS, default="busy")
     parser.add_argument("--seconds", type=float, default=120.0, help="of each, after all is ready")
+    parser.add_argument("--config", type=Path, help="of the session: assets, exchanges")
     arguments = parser.parse_args()
-    asyncio.run(measure(arguments.market, arguments.seconds))
+    more = () if arguments.config is None else ("--config", str(arguments.config.resolve()))
+    asyncio.run(measure(arguments.market, arguments.seconds, more))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from streams.topic_admin import check_reachable
 FORMAT_SECONDS = 120.0
 POLL_SECONDS = 0.05
 JVM_FLAGS = (
-    # what is alive stays below 50 MB, 30 for a session; taken at the start, so that the broker does not grow for an hour
+    # what is alive stays below 50 MB; taken at the start, so that the broker does not grow for an hour
     *("-Xms96m", "-Xmx96m", "-XX:+AlwaysPreTouch"),
     # few cores: no second compiler, one collector thread
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"),
