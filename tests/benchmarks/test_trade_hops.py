@@ -14,7 +14,7 @@ MILLISECOND = 1_000
 
 
 def traded(sent_after: int, further: int | None = None) -> Arbitrage:
-    """An arbitrage whose two orders are sent after so many milliseconds and take 20; a further one takes `further`."""
+    """Return one whose two orders are sent after so many milliseconds and take 20; a further one takes `further`."""
     times = {"granted": 0, "sent": sent_after * MILLISECOND, "done": (sent_after + 20) * MILLISECOND}
     legs = [replace(BUY, times=times)] * 2
     if further is not None:
