@@ -219,8 +219,15 @@ def archive_is_current(archive: Path, jars: Path = PYSPARK_JARS) -> bool:
 
 
 def archive_options(archive: Path) -> tuple[str, ...]:
-    """JVM options that use an archive of classes if there is one; the JVM ignores one that does not fit."""
-    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable") if archive.exists() else ()
+    """JVM options that use an archive of classes if there is one; the JVM ignores one that does not fit.
+
+    By default it is mapped at an address drawn at random and all its pointers are changed: 146 of its 178 MB become
+    this JVM's own. At the address that it was made for, pages stay those of the file, and only what is used is read.
+    """
+    if not archive.exists():
+        return ()
+    unmoved = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+    return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable", *unmoved)
 
 
 def stop_at_once(spark: SparkSession) -> None:

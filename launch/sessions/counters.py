@@ -124,7 +124,8 @@ class SessionCounters:
         address = f"{self._session.page.host}:{self._session.page.port}"
         key = ensure_api_key(self._session.home).read_text().strip()
         async with websockets.connect(
-            f"ws://{address}/ws/live",
+            # trades are of all assets; the prices of one cost the page's process far less than those of all
+            f"ws://{address}/ws/live?base=",
             origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
             additional_headers={"X-API-Key": key},
             # the server is on this machine, and the key is for nobody else
