@@ -31,6 +31,8 @@ JVM_FLAGS = (
     *("-Xms96m", "-Xmx96m", "-XX:+AlwaysPreTouch"),
     # few cores: no second compiler, one collector thread
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"),
+    # Java's own classes stay pages of their file, which all JVMs share; moved elsewhere, as by default, they do not
+    *("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"),
 )
 RETAINED_BYTES = 2 * 1024**3
 LOOPBACK = "127.0.0.1"
