@@ -285,7 +285,7 @@ class Supervisor:
                 task.cancel()
             await asyncio.gather(probe, priority, return_exceptions=True)
             ready_file(self._home, part.name).unlink(missing_ok=True)
-        return end_reason(child.returncode, self._home / "logs" / f"{part.name}.log", began)
+        return end_reason(child.wait(), self._home / "logs" / f"{part.name}.log", began)
 
     async def _prioritise(self, name: str, pid: int) -> None:
         # all start alike: people look at pages while Spark starts, and nothing trades before that
