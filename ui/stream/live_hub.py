@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -153,6 +153,12 @@ class LiveHub:
                 log.warning("row skipped", extra={"topic": record.topic, "offset": record.offset, "error": str(error)})
         self._changed = True
 
+    async def apply_in_rounds(self, records: Sequence[Record]) -> None:
+        """Apply a batch of rows, and let everything else run in between."""
+        for first in range(0, len(records), ROWS_AT_ONCE):
+            self.apply_records(records[first : first + ROWS_AT_ONCE])
+            await SystemClock().sleep(0)
+
     def _apply_record(self, record: Record) -> None:
         row = row_of(record.value)
         if record.topic == TICKS:
@@ -235,9 +241,7 @@ class LiveHub:
             self._reads_kafka = True
             self._set_source("kafka", is_live=True)
             async for records in reader.batches():
-                for first in range(0, len(records), ROWS_AT_ONCE):
-                    self.apply_records(records[first : first + ROWS_AT_ONCE])
-                    await SystemClock().sleep(0)
+                await self.apply_in_rounds(records)
 
     async def _follow_trades(self) -> None:
         self._is_current = False

@@ -15,7 +15,7 @@ from market.prices.opportunities import Opportunity
 from market.prices.quotes import FeedMark, Quote
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
-from runtime.clock import wall_now
+from runtime.clock import SystemClock, wall_now
 from session.session import Placement, Session
 from store.mongo.store import MongoTradeStore
 from store.queries.trade_reader import TradeReader, open_reader
@@ -31,7 +31,7 @@ from tests.ui.samples import MARKETS, NOWHERE, SETTINGS, START, arbitrage, mark,
 from tests.ui.trading import traded
 from tests.ui.waiting import until
 from ui.stream.live_clients import QUEUED_MESSAGES, LiveClient
-from ui.stream.live_hub import LiveHub
+from ui.stream.live_hub import ROWS_AT_ONCE, LiveHub
 
 Message = dict[str, object]
 
@@ -64,6 +64,24 @@ async def test_a_thousand_quotes_make_one_pulse(hub: LiveHub) -> None:
         (pulse,) = heard(client)
         assert pulse["type"] == "pulse"
         assert pulse["points"] == {"alpha BTC/USD": [1_700_000_000.0, 101.0, 101.0]}
+
+
+async def test_other_work_goes_on_between_the_rows_of_a_batch(hub: LiveHub) -> None:
+    """As a trade's changes do, each of which takes a round of the loop."""
+    rounds = 0
+
+    async def count_rounds() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await SystemClock().sleep(0)
+
+    counting = asyncio.create_task(count_rounds())
+    batch = [record(quote(USD_MARKET, "100", "102", sequence=n), n) for n in range(10 * ROWS_AT_ONCE)]
+    await hub.apply_in_rounds(batch)
+    counting.cancel()
+    assert rounds >= 9
+    assert hub.live_state.snapshot().tops[0].sequence == len(batch) - 1
 
 
 async def test_rows_that_a_mirror_brings_again_change_nothing_in_a_region(hub: LiveHub, tmp_path: Path) -> None:
