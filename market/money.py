@@ -7,6 +7,7 @@ A number of ours has at most `MAX_DIGITS` digits and is written d.ddd × 10^e wi
 import re
 from collections.abc import Iterable
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, NewType
 
 from pydantic import BeforeValidator
@@ -84,6 +85,7 @@ def written_decimal(text: str) -> Decimal:
     return Decimal(text)
 
 
+@lru_cache(maxsize=1_024, typed=True)
 def decimal_of_double(value: float) -> Decimal:
     """Return the Decimal of a double that we computed ourselves: what is smaller than any number of ours is nothing.
 

@@ -92,7 +92,8 @@ class SimulatedBots:
         if is_expired(opportunity, self._agenda.now()):
             self.missed += 1
             return EXPIRED
-        reason = self._rejection(opportunity)
+        # most opportunities end here, so this cheapest check comes first
+        reason = settings_rejection(opportunity, self._markets, self.cache.settings)
         if reason is not None:
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
@@ -122,11 +123,6 @@ class SimulatedBots:
         settings = settings.model_copy(update={"taker_fees": fees})
         version = self._store.settings.in_force().version
         self.cache.settings = run_to_end(self._store.settings.change(settings, version, "backtest"))
-
-    def _rejection(self, opportunity: Opportunity) -> str | None:
-        """Return why the settings reject it: most opportunities end here, so this cheapest check comes first."""
-        reason = settings_rejection(opportunity, self._markets, self.cache.settings)
-        return self._reserver.early_rejection(opportunity) if reason is None else reason
 
     def _one_reserver(self) -> Reserver:
         return Reserver(

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 
 from market.decide.decision_context import DecisionContext
 from market.decide.market_rules import market_in_force
 from market.decide.risk_checks import first_rejection, forbidden, notional_left
 from market.decide.settings import Settings
-from market.decide.sizing import SizedLeg, SizingSide, net_bps, size
+from market.decide.sizing import SizedLeg, SizingSide, size, walk_terms
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import Leg
@@ -51,10 +50,12 @@ def decide(context: DecisionContext, markets: Markets) -> Reservation | Rejected
     opportunity = context.opportunity
     buy = _book("buy", opportunity.buy, markets, context)
     sell = _book("sell", opportunity.sell, markets, context)
-    if _fails_recheck(opportunity, buy, sell, context.settings):
+    terms = walk_terms(buy, sell, context.settings)
+    if not _is_consistent(opportunity) or not terms.pays(opportunity.buy.price, opportunity.sell.price):
+        # exact arithmetic on the quoted decimals, with the current fees, falls short of `min_net_bps`
         return Rejected("recheck_failed")
     left, limit = notional_left(context)
-    sizing = size(buy, sell, context.settings, left)
+    sizing = size(buy, sell, context.settings, left, terms)
     if isinstance(sizing, str):
         return Rejected(limit if sizing == "limit_reached" else sizing)
     return Reservation(
@@ -73,25 +74,21 @@ def decide(context: DecisionContext, markets: Markets) -> Reservation | Rejected
 
 def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -> bool:
     """Whether this session trades both markets and knows their fees."""
-    fees = settings.taker_fees
-    return all(
-        (leg.exchange, leg.symbol) in markets and leg.exchange in fees for leg in (opportunity.buy, opportunity.sell)
-    )
-
-
-def _fails_recheck(opportunity: Opportunity, buy: SizingSide, sell: SizingSide, settings: Settings) -> bool:
-    """Whether exact arithmetic on the quoted decimals, with the current fees, falls short of `min_net_bps`."""
-    if not all(_is_consistent(leg, opportunity) for leg in (opportunity.buy, opportunity.sell)):
-        return True
-    exact = net_bps(buy, sell, opportunity.buy.price, opportunity.sell.price)
-    return exact < Fraction(str(settings.min_net_bps))
-
-
-def _is_consistent(leg: OpportunityLeg, opportunity: Opportunity) -> bool:
-    """Rejects a leg without an FX rate, which would count as the settlement currency one for one."""
-    if leg.quote_currency != opportunity.currency and opportunity.rate(leg.quote_currency) is None:
+    buy, sell, fees = opportunity.buy, opportunity.sell, settings.taker_fees
+    if buy.exchange not in fees or sell.exchange not in fees:
         return False
-    return bool(leg.levels) and leg.levels[0] == (leg.price, leg.amount) and leg.price > 0 and leg.amount > 0
+    return (buy.exchange, buy.symbol) in markets and (sell.exchange, sell.symbol) in markets
+
+
+def _is_consistent(opportunity: Opportunity) -> bool:
+    """Whether both legs show what they promise, and have an FX rate if they need one: without it they would count as
+    the settlement currency one for one."""
+    for leg in (opportunity.buy, opportunity.sell):
+        if leg.quote_currency != opportunity.currency and opportunity.rate(leg.quote_currency) is None:
+            return False
+        if not leg.levels or leg.levels[0] != (leg.price, leg.amount) or leg.price <= 0 or leg.amount <= 0:
+            return False
+    return True
 
 
 def _book(side: Side, leg: OpportunityLeg, markets: Markets, context: DecisionContext) -> SizingSide:

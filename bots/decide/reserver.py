@@ -154,10 +154,6 @@ class Reserver:
                 quote = request.opportunity.buy if side == "buy" else request.opportunity.sell
                 self.cache.record_used_up(quote.quote_id)
 
-    def early_rejection(self, opportunity: Opportunity) -> str | None:
-        """Return the first reason that needs neither sizing nor the store."""
-        return early_rejection(self._context(opportunity), self.markets)
-
     def _valid_until(self, opportunity: Opportunity) -> int:
         """When the opportunity expires, by the store's clock."""
         left = wall_seconds(self.clock, (opportunity.expires_at - self.clock.now()) / MICROSECONDS)

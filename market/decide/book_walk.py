@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 from market.instruments.orders import Side
@@ -17,7 +18,7 @@ from market.prices.quotes import Level
 ONE = Decimal(1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WalkTerms:
     """Fees, FX rates and the minimum net spread of a walk.
 
@@ -41,8 +42,9 @@ class WalkTerms:
         gained = EXACT.subtract(EXACT.multiply(bid, received), EXACT.multiply(spent, EXACT.add(ONE, self.buy_fee)))
         return Fraction(EXACT.multiply(gained, BPS)) / Fraction(spent)
 
-    def paying(self) -> Callable[[Decimal, Decimal], bool]:
-        """Whether a unit bought at `ask` and sold at `bid` pays."""
+    @cached_property
+    def pays(self) -> Callable[[Decimal, Decimal], bool]:
+        """Return whether a unit bought at an ask (first) and sold at a bid pays."""
         received, paid = self._sides
         min_value = ZERO if self.min_bps is None else self.min_bps
         owed = EXACT.add(EXACT.add(ONE, self.buy_fee), EXACT.divide(min_value, BPS))
@@ -167,7 +169,7 @@ def walk_books(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, l
     Any other `min_bps` ends if the next unit would bring less than that. Limits end it if the first of them is
     reached: the more the walk has to pay, the less they allow.
     """
-    pays = terms.paying()
+    pays = terms.pays
     steps: list[WalkStep] = []
     at: Level | None = None
     max_amount: Fraction | None = None

@@ -25,6 +25,9 @@ Place = Literal["decider", "reservation", "grant", "wire"]
 grants a later leg, and right before the order is posted."""
 
 
+Fact = Literal["now", "risk"]
+"""A field of `DecisionContext` that is not known everywhere."""
+
 CLOCKS_MAY_DIFFER = 500_000
 """Microseconds that clocks of two machines may be apart; those that NTP sets are apart by milliseconds."""
 
@@ -37,11 +40,14 @@ class Check:
     rejects: Callable[[DecisionContext], bool]
     settings: tuple[str, ...]
     asked: tuple[Place, ...]
+    needs: Fact | None = None
+    """What it needs beside the opportunity and the settings."""
 
 
 def first_rejection(context: DecisionContext) -> str | None:
     """Return the reason of the first check that rejects, None if it may be traded."""
-    for check in CHECKS:  # a generator costs as much again as the checks, hundreds of times a second
+    asked = _ASKED[context.now is not None, context.risk is not None]
+    for check in asked:  # a generator costs as much again as the checks, hundreds of times a second
         if check.rejects(context):
             return check.reason
     return None
@@ -57,8 +63,11 @@ def notional_left(context: DecisionContext) -> tuple[Decimal | None, str]:
     risk = context.risk
     if risk is None:
         return None, ""
-    limits = {key: limit_of(key, context.settings) for key in notional_keys(context.opportunity)}
-    return min((most - risk.notional.get(key, ZERO), reason) for key, (most, reason) in limits.items())
+    left: list[tuple[Decimal, str]] = []
+    for key in notional_keys(context.opportunity):
+        most, reason = limit_of(key, context.settings)
+        left.append((most - risk.notional.get(key, ZERO), reason))
+    return min(left)
 
 
 def limit_of(key: str, settings: Settings) -> tuple[Decimal, str]:
@@ -80,8 +89,8 @@ def _is_reduce_only(context: DecisionContext) -> bool:
 
 
 def _has_a_disabled_exchange(context: DecisionContext) -> bool:
-    enabled = context.settings.enabled_exchanges
-    return any(name not in enabled for name in _exchanges_of(context))
+    opportunity, enabled = context.opportunity, context.settings.enabled_exchanges
+    return opportunity.buy.exchange not in enabled or opportunity.sell.exchange not in enabled
 
 
 def _has_a_disabled_asset(context: DecisionContext) -> bool:
@@ -89,14 +98,18 @@ def _has_a_disabled_asset(context: DecisionContext) -> bool:
 
 
 def _has_a_closed_market(context: DecisionContext) -> bool:
+    if not context.settings.market_rules:
+        return False
     legs = (context.opportunity.buy, context.opportunity.sell)
     return any(is_closed(leg.exchange, leg.symbol, context.settings) for leg in legs)
 
 
 def _is_below_threshold(context: DecisionContext) -> bool:
     """Tell if the net spread is too small; a trade on one exchange alone has no spread."""
-    buy, sell = _exchanges_of(context)
-    return buy != sell and context.opportunity.net_bps < context.settings.min_net_bps
+    opportunity = context.opportunity
+    if opportunity.net_bps >= context.settings.min_net_bps:
+        return False
+    return opportunity.buy.exchange != opportunity.sell.exchange
 
 
 def _is_stale(context: DecisionContext) -> bool:
@@ -127,6 +140,8 @@ def _is_crossed(context: DecisionContext) -> bool:
 
 def _is_in_order(leg: OpportunityLeg, sign: int) -> bool:
     """Asks (sign 1) rise, bids (sign -1) fall."""
+    if len(leg.levels) < 2:
+        return True
     prices = [level.price for level in leg.levels]
     return all((later - earlier) * sign > 0 for earlier, later in pairwise(prices))
 
@@ -177,21 +192,22 @@ def _is_cooling_down(context: DecisionContext) -> bool:
     return risk is not None and risk.now - risk.pair_reserved_at < context.settings.cool_down_ms * 1_000
 
 
-def _reaches(context: DecisionContext, *keys: str) -> bool:
-    risk = context.risk
-    return risk is not None and any(risk.notional.get(key, ZERO) >= limit_of(key, context.settings)[0] for key in keys)
-
-
 def _reaches_total(context: DecisionContext) -> bool:
-    return _reaches(context, "total")
+    return _reaches(context, "total", context.settings.max_total_notional)
 
 
 def _reaches_asset(context: DecisionContext) -> bool:
-    return _reaches(context, f"base|{context.opportunity.base}")
+    base = context.opportunity.base
+    return _reaches(context, f"base|{base}", context.settings.asset_limit(base))
 
 
 def _reaches_exchange(context: DecisionContext) -> bool:
-    return _reaches(context, *(f"exchange|{name}" for name in _exchanges_of(context)))
+    limit_at = context.settings.exchange_limit
+    return any(_reaches(context, f"exchange|{name}", limit_at(name)) for name in _exchanges_of(context))
+
+
+def _reaches(context: DecisionContext, key: str, limit: Decimal) -> bool:
+    return context.risk is not None and context.risk.notional.get(key, ZERO) >= limit
 
 
 def _is_exposed(context: DecisionContext) -> bool:
@@ -201,6 +217,8 @@ def _is_exposed(context: DecisionContext) -> bool:
     if context.now is None:
         return False
     drift = context.drift.get(opportunity.base, ZERO)
+    if drift == 0:
+        return context.only_side is None and context.settings.max_exposure <= 0
     if context.only_side is not None and drift * (1 if context.only_side == "buy" else -1) <= 0:
         return False
     return abs(drift) * _base_price(opportunity) >= context.settings.max_exposure
@@ -211,6 +229,8 @@ def _has_drifted(context: DecisionContext) -> bool:
     already."""
     opportunity = context.opportunity
     if context.now is None:
+        return False
+    if context.only_side is None and opportunity.buy.quote_currency == opportunity.sell.quote_currency:
         return False
     moves: list[tuple[str, int]] = []
     if context.only_side != "sell":
@@ -257,26 +277,33 @@ CHECKS: tuple[Check, ...] = (
     Check("asset_disabled", _has_a_disabled_asset, ("disabled_assets",), _BEGIN),
     Check("market_closed", _has_a_closed_market, ("market_rules",), _BEGIN),
     Check("below_threshold", _is_below_threshold, ("min_net_bps",), _BEGIN),
-    Check("stale", _is_stale, ("max_quote_age_ms",), _DECIDER),
-    Check("clock_ahead", _is_ahead, (), _DECIDER),
-    Check("crossed", _is_crossed, (), _DECIDER),
-    Check("quarantined", _is_quarantined, _OF_QUARANTINE, _DECIDER),
-    Check("not_persistent", _is_fleeting, ("min_share_above_10s",), _DECIDER),
-    Check("stopping", _is_stopping, (), _BEGIN),
-    Check("daily_loss", _has_lost_enough, ("max_daily_loss",), ("reservation",)),
-    Check("exchange_paused", _is_paused, ("breaker_failures", "breaker_window_ms", "breaker_pause_ms"), _BEGIN),
-    Check("unexplained_difference", _is_unexplained, (), _BEGIN),
-    Check("too_many_open", _has_too_many_open, ("max_open_arbitrages",), _BEGIN),
-    Check("pair_busy", _is_busy, (), _BEGIN),
-    Check("cooling_down", _is_cooling_down, ("cool_down_ms",), _BEGIN),
-    Check("total_limit", _reaches_total, ("max_total_notional",), _BEGIN),
-    Check("asset_limit", _reaches_asset, ("max_asset_notional", "asset_limits"), _BEGIN),
-    Check("exchange_limit", _reaches_exchange, ("max_exchange_notional", "exchange_limits"), _BEGIN),
-    Check("exposure", _is_exposed, ("max_exposure",), _DECIDER),
-    Check("currency_drift", _has_drifted, ("max_currency_drift",), _DECIDER),
+    Check("stale", _is_stale, ("max_quote_age_ms",), _DECIDER, "now"),
+    Check("clock_ahead", _is_ahead, (), _DECIDER, "now"),
+    Check("crossed", _is_crossed, (), _DECIDER, "now"),
+    Check("quarantined", _is_quarantined, _OF_QUARANTINE, _DECIDER, "now"),
+    Check("not_persistent", _is_fleeting, ("min_share_above_10s",), _DECIDER, "now"),
+    Check("stopping", _is_stopping, (), _BEGIN, "risk"),
+    Check("daily_loss", _has_lost_enough, ("max_daily_loss",), ("reservation",), "risk"),
+    Check("exchange_paused", _is_paused, ("breaker_failures", "breaker_window_ms", "breaker_pause_ms"), _BEGIN, "risk"),
+    Check("unexplained_difference", _is_unexplained, (), _BEGIN, "risk"),
+    Check("too_many_open", _has_too_many_open, ("max_open_arbitrages",), _BEGIN, "risk"),
+    Check("pair_busy", _is_busy, (), _BEGIN, "risk"),
+    Check("cooling_down", _is_cooling_down, ("cool_down_ms",), _BEGIN, "risk"),
+    Check("total_limit", _reaches_total, ("max_total_notional",), _BEGIN, "risk"),
+    Check("asset_limit", _reaches_asset, ("max_asset_notional", "asset_limits"), _BEGIN, "risk"),
+    Check("exchange_limit", _reaches_exchange, ("max_exchange_notional", "exchange_limits"), _BEGIN, "risk"),
+    Check("exposure", _is_exposed, ("max_exposure",), _DECIDER, "now"),
+    Check("currency_drift", _has_drifted, ("max_currency_drift",), _DECIDER, "now"),
     Check("rate_budget", _lacks_rate_budget, (), ("decider", "wire")),
 )
 """In the order in which they run; sizing, which costs most, comes after all of them."""
+
+_ASKED: dict[tuple[bool, bool], tuple[Check, ...]] = {
+    (has_now, has_risk): tuple(check for check in CHECKS if {None: True, "now": has_now, "risk": has_risk}[check.needs])
+    for has_now in (False, True)
+    for has_risk in (False, True)
+}
+"""Whether the time and the risk state are known → the checks that may reject."""
 
 SIZED = (
     "recheck_failed",

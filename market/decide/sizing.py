@@ -6,6 +6,7 @@ All amounts are *matched* amounts, base bought; the sell side orders `factor` of
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, lcm
 from typing import Literal
 
@@ -80,12 +81,12 @@ class Sizing:
     walk: Walk
 
 
-def net_bps(buy: SizingSide, sell: SizingSide, buy_price: Decimal, sell_price: Decimal) -> Fraction:
-    """Return what one unit bought and sold at these prices brings after both fees and FX, in bps of the buy side.
-    Exact."""
-    return _terms(buy, sell, None).net_bps(buy_price, sell_price)
+def walk_terms(buy: SizingSide, sell: SizingSide, settings: Settings) -> WalkTerms:
+    """Return the terms on which both are traded: a unit pays if it brings at least `min_net_bps`."""
+    return _terms(buy, sell, decimal_of_double(settings.min_net_bps))
 
 
+@lru_cache(maxsize=1_024)
 def common_step(one: Decimal, other: Decimal) -> Decimal:
     """Return the least step that is a whole number of both."""
     (first, first_parts), (second, second_parts) = one.as_integer_ratio(), other.as_integer_ratio()
@@ -95,22 +96,29 @@ def common_step(one: Decimal, other: Decimal) -> Decimal:
 
 
 def size(
-    buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None = None
+    buy: SizingSide,
+    sell: SizingSide,
+    settings: Settings,
+    notional_cap: Decimal | None = None,
+    terms: WalkTerms | None = None,
 ) -> Sizing | SizingRejection:
     """Return the largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels
     shown, within depth, free balances, `max_notional` and `notional_cap` (both in settlement currency).
 
     No amount that these rules allow brings more, as long as `min_net_bps` is not negative, since each unit adds to it.
     At 0 it is the greatest profit of all lots but for one case: if the units that pay end inside a lot, that whole
-    lot may still gain, and is left, since a leg's limit price must not reach into a loss.
+    lot may still gain, and is left, since a leg's limit price must not reach into a loss. `terms`: those of
+    `walk_terms`, if they are known already.
     """
-    terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
+    terms = terms or walk_terms(buy, sell, settings)
     step = common_step(buy.market.lot_step, sell.market.lot_step)
     minimum = _minimum(buy, sell, settings, terms.factor, step)
+    if _lacks_balance_alone(buy, sell, settings, notional_cap, terms, minimum):
+        return "insufficient_balance"
     walk = walk_books(buy.levels, sell.levels, terms, _limits(buy, sell, settings, notional_cap))
     amount = walk.floored(step)
     if amount < minimum:
-        return _shortage(buy, sell, settings, notional_cap, minimum)
+        return _shortage(buy, sell, settings, notional_cap, terms, minimum)
     sell_amount = floor_to_step(amount * terms.factor, sell.market.lot_step)
     walk = walk.cut(amount)
     legs = (
@@ -121,11 +129,49 @@ def size(
     return Sizing(Amount(amount), step, minimum, terms.factor, unit, *legs, walk)
 
 
+def _lacks_balance_alone(
+    buy: SizingSide,
+    sell: SizingSide,
+    settings: Settings,
+    notional_cap: Decimal | None,
+    terms: WalkTerms,
+    minimum: Decimal,
+) -> bool:
+    """Return whether it is certain without a walk that only what is free leaves less than the minimum: the best levels
+    pay and show it, and notional allows it there. An account that has run dry rejects thousands in a row."""
+    multiply, ask, bid = EXACT.multiply, buy.levels[0], sell.levels[0]
+    limit = buy.limit(ask.price, settings.max_slippage_bps)
+    sold = multiply(minimum, terms.factor)
+    if not (_is_below(buy, minimum, limit) or _is_below(sell, sold, limit)):
+        return False
+    if multiply(ask.amount, terms.factor) < sold or bid.amount < sold or not terms.pays(ask.price, bid.price):
+        return False
+    notional = settings.max_notional if notional_cap is None else min(settings.max_notional, notional_cap)
+    for side, price in ((buy, limit), (sell, bid.price)):
+        times, over = settlement_factors(side.rate, side.side)
+        if multiply(notional, over) < multiply(multiply(minimum, price), times):
+            return False
+    return True
+
+
+def _is_below(side: SizingSide, amount: Decimal, limit: Decimal) -> bool:
+    """Return whether what is free cannot hold an order of `amount` at `limit`, the lowest that it may have to pay."""
+    if side.free is None:
+        return False
+    _, per_unit = hold_of(side.market, side.side, side.fee_rate, Decimal(1))
+    held = EXACT.multiply(amount, per_unit)
+    return side.free < (EXACT.multiply(held, limit) if side.side == "buy" else held)
+
+
 def _shortage(
-    buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None, minimum: Decimal
+    buy: SizingSide,
+    sell: SizingSide,
+    settings: Settings,
+    notional_cap: Decimal | None,
+    terms: WalkTerms,
+    minimum: Decimal,
 ) -> SizingRejection:
     """Return what it is that leaves less than the minimum: depth and settings first, balances last."""
-    terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
     rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
     bounds: dict[SizingRejection, Decimal | None] = {"too_small": None, "limit_reached": notional_cap}
     for reason, bound in bounds.items():

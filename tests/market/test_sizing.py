@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.decide.settings import Settings
-from market.decide.sizing import Sizing, SizingSide, common_step, displayed_amount, net_bps, size
+from market.decide.sizing import Sizing, SizingSide, common_step, displayed_amount, size, walk_terms
 from market.instruments.markets import Market
 from market.instruments.order_rules import rule_broken
 from market.instruments.orders import LimitOrder
@@ -115,7 +115,7 @@ def test_net_bps_is_what_fees_and_both_fx_sides_leave() -> None:
     # one BTC bought pays the fee of JPY's exchange in BTC, too: so much less of it is sold
     proceeds *= Fraction("0.998502246630")
     expected = (proceeds - cost - cost * Fraction("0.0012")) * 10_000 / cost
-    assert net_bps(buy, sell, Decimal(50_000), Decimal(9_000_000)) == expected
+    assert walk_terms(buy, sell, settings_of()).net_bps(Decimal(50_000), Decimal(9_000_000)) == expected
 
 
 def test_displayed_amount() -> None:
