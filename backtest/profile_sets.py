@@ -1,9 +1,10 @@
 """Recorded files that a replay knows, as a tick set: read once, kept in the data folder under a name by content."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -85,44 +86,46 @@ def _sources(recording: Recording, checksums: dict[Path, str]) -> tuple[Imported
     )
 
 
-def _table(rows: Iterable[Quote | FeedMark]) -> pa.Table:
-    return pa.Table.from_pylist(list(_source_rows(rows)), schema=SOURCE_SCHEMA)
-
-
-def _source_rows(rows: Iterable[Quote | FeedMark]) -> Iterator[dict[str, object]]:
+def _table(rows: Sequence[Quote | FeedMark]) -> pa.Table:
     """Return source rows; they come in the order of the log already, so all ranks are alike."""
-    for row in rows:
+    quotes = [row if isinstance(row, Quote) else None for row in rows]
+    sides = {side: _SideColumns() for side in ("bid", "ask")}
+    for quote in quotes:
+        sides["bid"].add(() if quote is None else quote.bids)
+        sides["ask"].add(() if quote is None else quote.asks)
+    columns: dict[str, list[Any]] = {
         # rates stand in every base's log
-        is_fx = row.kind.startswith("fx")
-        fields: dict[str, object] = {
-            "base": None if is_fx else row.base,
-            "rank": 0,
-            "kind": row.kind,
-            "exchange": row.exchange,
-            "symbol": row.symbol,
-            "received_time": row.received_time,
-            "sequence": row.sequence,
-        }
-        yield fields | _prices(row) if isinstance(row, Quote) else fields
-
-
-def _prices(quote: Quote) -> dict[str, object]:
-    bid, ask = quote.bids[0], quote.asks[0]
-    return {
-        "exchange_time": quote.exchange_time,
-        "bid_price": float(bid.price),
-        "ask_price": float(ask.price),
-        "bid": text_of(bid.price),
-        "bid_amount": text_of(bid.amount),
-        "ask": text_of(ask.price),
-        "ask_amount": text_of(ask.amount),
-        "bids": _levels(quote.bids),
-        "asks": _levels(quote.asks),
+        "base": [None if row.kind.startswith("fx") else row.base for row in rows],
+        "rank": [0] * len(rows),
+        **{name: [getattr(row, name) for row in rows] for name in ("kind", "exchange", "symbol", "received_time")},
+        "sequence": [row.sequence for row in rows],
+        "exchange_time": [None if quote is None else quote.exchange_time for quote in quotes],
     }
+    for side, column in sides.items():
+        columns |= {f"{side}_price": column.prices, side: column.texts}
+        columns |= {f"{side}_amount": column.amounts, f"{side}s": column.levels}
+    arrays = [pa.array(columns.get(one.name, [None] * len(rows)), one.type) for one in SOURCE_SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=SOURCE_SCHEMA)
 
 
-def _levels(levels: tuple[Level, ...]) -> str | None:
-    return levels_text(levels) if len(levels) > 1 else None
+class _SideColumns:
+    """The columns of one side of quotes; levels that stay from row to row are written as text once."""
+
+    def __init__(self) -> None:
+        self.prices: list[float | None] = []
+        self.texts: list[str | None] = []
+        self.amounts: list[str | None] = []
+        self.levels: list[str | None] = []
+        self._last: tuple[Level, ...] | None = None
+
+    def add(self, levels: tuple[Level, ...]) -> None:
+        """Add the best level, and all of them if there are more; nulls if there is none."""
+        is_same = bool(levels) and levels == self._last
+        self.prices.append(self.prices[-1] if is_same else float(levels[0].price) if levels else None)
+        self.texts.append(self.texts[-1] if is_same else text_of(levels[0].price) if levels else None)
+        self.amounts.append(self.amounts[-1] if is_same else text_of(levels[0].amount) if levels else None)
+        self.levels.append(self.levels[-1] if is_same else levels_text(levels) if len(levels) > 1 else None)
+        self._last = levels or None
 
 
 def _checksum(path: Path) -> str:

@@ -86,8 +86,7 @@ def rejection_of(
         return "crossed"
     if quote.received_time < last_received:
         return "backwards"
-    mid = (quote.bid + quote.ask) / 2
-    if last_mid is not None and abs(mid - last_mid) > bound * last_mid:
+    if last_mid is not None and abs((quote.bid + quote.ask) / 2 - last_mid) > bound * last_mid:
         return "out_of_bounds"
     return None
 

@@ -16,7 +16,7 @@ import orjson
 from market.instruments.markets import Market
 from market.prices.quotes import Quote
 from tick_sets.errors import reject
-from tick_sets.rows.quote_rows import QuoteRows, Rejections, level_of
+from tick_sets.rows.quote_rows import LastLevel, QuoteRows, Rejections
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class TickerSource:
 def book_tickers(path: Path, market: Market, source: TickerSource, rejections: Rejections) -> Iterator[Quote]:
     """Return quotes in file order; `sequence` is the exchange's update id `u`. Raises ImportRejectedError."""
     rows = QuoteRows(market, rejections)
+    bids, asks = LastLevel(), LastLevel()
     is_empty = True
     for number, received_time, message in _messages(path):
         if not str(message.get("stream", "")).endswith("@bookTicker"):
@@ -40,13 +41,15 @@ def book_tickers(path: Path, market: Market, source: TickerSource, rejections: R
         if ticker["s"] != source.symbol:
             reject(path, number, f"is about {ticker['s']}, while {source.symbol} is expected in this folder")
         try:
-            bid, ask = level_of(ticker["b"], ticker["B"]), level_of(ticker["a"], ticker["A"])
+            bid, ask = bids.level(ticker["b"], ticker["B"]), asks.level(ticker["a"], ticker["A"])
             exchange_time = _exchange_time(ticker)
             sequence = int(ticker["u"])
         except (ValueError, TypeError):
             rows.count_unreadable()
             continue
-        yield from rows.quotes(bid, ask, received_time, exchange_time, sequence)
+        quote = rows.quote(bid, ask, received_time, exchange_time, sequence)
+        if quote is not None:
+            yield quote
     if is_empty:
         reject(path, None, "contains no bookTicker message")
 

@@ -46,7 +46,9 @@ def quote_bars(path: Path, market: Market, utc_offset_hours: int, rejections: Re
             rows.count_unreadable()
             continue
         received_time = midnight + milliseconds * 1_000 + BAR_MICROSECONDS
-        yield from rows.quotes(bid, ask, received_time, None, sequence=0)
+        quote = rows.quote(bid, ask, received_time, None, sequence=0)
+        if quote is not None:
+            yield quote
 
 
 def midnight_of(path: Path, utc_offset_hours: int) -> int:

@@ -38,6 +38,11 @@ def in_base(rows: pa.Table, market: Market) -> pa.Table:
     return rows
 
 
+def counts_base(market: Market) -> bool:
+    """Return whether the market's source counts single coins of the base, so that `level_in_base` changes nothing."""
+    return market.coins_per_unit == 1 and (market.contract is None or market.contract.counts_base)
+
+
 def level_in_base(level: Level, market: Market) -> Level:
     """Return the same of one level of a quote. Raises ValueError for a price of 0 or less."""
     if market.coins_per_unit != 1:

@@ -1,15 +1,15 @@
 """Turns rows into quotes, or counts their reject reasons."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 from market.instruments.markets import Market
-from market.money import Amount, Price, decimal_of
+from market.money import ZERO, Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote, rejection_of
-from tick_sets.rows.contract_amounts import level_in_base
+from tick_sets.rows.contract_amounts import counts_base, level_in_base
 
 MAX_DIGITS = 18
 LARGEST = 2**63 - 1
+NO_LEVEL = Level(Price(ZERO), Amount(ZERO))
 Rejections = Counter[str]
 """Reason → number of rows left out: those of `market.prices.quotes.rejection_of`, `unreadable` and `repeated`."""
 
@@ -19,17 +19,19 @@ class QuoteRows:
 
     def __init__(self, market: Market, rejections: Rejections) -> None:
         self._market = market
+        self._is_in_base = counts_base(market)
         self._rejections = rejections
         self._last_received = 0
         self._last_sequence = -1
 
-    def quotes(
+    def quote(
         self, bid: Level, ask: Level, received_time: int, exchange_time: int | None, sequence: int
-    ) -> Iterator[Quote]:
-        """Return the quote, or nothing; amounts as the source counts them. Times in microseconds UTC; `sequence` 0 if
-        the source numbers nothing."""
+    ) -> Quote | None:
+        """Return the quote, or None if it is rejected; amounts as the source counts them. Times in microseconds UTC;
+        `sequence` 0 if the source numbers nothing."""
         market = self._market
-        bid, ask = (level_in_base(level, market) if level.price > 0 else level for level in (bid, ask))
+        if not self._is_in_base:
+            bid, ask = (level_in_base(level, market) if level.price > 0 else level for level in (bid, ask))
         quote = Quote(
             kind="fx" if market.is_fx else "quote",
             exchange=market.exchange,
@@ -48,9 +50,9 @@ class QuoteRows:
             reason = "repeated"
         if reason is not None:
             self._rejections[reason] += 1
-            return
+            return None
         self._last_received, self._last_sequence = received_time, sequence
-        yield quote
+        return quote
 
     def count_unreadable(self) -> None:
         self._rejections["unreadable"] += 1
@@ -71,3 +73,20 @@ def whole_number(text: str) -> int | None:
 def level_of(price: str, amount: str) -> Level:
     """Return the level. Raises ValueError for what is no number."""
     return Level(Price(decimal_of(price)), Amount(decimal_of(amount)))
+
+
+class LastLevel:
+    """Reads the levels of one side in their order; one that stays, as most do when the other side changes, is read
+    once."""
+
+    def __init__(self) -> None:
+        self._texts: tuple[str, str] | None = None
+        self._level = NO_LEVEL
+
+    def level(self, price: str, amount: str) -> Level:
+        """Return the level. Raises ValueError for what is no number."""
+        if self._texts != (price, amount):
+            self._level = level_of(price, amount)
+            # what is no text, as a file may have it, equals other things too: 1 and true
+            self._texts = (price, amount) if isinstance(price, str) and isinstance(amount, str) else None
+        return self._level
