@@ -1,4 +1,4 @@
-"""One backtest from a tick set to its result: detection in Spark, trading on the driver, both streamed."""
+"""One backtest from a tick set to its result: detection by workers, trading in this process, both streamed."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,12 +7,9 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 
-from pyspark.sql import SparkSession
-
-from backtest.detect.batch_detection import DetectionSummary, detected, detection_summary
-from backtest.detect.detected_cache import count_of, opportunities_of, store_opportunities
-from backtest.detect.spark_failures import LOST, first_line
-from backtest.detect.spark_progress import jobs_with_progress
+from backtest.detect.batch_detection import DetectionSummary, layout_of_set, store_found
+from backtest.detect.found_opportunities import count_of, opportunities_of
+from backtest.detect.workers import Workers, WorkersStoppedError
 from backtest.parameters import Parameters
 from backtest.provenance import versions_of
 from backtest.requested_backtest import added_latency
@@ -29,7 +26,6 @@ from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import markets_by_symbol
 from runtime.clock import wall_now
-from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.exchange_times import feed_delays
 from tick_sets.sets.manifest import read_manifest
 from tick_sets.sets.tick_set import TickSet
@@ -41,8 +37,6 @@ ADDED_MS = (25.0, 50.0, 100.0, 250.0, 500.0)
 """Added latencies of the latency table, milliseconds."""
 REPORT_EVERY = 200
 """Opportunities between two reports of progress."""
-REJECTED = f"{ImportRejectedError.__module__}.{ImportRejectedError.__qualname__}: "
-"""Prefix of a worker's error line that names an unreadable file."""
 
 
 def _no_progress(_: str, __: float) -> None:
@@ -65,7 +59,7 @@ class _Stages:
 
 
 def run_backtest(
-    spark: SparkSession,
+    workers: Workers,
     tick_set: TickSet,
     parameters: Parameters,
     *,
@@ -78,11 +72,11 @@ def run_backtest(
     `added_ms`: trade again with orders so much later. `work`: the folder for what was found meanwhile (by default the
     system's temporary folder). Memory does not grow with the rows, but with the arbitrages. Raises ImportRejectedError
     if the tick set cannot be read, LookupError if a currency of it cannot be converted, BacktestError if it cannot be
-    traded, Spark stops, or the set is rebuilt meanwhile.
+    traded, the workers stop, or the set is rebuilt meanwhile.
     """
     course, scratch = _Stages(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:
-        detection = _found(spark, tick_set, parameters, scratch / "found", course)
+        detection = _found(workers, tick_set, parameters, scratch / "found", course)
         with course.stage("trading"):
             trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
         with course.stage("latency"):
@@ -123,22 +117,17 @@ def check_unchanged(tick_set: TickSet) -> None:
 
 
 def _found(
-    spark: SparkSession, tick_set: TickSet, parameters: Parameters, folder: Path, course: _Stages
+    workers: Workers, tick_set: TickSet, parameters: Parameters, folder: Path, course: _Stages
 ) -> DetectionSummary:
     """Detect, and store the opportunities in `folder`."""
     settings = None if parameters.follow_logged_settings else parameters.settings
     try:
-        with course.stage("detection"), jobs_with_progress(spark, lambda share: course.watch("detection", share)):
-            store_opportunities(detected(spark, tick_set, settings), folder)
-            return detection_summary(spark, tick_set, settings)
-    except LOST as error:
-        raise BacktestError(f"Spark stopped ({spark_words(str(error))})") from error
-
-
-def spark_words(text: str) -> str:
-    """Return the error of our own worker, or the first line of Spark's."""
-    own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REJECTED)]
-    return own[-1] if own else first_line(text)
+        with course.stage("detection"):
+            return store_found(
+                workers, tick_set, settings, folder, report=lambda share: course.watch("detection", share)
+            )
+    except WorkersStoppedError as error:
+        raise BacktestError(str(error)) from error
 
 
 def latency_costs(
@@ -180,7 +169,7 @@ def _costs(
 
 
 def _traded(tick_set: TickSet, found: Path, parameters: Parameters, report: Callable[[float], None]) -> TradingOutcome:
-    opportunities = _counted(opportunities_of(found), count_of(found), report)
+    opportunities = _counted(opportunities_of(found, layout_of_set(tick_set)), count_of(found), report)
     windows = recorded_windows(tick_set, None if parameters.follow_logged_settings else parameters.settings)
     return trade(opportunities, quote_history_of(tick_set), tick_set.manifest.markets, parameters, windows)
 

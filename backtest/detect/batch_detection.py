@@ -1,33 +1,31 @@
-"""Detection over a tick set: the live definition of an opportunity, exact at every row, in tasks of Spark.
+"""Detection over a tick set: the live definition of an opportunity, exact at every row, by workers of any kind.
 
-    tick set → pieces → [read columns, kernel, rows of what was found] → the live functions' messages
+    tick set → pieces → [read columns, kernel, rows of what was found] → files of what was found, and counts
 
-What comes out does not depend on the pieces, nor on the files, partitions or executors.
+What comes out does not depend on the pieces, nor on the files and workers.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
+from math import floor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
-
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from backtest.detect.detection_counts import BITS, BaseCounts, RunCounts
 from backtest.detect.detection_pieces import pieces_of
 from backtest.detect.detection_task import DetectionTask
-from cep.detection.kernel.hits import HIT_TYPE, spreads_of_hits
+from backtest.detect.found_opportunities import FoundId, found_ids
+from backtest.detect.workers import Report, Workers, report_nothing
 from cep.detection.kernel.log import SettingsInForce, settings_in_force
 from cep.detection.market_layout import Layout, layout
-from cep.detection.opportunity_messages import opportunity_json
 from market.decide.settings import Settings
 from streams.message_format import settings_row
 from tick_sets.sets.exchange_times import feed_delays, trusted_markets
 from tick_sets.sets.tick_set import TickSet
 
 K = TypeVar("K", int, str, tuple[str, str])
-
-PIECES_PER_CORE = 4
-"""More pieces than cores, so that no core has to wait long for one that others use too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,38 +46,39 @@ class DetectionSummary:
     last bit."""
 
 
-def detected(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None) -> DataFrame:
-    """Return `base`, `offset`, `pair`, `key`, `value`: the messages that live CEP writes to `opportunities`, in no
-    order.
+def store_found(
+    workers: Workers,
+    tick_set: TickSet,
+    settings: Settings | None,
+    folder: Path,
+    pieces: int | None = None,
+    report: Report = report_nothing,
+) -> DetectionSummary:
+    """Write what is found to `folder`, which the workers must reach too, for `found_opportunities`; return its counts.
 
-    By base, `offset` and `pair` (place in the layout) they are in live order; markers are left out. `settings` hold
-    from end to end; None: those of the log. `pieces`: how many tasks, by default a few per core. An id may come again.
-    Raises LookupError if a market's currency cannot be converted.
+    `settings` hold from end to end; None: those of the log. `pieces`: how many, by default what suits the workers.
+    Raises LookupError if a market's currency cannot be converted, WorkersStoppedError, and ImportRejectedError if the
+    set cannot be read.
     """
-    return hits(spark, tick_set, settings, pieces).transform(_as_messages, layout_of_set(tick_set))
-
-
-def hits(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None) -> DataFrame:
-    """Return the hits that `detected` writes its messages from, as `cep.detection.kernel.hits.HIT_TYPE`."""
-    task = _task(spark, tick_set, settings, pieces)
-    count = len(task.pieces)
-    return spark.range(0, count, 1, max(count, 1)).mapInArrow(task.hits, HIT_TYPE)
+    task = task_for(tick_set, settings, pieces or workers.pieces)
+    folder.mkdir(parents=True, exist_ok=True)
+    bases = _by_base(workers.run(partial(task.stored, folder), len(task.pieces), report))
+    if all(counts.is_regular for counts in bases.values()):
+        return _summary(bases, task.layout)
+    return _summary_of_ids(found_ids(folder), bases, task.layout)
 
 
 def detection_summary(
-    spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None = None
+    workers: Workers, tick_set: TickSet, settings: Settings | None, pieces: int | None = None
 ) -> DetectionSummary:
-    """Return the summary of `detected`, counted in the tasks: text is not read and no message is written."""
-    task = _task(spark, tick_set, settings, pieces)
-    count = len(task.pieces)
-    numbers = spark.sparkContext.parallelize(range(count), max(count, 1))
-    runs: list[RunCounts] = numbers.mapPartitions(task.counts).collect()
-    bases: dict[str, BaseCounts] = {}
-    for run in runs:
-        bases.setdefault(run.base, BaseCounts()).add(run)
+    """Return the counts alone: text is not read and nothing is written, unless sequences go back. Raises as
+    above."""
+    task = task_for(tick_set, settings, pieces or workers.pieces)
+    bases = _by_base(workers.run(task.counts, len(task.pieces), report_nothing))
     if all(counts.is_regular for counts in bases.values()):
         return _summary(bases, task.layout)
-    return _summary_of_ids(hits(spark, tick_set, settings, pieces), bases, task.layout)
+    with TemporaryDirectory(prefix="detection-") as folder:
+        return store_found(workers, tick_set, settings, Path(folder), pieces)
 
 
 def layout_of_set(tick_set: TickSet) -> Layout:
@@ -92,20 +91,21 @@ def in_force(settings: Settings) -> SettingsInForce:
     return settings_in_force(settings_row(settings, 0, ()))
 
 
-def _task(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pieces: int | None) -> DetectionTask:
-    wanted = pieces or PIECES_PER_CORE * spark.sparkContext.defaultParallelism
+def task_for(tick_set: TickSet, settings: Settings | None, pieces: int) -> DetectionTask:
+    """Return the task of each worker; `pieces` at most."""
     return DetectionTask(
-        pieces=tuple(pieces_of(tick_set, wanted)),
+        pieces=tuple(pieces_of(tick_set, pieces)),
         layout=layout_of_set(tick_set),
         settings=None if settings is None else in_force(settings),
         trusted=trusted_markets(feed_delays(tick_set)),
     )
 
 
-def _as_messages(hits_df: DataFrame, layout: Layout) -> DataFrame:
-    return hits_df.transform(spreads_of_hits, layout).select(
-        "base", "row.offset", "pair", F.col("base").alias("key"), opportunity_json(layout).alias("value")
-    )
+def _by_base(runs: Iterable[RunCounts]) -> dict[str, BaseCounts]:
+    bases: dict[str, BaseCounts] = {}
+    for run in runs:
+        bases.setdefault(run.base, BaseCounts()).add(run)
+    return bases
 
 
 def _summary(bases: dict[str, BaseCounts], layout: Layout) -> DetectionSummary:
@@ -117,28 +117,25 @@ def _summary(bases: dict[str, BaseCounts], layout: Layout) -> DetectionSummary:
         opportunities=sum(number for _, number in pairs),
         by_base={name: base.by_pair.total() for name, base in bases.items()},
         by_pair=_by_exchange(pairs, layout),
-        net_bps_counts=_summed((floor, number) for base in counts for floor, number in base.net_bps.items()),
+        net_bps_counts=_summed((whole, number) for base in counts for whole, number in base.net_bps.items()),
         net_bits=_net_bits(bases),
     )
 
 
-def _summary_of_ids(hits_df: DataFrame, bases: dict[str, BaseCounts], layout: Layout) -> DetectionSummary:
+def _summary_of_ids(found: Iterable[FoundId], bases: dict[str, BaseCounts], layout: Layout) -> DetectionSummary:
     """Return the summary if sequences go back: by the ids themselves, the first message of each."""
-    opportunity_id = F.get_json_object(opportunity_json(layout), "$.opportunity_id")
-    place = F.struct("base", "row.offset", "pair")
-    first_df = (
-        hits_df.transform(spreads_of_hits, layout)
-        .groupBy(opportunity_id.alias("id"))
-        .agg(F.min_by(F.struct("base", "pair", F.floor("net_bps").alias("floor")), place).alias("first"))
-    )
-    counted = first_df.groupBy("first.base", "first.pair", "first.floor").count().collect()
+    first: dict[str, tuple[str, int, int, int]] = {}
+    for one in found:
+        place = (one.base, one.offset, one.pair, floor(one.net_bps))
+        known = first.get(one.opportunity_id)
+        first[one.opportunity_id] = place if known is None else min(known, place)
     return DetectionSummary(
         rows=sum(base.rows for base in bases.values()),
         messages=sum(base.messages for base in bases.values()),
-        opportunities=sum(row["count"] for row in counted),
-        by_base=dict.fromkeys(bases, 0) | _summed((row["base"], row["count"]) for row in counted),
-        by_pair=_by_exchange(((row["pair"], row["count"]) for row in counted), layout),
-        net_bps_counts=_summed((row["floor"], row["count"]) for row in counted),
+        opportunities=len(first),
+        by_base=dict.fromkeys(bases, 0) | _summed((base, 1) for base, *_ in first.values()),
+        by_pair=_by_exchange(((pair, 1) for _, _, pair, _ in first.values()), layout),
+        net_bps_counts=_summed((net_bps, 1) for *_, net_bps in first.values()),
         net_bits=_net_bits(bases),
     )
 

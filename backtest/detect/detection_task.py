@@ -1,7 +1,9 @@
-"""The work of a Spark task on its pieces: the kernel over row groups; the result is hits with their rows, or counts."""
+"""The work of one worker on its pieces: the kernel over row groups; what it finds is stored, counted, or sent as hits
+with their rows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +11,8 @@ import pyarrow as pa
 
 from backtest.detect.detection_counts import LogCounts, RunCounts
 from backtest.detect.detection_pieces import Piece, SearchedGroup, searched_groups
-from backtest.detect.detection_texts import RowTexts
+from backtest.detect.detection_texts import RowTexts, rows_behind
+from backtest.detect.found_files import FoundWriter
 from cep.detection.kernel.log import KernelResult, SettingsInForce
 from cep.detection.market_layout import Layout
 from tick_sets.rows.arrow_columns import MarketKey
@@ -53,6 +56,12 @@ class DetectionTask:
         for number in numbers:
             yield from self._counted(self.pieces[number])
 
+    def stored(self, folder: Path, numbers: Iterable[int]) -> Iterator[RunCounts]:
+        """Return the same counts; what was found is written to `folder`, for `found_opportunities`."""
+        for number in numbers:
+            with FoundWriter(folder, number, self.layout) as writer:
+                yield from self._counted(self.pieces[number], writer)
+
     def _hits(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         texts: RowTexts | None = None
         for look in self._searched(piece):
@@ -63,7 +72,7 @@ class DetectionTask:
                 yield _hit_rows(look, found, texts, self.layout)
             texts.leave(look.log.held_rows)
 
-    def _counted(self, piece: Piece) -> Iterator[RunCounts]:
+    def _counted(self, piece: Piece, writer: FoundWriter | None = None) -> Iterator[RunCounts]:
         counts: LogCounts | None = None
         for look in self._searched(piece):
             if look.opening is not None:
@@ -71,7 +80,7 @@ class DetectionTask:
                     yield counts.finished()
                 counts = LogCounts(look.place.base, look.log, self.layout)
             if counts is not None:
-                counts.add(look.rows, look.found)
+                counts.add(look.rows, look.found if writer is None else writer.written(look))
         if counts is not None:
             yield counts.finished()
 
@@ -81,9 +90,7 @@ class DetectionTask:
 
 def _hit_rows(look: SearchedGroup, found: KernelResult, texts: RowTexts, layout: Layout) -> pa.RecordBatch:
     hits, count = found.hits, len(found.hits)
-    parts = ("row", "buy_quote_row", "sell_quote_row", "buy_rate_row", "sell_rate_row")
-    wanted = np.unique(np.concatenate([hits[part] for part in parts]))
-    wanted = wanted[wanted >= 0]
+    wanted = rows_behind(hits)
     rows = texts.of(wanted)
     here = np.searchsorted(wanted, hits["row"])
     columns = {

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cep.detection.kernel.records import NONE, Records
 from tick_sets.sets.tick_set import read_ticks
 
 _TEXTS = ("exchange", "symbol", "bid", "bid_amount", "ask", "ask_amount", "bids", "asks")
@@ -16,7 +17,15 @@ _TYPES: list[tuple[str, pa.DataType]] = [
     *[(name, pa.int64()) for name in _NUMBERS],
 ]
 TEXT_SCHEMA = pa.schema(_TYPES)
+_MADE_FROM = ("row", "buy_quote_row", "sell_quote_row", "buy_rate_row", "sell_rate_row")
 Numbers = npt.NDArray[np.int64]
+
+
+def rows_behind(hits: Records) -> Numbers:
+    """Return the numbers of all rows that these were made from; ascending, each once."""
+    wanted: Numbers = np.unique(np.concatenate([hits[part] for part in _MADE_FROM]))
+    there: Numbers = wanted[wanted != NONE]
+    return there
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import orjson
 import pyarrow as pa
 
 from cep.detection.market_layout import Layout, layout
-from cep.detection.spark_schema import FX_KINDS, QUOTE_KINDS
+from cep.detection.row_kinds import FX_KINDS, QUOTE_KINDS
 from cep.detection.spread_rows import LogRow
 from cep.detection.spread_windows import SpreadWindows
 from market.decide.settings import Settings

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from backtest.detect.batch_detection import detected
-from backtest.detect.detected_cache import count_of, opportunities_of, store_opportunities
+from backtest.detect.batch_detection import layout_of_set, store_found
+from backtest.detect.found_opportunities import count_of, opportunities_of
 from backtest.detect.spark_failures import LOST, first_line
 from backtest.detect.spark_progress import jobs_with_progress
+from backtest.detect.spark_workers import SparkWorkers
+from backtest.detect.workers import Report, Workers, WorkersStoppedError
 from backtest.parameters import Parameters
 from backtest.result.asset_marks import marks_of
 from backtest.sweep.candidates import NEVER, rate_ages, widest_settings
@@ -43,15 +45,14 @@ def run_sweep(
     sets = sets_of(definition)
     try:
         if not store.candidates.exists():
-            with jobs_with_progress(spark, lambda share: watch("detection", share)):
-                _detect(spark, tick_set, sets, store)
+            _detect(SparkWorkers(spark), tick_set, sets, store, lambda share: watch("detection", share))
         with jobs_with_progress(spark, lambda share: watch(TRADING, share)):
             _run_chunks(spark, store.folder, missing)
-    except LOST as error:
+    except (*LOST, WorkersStoppedError) as error:
         check_unchanged(tick_set, store, missing)
-        raise SweepStoppedError(
-            f"Spark stopped ({first_line(str(error))}); run the same command again to continue"
-        ) from error
+        is_ours = isinstance(error, WorkersStoppedError)
+        words = str(error) if is_ours else f"Spark stopped ({first_line(str(error))})"
+        raise SweepStoppedError(f"{words}; run the same command again to continue") from error
     check_unchanged(tick_set, store, missing)
 
 
@@ -76,11 +77,11 @@ def sets_of(definition: SweepDefinition) -> list[Parameters]:
     return found
 
 
-def _detect(spark: SparkSession, tick_set: TickSet, sets: list[Parameters], store: SweepStore) -> None:
+def _detect(workers: Workers, tick_set: TickSet, sets: list[Parameters], store: SweepStore, report: Report) -> None:
     """Detect once for all sets, into a folder that is renamed when complete."""
     scratch = store.folder / ".candidates"
     shutil.rmtree(scratch, ignore_errors=True)
-    store_opportunities(detected(spark, tick_set, widest_settings(sets)), scratch)
+    store_found(workers, tick_set, widest_settings(sets), scratch, report=report)
     count = count_of(scratch)
     if count > MAX_CANDIDATES:
         raise SweepRejectedError(
@@ -88,7 +89,7 @@ def _detect(spark: SparkSession, tick_set: TickSet, sets: list[Parameters], stor
         )
     ages = [NEVER] * count
     if len({parameters.settings.max_quote_age_ms for parameters in sets}) > 1:
-        ages = rate_ages(tick_set, list(opportunities_of(scratch)))
+        ages = rate_ages(tick_set, list(opportunities_of(scratch, layout_of_set(tick_set))))
     store.put_rate_ages(scratch, ages)
     store.put_marks(scratch, marks_of(tick_set))
     scratch.rename(store.candidates)

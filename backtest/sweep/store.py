@@ -24,7 +24,7 @@ from backtest.sweep.errors import SweepRejectedError
 from backtest.sweep.parameter_grids import Grid
 from backtest.sweep.results import SetResult, results_of, table_of
 
-FORMAT = 2
+FORMAT = 3
 DEFINITION, CANDIDATES, RESULTS, RATE_AGES, MARKS = "sweep.json", "candidates", "results", "rate_ages", "marks"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CHUNKS, MAX_SETS_PER_CHUNK = 64, 50
@@ -72,7 +72,7 @@ class SweepStore:
 
     @property
     def candidates(self) -> Path:
-        """Return the folder of candidates, as `backtest.detect.detected_cache` writes it; it also has the ages of FX
+        """Return the folder of candidates, as `backtest.detect.found_files` writes them; it also has the ages of FX
         rates."""
         return self.folder / CANDIDATES
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from backtest.detect.detected_cache import opportunities_of
+from backtest.detect.batch_detection import layout_of_set
+from backtest.detect.found_opportunities import opportunities_of
 from backtest.parameters import Parameters
 from backtest.result.asset_marks import Marks
 from backtest.result.performance import performance_of
@@ -92,7 +93,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         variables=variables_of(definition.parameters),
         tick_set=tick_set,
         markets=manifest.markets,
-        candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),
+        candidates=Candidates(list(opportunities_of(store.candidates, layout_of_set(tick_set))), store.rate_ages()),
         history=quote_history_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
         marks=store.marks(),

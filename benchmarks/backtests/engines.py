@@ -10,7 +10,7 @@ from benchmarks.backtests.generator import peer_file, tick_set_folder
 from benchmarks.backtests.peers import Peers
 
 MILLION = 1_000_000
-OURS = "ours"
+OURS, SPARK = "ours", "spark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Engine:
     @property
     def passes(self) -> int:
         """Two for ours: the second one is warm. For peers it would differ from the first only by their imports."""
-        return 2 if self.name == OURS else 1
+        return 2 if self.name in (OURS, SPARK) else 1
 
     def why_not(self, rows: int) -> str | None:
         """Return why the engine cannot take that many rows; None if it can. Ours takes a set whole; peers take its
@@ -45,7 +45,8 @@ class Engine:
 
 
 ENGINES = (
-    Engine(OURS, "ours: Spark, kernel in the tasks", OURS, None, 1_000 * MILLION),
+    Engine(OURS, "ours: kernel in this process", OURS, None, 1_000 * MILLION),
+    Engine(SPARK, "ours: Spark, kernel in the tasks", OURS, None, 1_000 * MILLION, ("spark",)),
     Engine("trading", "ours, detection and simulated trading", OURS, None, 10 * MILLION, ("trade",)),
     Engine("numba", "numba loop over pyarrow's columns", "numba_loop", "numba", 1_000 * MILLION),
     Engine("numba-ahead", "the same, reading ahead in a thread", "numba_loop", "numba", 1_000 * MILLION, ("ahead",)),

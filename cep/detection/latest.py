@@ -8,7 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cep.detection.market_layout import Layout
-from cep.detection.spark_schema import FX_KINDS, QUOTE_KINDS, SETTINGS_FIELDS
+from cep.detection.row_kinds import FX_KINDS, QUOTE_KINDS
+from cep.detection.spark_schema import SETTINGS_FIELDS
 
 ROW_FIELDS = ("kind", "slot", "received_time", "marker_id", "offset")
 QUOTE_FIELDS = (

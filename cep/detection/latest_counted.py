@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from cep.detection.latest import FX_FIELDS, QUOTE_FIELDS, ROW_FIELDS, newest_settings, position_of
 from cep.detection.market_layout import Layout
-from cep.detection.spark_schema import FX_KINDS, QUOTE_KINDS
+from cep.detection.row_kinds import FX_KINDS, QUOTE_KINDS
 from session.session import Session
 from streams.mirrored_rows import REPEATED
 

@@ -13,6 +13,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from cep.detection.row_kinds import FX_KINDS, QUOTE_KINDS
+
 TICK_SCHEMA = StructType(
     [
         StructField("kind", StringType()),
@@ -50,8 +52,6 @@ SETTINGS_FIELDS = (
     "enabled_exchanges",
     "taker_fees",
 )
-QUOTE_KINDS = ("quote", "alive", "withdrawn")
-FX_KINDS = ("fx", "fx_alive", "fx_withdrawn")
 MARKER_KINDS = ("probe", "end")
 KINDS = (*QUOTE_KINDS, *FX_KINDS, *MARKER_KINDS, "settings")
 

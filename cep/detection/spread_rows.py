@@ -10,12 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from cep.detection.latest import with_slot
 from cep.detection.market_layout import Layout
-from cep.detection.spark_schema import SETTINGS_FIELDS, tick_rows
 from streams.mirrored_rows import UnrepeatedRows
 
 BPS = 10000.0
@@ -53,18 +49,6 @@ class PairSpread:
     sell_exchange: str
     net_bps: float
     is_above: bool
-
-
-def log_rows(messages_df: DataFrame, layout: Layout, region: str | None = None) -> DataFrame:
-    """Messages of `ticks` → `COLUMNS`, in a session with regions `SOURCE_COLUMNS` too."""
-    source = () if region is None else SOURCE_COLUMNS
-    settings = F.when(F.col("kind") == "settings", F.struct(*SETTINGS_FIELDS))
-    prices = [F.col(name).try_cast("double").alias(name) for name in ("bid", "ask")]
-    return (
-        messages_df.transform(tick_rows)
-        .transform(with_slot, layout)
-        .select(*COLUMNS[:6], *prices, settings.alias("settings"), *source)
-    )
 
 
 def rows_in_order(table: pa.Table) -> list[LogRow]:

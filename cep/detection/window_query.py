@@ -13,12 +13,15 @@ A window is written once, when its base's log is a second past its end; a row la
 import asyncio
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cep.detection.kafka_messages import log_messages
+from cep.detection.latest import with_slot
 from cep.detection.log_start import LogStart
 from cep.detection.market_layout import Layout
-from cep.detection.spread_rows import counted_rows, log_rows, rows_in_order
+from cep.detection.spark_schema import SETTINGS_FIELDS, tick_rows
+from cep.detection.spread_rows import COLUMNS, SOURCE_COLUMNS, counted_rows, rows_in_order
 from cep.detection.spread_windows import LATENESS, LONGEST, SpreadWindows
 from session.session import Session
 from streams.message_format import row_of, spread_window_message
@@ -58,3 +61,15 @@ def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening
     messages_df = log_messages(own, session, opening.starting_offsets, MAX_ROWS)
     interval = f"{WINDOW_BATCH_SECONDS} seconds"
     return messages_df.writeStream.queryName("spreads").foreachBatch(write).trigger(processingTime=interval).start()
+
+
+def log_rows(messages_df: DataFrame, layout: Layout, region: str | None = None) -> DataFrame:
+    """Messages of `ticks` → `COLUMNS`, in a session with regions `SOURCE_COLUMNS` too."""
+    source = () if region is None else SOURCE_COLUMNS
+    settings = F.when(F.col("kind") == "settings", F.struct(*SETTINGS_FIELDS))
+    prices = [F.col(name).try_cast("double").alias(name) for name in ("bid", "ask")]
+    return (
+        messages_df.transform(tick_rows)
+        .transform(with_slot, layout)
+        .select(*COLUMNS[:6], *prices, settings.alias("settings"), *source)
+    )

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.errors import CannotStartError
-from launch.regions.sessions import REGIONS
-from launch.setup.data_dir import CERTIFICATES, RUN_FILE, locked, read_session, session_runs
+from launch.setup.data_dir import CERTIFICATES, REGIONS, RUN_FILE, locked, read_session, session_runs
 from launch.setup.data_layout import LAYOUT, database_name, stored_layout
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR

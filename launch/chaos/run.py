@@ -22,10 +22,9 @@ from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
 from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError, LaunchError
-from launch.regions.sessions import REGIONS
 from launch.sessions.paper import Echo, check_paper, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_down, until
-from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
+from launch.setup.data_dir import REGIONS, RUN_FILE, check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
 from launch.setup.nested_home import make_nested_home
 from launch.supervisor.ctrl_c import stop_event, unless_stopped

@@ -28,10 +28,10 @@ from launch.sessions.live_apps import SPARK, kept_in_session, run_live_apps
 from launch.sessions.recorded_sessions import recorded_session, region_of
 from launch.sessions.recording import build_log
 from launch.sessions.tick_set_names import named_set
-from launch.setup.data_dir import check_writable, read_session
+from launch.setup.data_dir import backtest_log, check_writable, read_session
 from launch.setup.login_files import running_session
 from launch.supervisor.ctrl_c import Stopping
-from launch.supervisor.spark_command import quiet_session, spark_log
+from launch.supervisor.spark_command import quiet_session
 from store.errors import StoreError
 from streams.errors import StreamError
 from streams.topics import TICKS
@@ -74,7 +74,7 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
         echo(f"{source.name} failed: {problem}")
 
     try:
-        with Stopping(spark_log(home)), rows_to(options.json, echo, sources) as rows:
+        with Stopping(backtest_log(home)), rows_to(options.json, echo, sources) as rows:
             if options.replay is not None:
                 _replay(home, sources, options.replay, rows, echo, tell)
             else:

@@ -1,17 +1,18 @@
-"""`arbitrage backtest`: detection in Spark and the bots' own decisions on recorded ticks, with a report."""
+"""`arbitrage backtest`: detection and the bots' own decisions on recorded ticks, with a report."""
 
 import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from backtest.report.page import report_page
+from backtest.detect.workers import MOST_ROWS_HERE, ThisProcess, Workers
 from backtest.report.result_document import result_document
 from backtest.report.result_lines import result_lines
 from backtest.report.trade_files import trades_file
@@ -24,11 +25,10 @@ from cep.errors import CepCannotStartError
 from launch.commands.options.fee_tiers import fee_tiers_of
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
-from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_dir import backtest_log, check_writable, write_atomically
 from launch.setup.prerequisites import checked_java
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping
-from launch.supervisor.spark_command import quiet_session, spark_log
 from market.money import text_of
 from market.validation_messages import error_text
 from store.records.backtest_requests import BacktestFigures
@@ -74,13 +74,15 @@ class BacktestOptions:
 def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> int:
     """Run the backtest. Returns exit code 0 if its ledger reconciles. Raises LaunchError in one sentence."""
     _check_outputs(options)
-    checked_java()
-    with Stopping(spark_log(home)):
+    with Stopping(backtest_log(home)):
         result = _result(home, options, echo)
     result = replace(result, command=reproducing_command(options))
     if options.json is not None:
         write_atomically(options.json, json.dumps(result_document(result), indent=2).encode())
     if options.report is not None:
+        # charts cost a second to import
+        from backtest.report.page import report_page
+
         write_atomically(options.report, report_page(result).encode())
     if options.trades is not None:
         as_json = options.trades.suffix == ".json"
@@ -107,8 +109,6 @@ def _check_outputs(options: BacktestOptions) -> None:
 
 
 def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
-    # the workers run this interpreter, with what is installed beside it
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         with Progress(options.progress) as progress:
             progress("reading", 0.0)
@@ -117,15 +117,33 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
             parameters = parameters_for(tick_set, request)
             for words in late_words(feed_delays(tick_set), parameters.settings.max_quote_age_ms):
                 echo(f"warning: {words}")
-            progress("starting Spark", 0.0)
             added = () if options.report is None else ADDED_MS
-            with quiet_session(home, options.master) as spark:
-                return run_backtest(spark, tick_set, parameters, added_ms=added, watch=progress)
+            with _workers(home, options.master, tick_set.manifest.rows, progress) as workers:
+                return run_backtest(workers, tick_set, parameters, added_ms=added, watch=progress)
     except (ImportRejectedError, CepCannotStartError, LookupError) as error:
         # only the message of a LookupError: its str() is quoted
         raise CannotStartError(f"{str(error.args[0]).rstrip('.')}.") from error
     except BacktestError as error:
         raise LaunchError(f"{error}.") from error
+
+
+@contextmanager
+def _workers(home: Path, master: str, rows: int, progress: Progress) -> Iterator[Workers]:
+    """Return who searches the ticks: this process, unless a cluster is named or the rows are so many that Spark's start
+    pays. Raises CannotStartError, CepCannotStartError."""
+    if master.startswith("local") and rows <= MOST_ROWS_HERE:
+        yield ThisProcess()
+        return
+    # Spark costs seconds to import
+    from backtest.detect.spark_workers import SparkWorkers
+    from launch.supervisor.spark_command import quiet_session
+
+    checked_java()
+    # the workers run this interpreter, with what is installed beside it
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    progress("starting Spark", 0.0)
+    with quiet_session(home, master) as spark:
+        yield SparkWorkers(spark)
 
 
 def requested_backtest(options: BacktestOptions) -> RequestedBacktest:

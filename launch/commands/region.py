@@ -11,8 +11,8 @@ from launch.regions.kill import killed_by
 from launch.regions.network.carrier_state import state_lines
 from launch.regions.network.control_socket import command_carrier
 from launch.regions.network.link_commands import LinkCommandError, parsed_change
-from launch.regions.sessions import REGIONS, region_home
-from launch.setup.data_dir import RUN_FILE, read_session
+from launch.regions.sessions import region_home
+from launch.setup.data_dir import REGIONS, RUN_FILE, read_session
 from runtime.clock_shift import CLOCK_FILE
 
 

@@ -25,11 +25,11 @@ from cep.errors import CepCannotStartError
 from launch.commands.backtest import BacktestOptions, requested_backtest
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
-from launch.setup.data_dir import check_writable, process_lock, write_atomically
+from launch.setup.data_dir import backtest_log, check_writable, process_lock, write_atomically
 from launch.setup.prerequisites import checked_java
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping
-from launch.supervisor.spark_command import quiet_session, spark_log
+from launch.supervisor.spark_command import quiet_session
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
@@ -147,7 +147,7 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Ec
     # the workers run this interpreter, with what is installed beside it
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     advice = f"Finished sets are stored: continue with `arbitrage sweep --resume {definition.name}`."
-    with Stopping(spark_log(home), advice), Progress(None, in_lines=True) as progress:
+    with Stopping(backtest_log(home), advice), Progress(None, in_lines=True) as progress:
 
         def report_progress(stage: str, share: float) -> None:
             if stage != TRADING:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from backtest.detect.batch_detection import detected
+from backtest.detect.detected_messages import detected
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.recorded_session import RecordedSession, open_session
 from backtest.verify.session import Verified, verified
@@ -11,8 +11,9 @@ from cep.errors import CepCannotStartError
 from launch.errors import CannotStartError
 from launch.sessions.recorded_sessions import recorded_regions, recorded_session
 from launch.sessions.recording import build_log
+from launch.setup.data_dir import backtest_log
 from launch.supervisor.ctrl_c import Stopping
-from launch.supervisor.spark_command import quiet_session, spark_log
+from launch.supervisor.spark_command import quiet_session
 from pricefeeds.recording.feed_recorder import recordings_folder
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.tick_set import TickSet
@@ -40,7 +41,7 @@ def verify_session(
         session, *others = [_opened(folder) for folder in session_folders(home, name)]
         logs = f"the logs of its {len(others) + 1} regions" if others else "its log"
         echo(f"session {session.session_id}: verifying {logs}")
-        with Stopping(spark_log(home)):
+        with Stopping(backtest_log(home)):
             outcome = verified(session, lambda tick_set: derived(home, tick_set), others)
     except (CannotVerifyError, ImportRejectedError, CepCannotStartError, LookupError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from launch.errors import CannotStartError
 from launch.regions.network.link_commands import LinkCommandError, is_kill, parsed_kill
-from launch.regions.sessions import REGIONS, region_home
+from launch.regions.sessions import region_home
+from launch.setup.data_dir import REGIONS
 from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
 
 

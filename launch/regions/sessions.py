@@ -10,6 +10,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.layout import RegionLayout
 from launch.regions.network.links import OBSERVER, links_of
+from launch.setup.data_dir import REGIONS
 from launch.setup.nested_home import make_nested_home
 from market.instruments.markets import Market
 from session.session import Placement, Session
@@ -21,7 +22,6 @@ FEWEST = 3
 """Least number of regions: of two, neither is a majority once the other is lost."""
 MOST = 7
 """Most members of a replica set that vote (mongodb.com, "Replica Set Members")."""
-REGIONS = "regions"
 
 
 @dataclass(frozen=True, slots=True)

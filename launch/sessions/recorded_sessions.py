@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from launch.errors import CannotStartError
-from launch.regions.sessions import REGIONS
+from launch.setup.data_dir import REGIONS
 from pricefeeds.recording.feed_recorder import recordings_folder
 from tick_sets.file_names import LOG_SET, MANIFEST
 

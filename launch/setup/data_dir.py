@@ -17,6 +17,8 @@ RUN_FILE = "run.json"
 """The session that runs in the data folder."""
 CERTIFICATES = "certificates"
 """Where `arbitrage certificates` keeps what it makes, unless another folder is named."""
+REGIONS = "regions"
+"""Below the data folder of a session with regions: a data folder of each."""
 
 
 def home_folder() -> Path:
@@ -136,6 +138,11 @@ def check_writable(path: Path, option: str = "--json") -> None:
         probe.unlink()
     except OSError as error:
         raise CannotStartError(f"{path}: cannot be created ({error.strerror}); choose another for {option}.") from error
+
+
+def backtest_log(home: Path) -> Path:
+    """Return the log of commands that use Spark, appended to by every run."""
+    return home / "logs" / "backtest-spark.log"
 
 
 def ready_file(home: Path, name: str) -> Path:

@@ -9,12 +9,8 @@ from pyspark.sql import SparkSession
 
 from backtest.detect.batch_session import MASTER, backtest_session
 from cep.run_log import RunLogFormatter
+from launch.setup.data_dir import backtest_log
 from launch.supervisor.ctrl_c import signals_deferred, stderr_to
-
-
-def spark_log(home: Path) -> Path:
-    """Return Spark's log, appended to by every run."""
-    return home / "logs" / "backtest-spark.log"
 
 
 class TimedFormatter(RunLogFormatter):
@@ -45,9 +41,9 @@ def py4j_log_to(path: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet_session(home: Path, master: str = MASTER, extra: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """Open a `backtest_session` that logs to `spark_log`. Raises CepCannotStartError."""
+    """Open a `backtest_session` that logs to `backtest_log`. Raises CepCannotStartError."""
     with ExitStack() as stack:
-        stack.enter_context(py4j_log_to(spark_log(home)))
-        with signals_deferred(), stderr_to(spark_log(home)):
+        stack.enter_context(py4j_log_to(backtest_log(home)))
+        with signals_deferred(), stderr_to(backtest_log(home)):
             spark = stack.enter_context(backtest_session(home, master, extra=extra))
         yield spark

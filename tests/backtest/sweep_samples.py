@@ -1,19 +1,16 @@
 """A made-up log as a tick set, and what a plain loop finds in it under any settings."""
 
-import json
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from backtest.detect.detected_cache import COLUMNS
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.simulate.trade_simulation import trading_order
 from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from streams.message_format import opportunity_of, row_of, settings_row
-from tests.cep.detection.oracle import Row, Spread, as_written, expected_output
+from tests.cep.detection.oracle import Spread, as_written, expected_output
 from tests.cep.logs import BASES, MARKETS, START, LogMaker, session, settings
 from tick_sets.sets.builder import TickSetBuilder
 from tick_sets.sets.manifest import Manifest
@@ -40,17 +37,16 @@ def tick_set_of(messages: list[bytes], folder: Path) -> TickSet:
 
 def found_alone(messages: list[bytes], under: Settings) -> list[Opportunity]:
     """Return what detection with these settings alone emits, in the order of trading."""
-    return [one for one, _ in _found(messages, under)]
-
-
-def write_found(messages: list[bytes], under: Settings, folder: Path) -> None:
-    """Write them as `backtest.detect.detected_cache.store_opportunities` does."""
-    folder.mkdir(parents=True)
-    rows = []
-    for one, value in _found(messages, under):
-        place = (one.event_time, one.base, one.offset, one.buy.exchange, one.sell.exchange, json.dumps(value))
-        rows.append(dict(zip(COLUMNS, place, strict=True)))
-    pq.write_table(pa.Table.from_pylist(rows), folder / "part.parquet")
+    found: list[Opportunity] = []
+    for base in BASES:
+        mine = [message for message in messages if base in _bases_of(message)]
+        for spread in expected_output([settings_row(under, START, (base,)), *mine], session()):
+            if isinstance(spread, Spread) and spread.base == base:
+                # the row of settings, which the tick set does not have, took the first number
+                one = opportunity_of(as_written(spread) | {"offset": spread.offset - 1}, spread.event_time)
+                assert isinstance(one, Opportunity)
+                found.append(one)
+    return sorted(found, key=trading_order)
 
 
 def parameters_of(**changed: object) -> Parameters:
@@ -58,21 +54,6 @@ def parameters_of(**changed: object) -> Parameters:
     balances: Balances = {name: {**CASH, "BTC": Decimal(20), "ETH": Decimal(400)} for name in exchanges}
     latency = {name: Latency(20.0) for name in exchanges}
     return Parameters(Settings.model_validate(settings().model_dump() | changed), balances, latency)
-
-
-def _found(messages: list[bytes], under: Settings) -> list[tuple[Opportunity, Row]]:
-    """Return what is found, with the message of each. The rows of each base are numbered by themselves."""
-    found: list[tuple[Opportunity, Row]] = []
-    for base in BASES:
-        mine = [message for message in messages if base in _bases_of(message)]
-        for spread in expected_output([settings_row(under, START, (base,)), *mine], session()):
-            if isinstance(spread, Spread) and spread.base == base:
-                # the row of settings, which the tick set does not have, took the first number
-                reported = as_written(spread) | {"offset": spread.offset - 1}
-                one = opportunity_of(reported, spread.event_time)
-                assert isinstance(one, Opportunity)
-                found.append((one, reported))
-    return sorted(found, key=lambda pair: trading_order(pair[0]))
 
 
 def _bases_of(message: bytes) -> list[str]:

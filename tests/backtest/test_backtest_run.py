@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from backtest.run import check_unchanged, spark_words
+from backtest.detect.spark_failures import spark_words
+from backtest.run import check_unchanged
 from backtest.simulate.trade_simulation import BacktestError
 from tick_sets.importers.import_formats import FORMATS
 from tick_sets.rows.import_format import FileOptions

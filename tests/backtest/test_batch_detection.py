@@ -1,28 +1,23 @@
-"""Detection over tick sets: byte for byte what a plain loop and the live functions say, however the set is cut."""
+"""Detection over tick sets: what a plain loop finds, in every field, however the set is cut."""
 
 import json
-import shutil
 import struct
 from collections import Counter
-from collections.abc import Iterator
 from math import floor
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
-from backtest.detect.batch_detection import DetectionSummary, detected, detection_summary
-from backtest.detect.batch_session import backtest_session
-from cep.detection.latest import with_slot
-from cep.detection.market_layout import layout_of
-from cep.detection.opportunity_messages import opportunities_of_latest
-from cep.detection.spark_schema import tick_rows
+from backtest.detect.batch_detection import DetectionSummary, detection_summary, layout_of_set, store_found
+from backtest.detect.found_opportunities import count_of, opportunities_of
+from backtest.detect.workers import ThisProcess, Workers
+from backtest.simulate.trade_simulation import trading_order
 from market.decide.settings import Settings
 from market.instruments.assets import Assumption
-from tests.backtest.detected_sets import CUTS, Cut, cut_set, messages_found, messages_wanted
+from market.prices.opportunities import Opportunity
+from streams.message_format import opportunity_of
+from tests.backtest.detected_sets import CUTS, Cut, cut_set, messages_wanted
 from tests.cep.detection.oracle import Row, expected_output
-from tests.cep.detection.running_latest import latest_at_each_row
 from tests.cep.detection.test_kernel import under
 from tests.cep.detection.tick_tables import tick_table
 from tests.cep.logs import BASES, MARKETS, LogMaker, session, settings
@@ -32,17 +27,6 @@ from tick_sets.rows.imported_markets import MarketWords
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 PIECES = (1, 2, 7)
-
-
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    if shutil.which("java") is None:
-        pytest.skip("no java on the PATH")
-    with backtest_session(tmp_path_factory.mktemp("a data folder"), "local[2]") as started:
-        yield started
 
 
 def log_set(folder: Path, cut: Cut, messages: list[bytes], with_levels: bool = True) -> TickSet:
@@ -75,63 +59,77 @@ def _bits(number: float) -> int:
     return int.from_bytes(struct.pack(">d", number), "big")
 
 
-@pytest.mark.parametrize("cut", CUTS, ids=str)
-def test_any_cut_and_any_number_of_pieces_give_what_a_plain_loop_gives(
-    spark: SparkSession, tmp_path: Path, cut: Cut
+def traded_rows(wanted: dict[str, list[Row]]) -> list[Opportunity]:
+    """Return what readers of these messages get, in the order of trading."""
+    messages = [message for one in wanted.values() for message in one]
+    found = [opportunity_of(message, message["event_time"]) for message in messages]
+    return sorted((one for one in found if isinstance(one, Opportunity)), key=trading_order)
+
+
+def check_found(
+    workers: Workers,
+    tick_set: TickSet,
+    own: Settings | None,
+    wanted: dict[str, list[Row]],
+    folder: Path,
 ) -> None:
+    """Check what is stored and counted, for any number of pieces."""
+    for pieces in PIECES:
+        here = folder / str(pieces)
+        counted = store_found(workers, tick_set, own, here, pieces)
+        assert counted == summary_of(tick_set.manifest.rows, wanted)
+        assert detection_summary(workers, tick_set, own, pieces) == counted
+        assert list(opportunities_of(here, layout_of_set(tick_set))) == traded_rows(wanted)
+        assert count_of(here) == counted.messages
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_any_cut_and_any_number_of_pieces_give_what_a_plain_loop_gives(tmp_path: Path, cut: Cut) -> None:
     messages = LogMaker(31).write(1_200)
     tick_set, wanted = log_set(tmp_path / "set", cut, messages), wanted_of(messages)
     assert sum(map(len, wanted.values())) > 300
-    for pieces in PIECES:
-        assert messages_found(detected(spark, tick_set, None, pieces)) == wanted
-        counted = detection_summary(spark, tick_set, None, pieces)
-        assert counted == summary_of(tick_set.manifest.rows, wanted)
-        assert counted.opportunities < counted.messages, "settings and FX rows let pairs be looked at again"
+    assert any(one.fx for one in traded_rows(wanted))
+    check_found(ThisProcess(), tick_set, None, wanted, tmp_path / "found")
+    counted = detection_summary(ThisProcess(), tick_set, None)
+    assert counted.opportunities < counted.messages, "settings and FX rows let pairs be looked at again"
 
 
-def test_its_messages_are_those_of_the_live_functions_to_the_byte(spark: SparkSession, tmp_path: Path) -> None:
-    messages = LogMaker(32).write(600)
-    layout = layout_of(session())
-    live_df = (
-        spark.createDataFrame(pa.table({"value": messages, "offset": list(range(len(messages)))}))
-        .transform(tick_rows)
-        .transform(with_slot, layout)
-        .transform(latest_at_each_row, layout)
-        .transform(opportunities_of_latest, layout)
-    )
-    live = [row["value"] for row in live_df.toArrow().to_pylist() if '"kind":"opportunity"' in row["value"]]
-    batch = detected(spark, log_set(tmp_path / "set", CUTS[1], messages), None).toArrow()["value"].to_pylist()
-    assert len(live) > 100
-    assert Counter(batch) == Counter(live)
-
-
-def test_given_settings_hold_and_those_of_the_log_say_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_given_settings_hold_and_those_of_the_log_say_nothing(tmp_path: Path) -> None:
     messages = LogMaker(33).write(500)
     own = settings(7, emit_net_bps=-10.0, max_quote_age_ms=900, opportunity_lifetime_ms=77)
     tick_set = log_set(tmp_path / "set", CUTS[2], messages)
-    wanted = wanted_of(under(own, messages))
-    assert messages_found(detected(spark, tick_set, own, 3)) == wanted
-    assert detection_summary(spark, tick_set, own, 3) == summary_of(tick_set.manifest.rows, wanted)
+    check_found(ThisProcess(), tick_set, own, wanted_of(under(own, messages)), tmp_path / "found")
 
 
-def test_where_no_levels_are_recorded_the_best_one_is_all_there_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_where_no_levels_are_recorded_the_best_one_is_all_there_is(tmp_path: Path) -> None:
     messages = LogMaker(34).write(300)
-    tick_set = log_set(tmp_path / "set", CUTS[1], messages, with_levels=False)
-    found = messages_found(detected(spark, tick_set, None))
-    wanted = wanted_of(messages)
+    tick_set, wanted = log_set(tmp_path / "set", CUTS[1], messages, with_levels=False), wanted_of(messages)
     for message in (message for base in wanted.values() for message in base):
         for leg in (message["buy"], message["sell"]):
             leg["levels"] = json.dumps([[leg["price"], leg["amount"]]], separators=(",", ":"))
-    assert found == wanted
+    check_found(ThisProcess(), tick_set, None, wanted, tmp_path / "found")
 
 
-@pytest.mark.parametrize("pieces", PIECES)
-def test_ids_are_counted_once_where_sequences_go_back(spark: SparkSession, tmp_path: Path, pieces: int) -> None:
+def test_ids_are_counted_once_where_sequences_go_back(tmp_path: Path) -> None:
     messages = [renumbered(message) for message in LogMaker(35).write(600)]
     tick_set, wanted = log_set(tmp_path / "set", CUTS[2], messages), wanted_of(messages)
-    counted = detection_summary(spark, tick_set, None, pieces)
-    assert counted == summary_of(tick_set.manifest.rows, wanted)
+    check_found(ThisProcess(), tick_set, None, wanted, tmp_path / "found")
+    counted = detection_summary(ThisProcess(), tick_set, None)
     assert counted.opportunities < counted.messages
+
+
+def test_what_a_log_says_later_of_earlier_times_is_traded_in_its_place(tmp_path: Path) -> None:
+    """A clock that is set back now and then: the log's own order is not that of time any more."""
+    messages = [set_back(message, number) for number, message in enumerate(LogMaker(37).write(900))]
+    tick_set, wanted = log_set(tmp_path / "set", CUTS[2], messages), wanted_of(messages)
+    times = [message["event_time"] for message in wanted[BASES[0]]]
+    assert times != sorted(times)
+    check_found(ThisProcess(), tick_set, None, wanted, tmp_path / "found")
+
+
+def set_back(message: bytes, number: int) -> bytes:
+    row = json.loads(message)
+    return json.dumps(row | {"received_time": row["received_time"] - 700_000 * (number // 150 % 2)}).encode()
 
 
 def renumbered(message: bytes) -> bytes:
@@ -140,16 +138,15 @@ def renumbered(message: bytes) -> bytes:
     return json.dumps(row | {"sequence": row["sequence"] % 7}).encode() if "sequence" in row else message
 
 
-def test_a_log_without_settings_gives_nothing_by_itself(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_log_without_settings_gives_nothing_by_itself(tmp_path: Path) -> None:
     messages = under(settings(), LogMaker(36).write(300))[1:]
     tick_set = log_set(tmp_path / "set", CUTS[1], messages)
-    assert detected(spark, tick_set, None).count() == 0
     own: Settings = settings(1, emit_net_bps=-30.0)
-    assert detection_summary(spark, tick_set, None).messages == 0
-    assert detection_summary(spark, tick_set, own).messages > 0
+    assert detection_summary(ThisProcess(), tick_set, None).messages == 0
+    assert detection_summary(ThisProcess(), tick_set, own).messages > 0
 
 
-def test_markets_whose_code_is_another_than_their_asset_are_compared(spark: SparkSession, tmp_path: Path) -> None:
+def test_markets_whose_code_is_another_than_their_asset_are_compared(tmp_path: Path) -> None:
     """MATIC/USDT counts as POL: three quotes a market, a millisecond apart."""
     binance = [quote(second * 10**6, "binance", "MATICUSDT", "0.4", "0.40004") for second in range(3)]
     kraken = [quote(second * 10**6 + 1_000, "kraken", "POL/USD", "0.41", "0.410041") for second in range(3)]
@@ -158,7 +155,9 @@ def test_markets_whose_code_is_another_than_their_asset_are_compared(spark: Spar
     folder = tmp_path / "ticks" / "pol"
     imported(folder, *files, words=MarketWords(alike=alike))
     own = settings(enabled_exchanges=("binance", "kraken"), taker_fees={"binance": "0.001", "kraken": "0.001"})
-    (messages,) = messages_found(detected(spark, open_tick_set(folder), own)).values()
-    seen = [(one["base"], one["buy"]["exchange"], one["buy"]["symbol"], one["sell"]["exchange"]) for one in messages]
+    tick_set = open_tick_set(folder)
+    store_found(ThisProcess(), tick_set, own, tmp_path / "found")
+    found = list(opportunities_of(tmp_path / "found", layout_of_set(tick_set)))
+    seen = [(one.base, one.buy.exchange, one.buy.symbol, one.sell.exchange) for one in found]
     assert seen == [("POL", "binance", "MATIC/USDT", "kraken")] * 5
-    assert [round(one["net_bps"], 2) for one in messages] == [228.73] * 5
+    assert [round(one.net_bps, 2) for one in found] == [228.73] * 5

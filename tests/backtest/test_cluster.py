@@ -14,8 +14,10 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from backtest.detect.batch_detection import detected, detection_summary
+from backtest.detect.batch_detection import detection_summary
 from backtest.detect.batch_session import backtest_session
+from backtest.detect.detected_messages import detected
+from backtest.detect.spark_workers import SparkWorkers
 from runtime.clock import SystemClock, wall_now
 from streams.broker.embedded_broker import free_ports
 from tests.backtest.detected_sets import CUTS, messages_found
@@ -102,7 +104,7 @@ async def test_two_executors_find_what_one_process_finds(master: str, tmp_path: 
     with backtest_session(tmp_path, master, extra=SMALL) as spark:
         await executors_are(spark, WORKERS)
         together = messages_found(detected(spark, tick_set, None))
-        counted = detection_summary(spark, tick_set, None)
+        counted = detection_summary(SparkWorkers(spark), tick_set, None)
         places = spark.sparkContext.parallelize(range(8), 8).map(lambda _: os.getppid()).distinct().count()
     assert alone == together == wanted
     assert counted == summary_of(tick_set.manifest.rows, wanted)

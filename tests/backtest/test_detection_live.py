@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from backtest.detect.batch_detection import detected
 from backtest.detect.batch_session import backtest_session
+from backtest.detect.detected_messages import detected
 from launch.setup.data_dir import home_folder
 from session.session import Session
 from streams.broker.embedded_broker import wait_ready

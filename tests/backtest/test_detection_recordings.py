@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from backtest.detect.batch_detection import detected, detection_summary
+from backtest.detect.batch_detection import detection_summary
 from backtest.detect.batch_session import backtest_session
+from backtest.detect.detected_messages import detected
+from backtest.detect.workers import ThisProcess
 from tests.backtest.detected_sets import (
     Cut,
     messages_found,
@@ -48,4 +50,4 @@ def test_a_recording_gives_what_a_plain_loop_gives(spark: SparkSession, tmp_path
         other = recut(tick_set, cut, tmp_path / f"{name}-{number}")
         for pieces in (1, 2, 7):
             assert without_offsets(messages_found(detected(spark, other, own, pieces))) == wanted
-            assert detection_summary(spark, other, own, pieces).opportunities == len(ids)
+            assert detection_summary(ThisProcess(), other, own, pieces).opportunities == len(ids)

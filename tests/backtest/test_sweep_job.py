@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from backtest.detect.batch_session import backtest_session
+from backtest.detect.workers import ThisProcess
 from backtest.run import run_backtest
 from backtest.sweep.errors import SweepRejectedError
 from backtest.sweep.job import run_sweep
@@ -66,7 +67,7 @@ def test_sixty_sets_are_what_each_comes_to_alone(spark: SparkSession, tick_set: 
     for number in (0, 17, 42, 59):
         parameters = with_values(definition.parameters, points[number], known)
         assert parameters is not None
-        alone = run_backtest(spark, tick_set, parameters)
+        alone = run_backtest(ThisProcess(), tick_set, parameters)
         assert whole[number] == result_of(number, WHOLE, points[number], alone.trading, alone.performance)
     assert all(one.is_balanced for one in whole)
     assert sum(one.trades for one in whole) > 60

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from backtest.detect.batch_detection import store_found
+from backtest.detect.workers import ThisProcess
 from backtest.parameters import Parameters
 from backtest.result.asset_marks import marks_of
 from backtest.result.performance import performance_of
@@ -19,7 +21,7 @@ from backtest.sweep.task import run_chunk
 from backtest.sweep.walk_forward import spans_of
 from market.trade.unwinding import markets_by_symbol
 from streams.message_format import row_of
-from tests.backtest.sweep_samples import found_alone, log_of, parameters_of, tick_set_of, write_found
+from tests.backtest.sweep_samples import found_alone, log_of, parameters_of, tick_set_of
 from tests.cep.logs import MARKETS
 from tick_sets.sets.tick_set import open_tick_set
 
@@ -37,7 +39,7 @@ def swept(messages: list[bytes], folder: Path, grid: Grid = GRID) -> SweepStore:
     sets = [with_values(definition.parameters, point, known) for point in grid.points()]
     under = widest_settings(one for one in sets if one is not None)
     scratch = store.folder / "scratch"
-    write_found(messages, under, scratch)
+    store_found(ThisProcess(), tick_set, under, scratch)
     store.put_rate_ages(scratch, rate_ages(tick_set, found_alone(messages, under)))
     store.put_marks(scratch, marks_of(tick_set))
     scratch.rename(store.candidates)

@@ -74,6 +74,20 @@ def test_what_cannot_be_run_is_one_sentence(
     assert not list(home.glob("ticks/.*.building"))
 
 
+def test_a_small_set_needs_no_java(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only a cluster, or a set so large that Spark's start pays, is searched by Spark."""
+    monkeypatch.setenv("JAVA_HOME", str(home / "nowhere"))
+    spot, usdm = made_up_files(tmp_path / "raw")
+    words = ["backtest", str(spot), str(usdm), "--json", str(tmp_path / "out.json")]
+    assert run(words) == 0
+    assert json.loads((tmp_path / "out.json").read_bytes())["detection"]["rows"] > 0
+    assert "ledger reconciled" in capsys.readouterr().out
+    assert run([*words, "--master", "spark://127.0.0.1:1"]) == 2
+    assert "Java 17" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [

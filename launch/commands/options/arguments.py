@@ -121,7 +121,9 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="+", metavar="SET|FILE", help="a tick set's name or folder, a recorded session's, or raw files"
     )
-    parser.add_argument("--master", default="local[*]", help="Spark master (default: all cores of this machine)")
+    parser.add_argument(
+        "--master", default="local[*]", help="Spark master (default: this machine; Spark for large sets)"
+    )
     parser.add_argument(
         "--set-value", action="append", default=[], metavar="NAME=VALUE", help="change a setting; may be repeated"
     )

@@ -1,0 +1,225 @@
+"""Opportunities of what detection found and `found_files` stored: equal in every field to those that readers of the
+live job's messages get (`cep.detection.opportunity_messages`, `streams.message_format.opportunity_of`)."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from backtest.detect.found_files import BASE, HITS, ROWS
+from cep.detection.kernel.records import NONE
+from cep.detection.market_layout import Layout
+from market.money import Amount, Price, decimal_of
+from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
+from market.prices.quotes import Level
+from streams.message_format import WireError, levels_of
+
+Doubles = npt.NDArray[np.float64]
+Side = tuple[Price, Amount, tuple[Level, ...]]
+Value = TypeVar("Value")
+DIGITS = 32
+"""Hexadecimal digits of an id."""
+_MADE_FROM = ("buy_quote", "sell_quote", "buy_rate", "sell_rate")
+_READ = (
+    *("offset", "received_time", "pair", "settings_version", "opportunity_lifetime"),
+    *("gross_bps", "fee_bps", "net_bps", "buy_age", "sell_age", *_MADE_FROM),
+)
+_TIMES = ("exchange_time", "received_time")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundId:
+    """What is counted of an opportunity: its id, its place in live order, and its net spread."""
+
+    opportunity_id: str
+    base: str
+    offset: int
+    pair: int
+    net_bps: float
+
+
+def count_of(folder: Path) -> int:
+    """Return how many were stored."""
+    return sum(len(hits) for path in _files(folder) for _, hits, _ in _batches(path))
+
+
+def opportunities_of(folder: Path, layout: Layout) -> Iterator[Opportunity]:
+    """Return them by `backtest.simulate.trade_simulation.trading_order`, as if just detected; an id may come again.
+    Memory: a batch per file. Raises WireError for a number that is not finite."""
+    return merge(*(_opportunities(path, layout) for path in _files(folder)), key=_order)
+
+
+def found_ids(folder: Path) -> Iterator[FoundId]:
+    """Return the id of each, file by file."""
+    for path in _files(folder):
+        for base, hits, rows in _batches(path):
+            quotes = _Rows(rows)
+            columns = (hits[name].to_numpy().tolist() for name in ("offset", "pair", "net_bps", *_MADE_FROM))
+            for offset, pair, net_bps, *places in zip(*columns, strict=True):
+                yield FoundId(_id_of(quotes.ids, places), base, offset, pair, net_bps)
+
+
+def _order(one: Opportunity) -> tuple[int, str, int, str, str]:
+    return one.event_time, one.base, one.offset, one.buy.exchange, one.sell.exchange
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*{HITS}"))
+
+
+def _batches(path: Path) -> Iterator[tuple[str, pa.RecordBatch, pa.RecordBatch]]:
+    """Return (base, hits, their rows), batch by batch."""
+    beside = path.with_name(path.name.removesuffix(HITS) + ROWS)
+    with pa.memory_map(str(path)) as hits_file, pa.memory_map(str(beside)) as rows_file:
+        hits, rows = pa.ipc.open_file(hits_file), pa.ipc.open_file(rows_file)
+        base = (hits.schema.metadata or {})[BASE].decode()
+        for number in range(hits.num_record_batches):
+            yield base, hits.get_batch(number), rows.get_batch(number)
+
+
+class _Rows:
+    """The rows of one batch as Python values; each row's numbers are read once, however many hits name it."""
+
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        names = ("exchange", "symbol", "sequence", "bid", "bid_amount", "ask", "ask_amount", "bids", "asks")
+        columns: dict[str, list[Any]] = {name: rows[name].to_pylist() for name in (*names, *_TIMES)}
+        self.exchanges: list[str] = columns["exchange"]
+        self.symbols: list[str] = columns["symbol"]
+        self.exchange_times, self.received_times = (columns[name] for name in _TIMES)
+        self.ids = [":".join(map(str, parts)) for parts in zip(*(columns[name] for name in names[:3]), strict=True)]
+        self.bid: list[str] = columns["bid"]
+        self.ask: list[str] = columns["ask"]
+        self.asks = _once(_side_of(self.ask, columns["ask_amount"], columns["asks"]))
+        self.bids = _once(_side_of(self.bid, columns["bid_amount"], columns["bids"]))
+
+
+def _once(made: Callable[[int], Value]) -> Callable[[int], Value]:
+    known: dict[int, Value] = {}
+
+    def get(place: int) -> Value:
+        value = known.get(place)
+        if value is None:
+            value = known[place] = made(place)
+        return value
+
+    return get
+
+
+def _side_of(prices: Sequence[str], amounts: Sequence[str], levels: Sequence[str | None]) -> Callable[[int], Side]:
+    """Return a function of a row's place; a tick set omits the levels if there is only the best one."""
+
+    def made(place: int) -> Side:
+        price, amount = Price(decimal_of(prices[place])), Amount(decimal_of(amounts[place]))
+        text = levels[place]
+        return price, amount, (Level(price, amount),) if text is None else levels_of(text)
+
+    return made
+
+
+def _opportunities(path: Path, layout: Layout) -> Iterator[Opportunity]:
+    for base, hits, rows in _batches(path):
+        yield from _Batch(base, hits, rows, layout).opportunities()
+
+
+class _Batch:
+    """One batch of hits with its rows."""
+
+    def __init__(self, base: str, hits: pa.RecordBatch, rows: pa.RecordBatch, layout: Layout) -> None:
+        self._base = base
+        self._hits = hits
+        self._rows = _Rows(rows)
+        self._layout = layout
+        self._profits = _finite(_expected_profits(hits, rows)).tolist()
+
+    def opportunities(self) -> Iterator[Opportunity]:
+        layout, rows, base = self._layout, self._rows, self._base
+        pairs = layout.pairs
+        currencies = [slot.quote_currency for slot in layout.slots]
+        for name in ("gross_bps", "fee_bps", "net_bps"):
+            _finite(self._hits[name].to_numpy())
+        columns = (self._hits[name].to_numpy().tolist() for name in _READ)
+        for values in zip(self._profits, *columns, strict=True):
+            profit, offset, time, pair, version, lifetime, gross, fee, net, buy_age, sell_age, *places = values
+            buy, sell = pairs[pair]
+            buy_quote, sell_quote, buy_rate, sell_rate = places
+            yield Opportunity(
+                opportunity_id=_id_of(rows.ids, places),
+                base=base,
+                buy=_leg(rows, buy_quote, rows.asks, currencies[buy], buy_age),
+                sell=_leg(rows, sell_quote, rows.bids, currencies[sell], sell_age),
+                fx=self._rates((buy, buy_rate), (sell, sell_rate)),
+                settings_version=version,
+                gross_bps=gross,
+                fee_bps=fee,
+                net_bps=net,
+                expected_profit=profit,
+                currency=layout.settlement,
+                event_time=time,
+                detected_time=time,
+                expires_at=time + lifetime,
+                offset=offset,
+            )
+
+    def _rates(self, *used: tuple[int, int]) -> tuple[FxRate, ...]:
+        """Return the rates of both legs, as (slot, place of its row); one that both use once."""
+        return tuple(dict.fromkeys(self._rate(slot, place) for slot, place in used if place != NONE))
+
+    def _rate(self, slot: int, place: int) -> FxRate:
+        rows, number = self._rows, self._layout.slots[slot].fx
+        return FxRate(
+            currency=self._layout.slots[slot].quote_currency,
+            symbol=rows.symbols[place],
+            inverted=number is not None and self._layout.routes[number].inverted,
+            bid=decimal_of(rows.bid[place]),
+            ask=decimal_of(rows.ask[place]),
+            quote_id=rows.ids[place],
+        )
+
+
+def _leg(rows: _Rows, place: int, side: Callable[[int], Side], currency: str, age: int) -> OpportunityLeg:
+    price, amount, levels = side(place)
+    return OpportunityLeg(
+        rows.exchanges[place],
+        rows.symbols[place],
+        currency,
+        price,
+        amount,
+        levels,
+        rows.ids[place],
+        age,
+        rows.exchange_times[place],
+        rows.received_times[place],
+    )
+
+
+def _id_of(ids: Sequence[str], places: Sequence[int]) -> str:
+    """Return the id of an opportunity that these quotes and rates make, in the order of `_MADE_FROM`."""
+    text = "|".join([ids[place] for place in places if place != NONE])
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def _expected_profits(hits: pa.RecordBatch, rows: pa.RecordBatch) -> Doubles:
+    """Return the profits of the best levels alone, in the settlement currency; the doubles and the order of operations
+    are those of the live job."""
+    buy, sell, buy_fee, sell_fee = (
+        hits[name].to_numpy() for name in ("buy_price", "sell_price", "buy_fee", "sell_fee")
+    )
+    shown = (
+        rows[amount].cast(pa.float64()).to_numpy(zero_copy_only=False)[hits[place].to_numpy()]
+        for amount, place in (("ask_amount", "buy_quote"), ("bid_amount", "sell_quote"))
+    )
+    profits: Doubles = (sell - buy - (buy * buy_fee + sell * sell_fee)) * np.fmin(*shown)
+    return profits
+
+
+def _finite(numbers: Doubles) -> Doubles:
+    """Raise WireError for one that is not, as readers of messages do."""
+    if not np.isfinite(numbers).all():
+        raise WireError("not an opportunity: one of its numbers is not finite")
+    return numbers
