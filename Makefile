@@ -22,17 +22,20 @@ SPACE := $(subst ,, )
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup regions paper test quick whole coverage soak screenshots bench bench-backtest findings lint format clean
+.PHONY: help setup tools regions paper test quick whole coverage soak screenshots bench bench-backtest findings lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
-setup: ## environment, pinned packages, byte code, jars
+setup: ## what running needs: environment, pinned packages, jars
 	@for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
 	  if "$$python" -c '$(IS_NEW_ENOUGH)' 2>/dev/null; then exec "$$python" -m launch.setup.environment $(VENV); fi; \
 	done; \
 	echo 'setup: Python 3.11 or newer is needed and none was found; install it, or name one: make setup PYTHON=/path/to/python3.' >&2; \
 	exit 2
+
+tools: setup ## what tests, linters and benchmarks need besides
+	@$(BIN)/python -m launch.setup.environment $(VENV) tools
 
 regions: setup ## what sessions with regions need besides: MirrorMaker's jars (11 MB)
 	@$(BIN)/python -m launch.commands.setup regions
@@ -40,33 +43,33 @@ regions: setup ## what sessions with regions need besides: MirrorMaker's jars (1
 paper: setup ## start everything on paper and print the address of the dashboard
 	@$(BIN)/arbitrage paper
 
-test: setup ## lint, types, import rules, all quick tests, one run of the whole system
+test: tools ## lint, types, import rules, all quick tests, one run of the whole system
 	@$(MAKE) --no-print-directory --jobs 2 lint quick
 	$(PYTEST) -q -m whole tests/whole/test_paper.py
 
-quick: setup ## all quick tests
+quick: tools ## all quick tests
 	$(PYTEST) -q -m "not (whole or slow or browser or soak)" -n $(WORKERS) --dist loadscope \
 	  --no-loadscope-reorder --durations 25
 
-whole: regions ## kills, chaos and the browser against the whole system; slow tests
+whole: tools regions ## kills, chaos and the browser against the whole system; slow tests
 	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10 $(call marked,slow)
 	$(PYTEST) -q -m "(whole or browser) and not soak" --durations 25 \
 	  $(filter-out tests/whole/test_paper.py,$(call marked,whole|browser))
 
-coverage: setup ## lines of pure rooms that their quick tests run; others: ROOMS="exchanges store"
+coverage: tools ## lines of pure rooms that their quick tests run; others: ROOMS="exchanges store"
 	rm -f .coverage*
 	$(BIN)/coverage run --source=$(subst $(SPACE),$(COMMA),$(strip $(ROOMS))) -m pytest -q -n 2 \
 	  -m "not (whole or slow or browser or soak)" $(addprefix tests/,$(ROOMS))
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage json -q -o - | $(BIN)/python -m tests.room_coverage
 
-soak: regions ## the long forms
+soak: tools regions ## the long forms
 	$(PYTEST) -q -m soak --hypothesis-profile searching
 
-screenshots: setup ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one
+screenshots: tools ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one
 	$(BIN)/python -m tests.ui.pages.screenshots $(if $(ADDRESS),--address $(ADDRESS)) --into screenshots
 
-bench: setup ## feeds, simulator, two legs, trades a second, detection, dashboard and the whole demo, each beside a peer in the same run
+bench: tools ## feeds, simulator, two legs, trades a second, detection, dashboard and the whole demo, each beside a peer in the same run
 	$(BIN)/python -m benchmarks.feed_path
 	$(BIN)/python -m benchmarks.simulator
 	$(BIN)/python -m benchmarks.two_legs
@@ -75,7 +78,7 @@ bench: setup ## feeds, simulator, two legs, trades a second, detection, dashboar
 	$(BIN)/python -m benchmarks.dashboard
 	$(BIN)/python -m benchmarks.live_path
 
-bench-backtest: setup ## detection over 10 and 100 million quotes beside other engines
+bench-backtest: tools ## detection over 10 and 100 million quotes beside other engines
 	$(BIN)/python -m benchmarks.backtests --rows 10000000
 	$(BIN)/python -m benchmarks.backtests --rows 100000000
 
@@ -83,7 +86,7 @@ findings: ## what surprised in real libraries, each run again without this proje
 	@failed=; for script in findings/*.sh; do echo "== $$script"; bash "$$script" || failed="$$failed $$script"; done; \
 	if [ -n "$$failed" ]; then echo "no longer as described:$$failed" >&2; exit 1; fi
 
-lint: setup ## format, style, types, import rules, our own rules
+lint: tools ## format, style, types, import rules, our own rules
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy .
@@ -91,7 +94,7 @@ lint: setup ## format, style, types, import rules, our own rules
 	$(BIN)/python -m tests.house_rules
 	$(BIN)/python -m tests.plain_words
 
-format: setup ## format the code
+format: tools ## format the code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cep.class_archive import make_class_archive
-from cep.detection.kernel.log import load_kernel
 from cep.errors import CepError
 from cep.spark_session import archive_is_current, archive_path
 from exchanges.simulated_markets import paper_markets
@@ -19,6 +18,7 @@ from launch.setup.data_dir import home_folder, make_private
 from launch.setup.jar_pins import JAR_SETS, REGION_JAR_SETS, JarSet
 from launch.setup.jars import resolve_jars
 from launch.setup.login_files import supervisors_session
+from launch.setup.side_by_side import Job, run_jobs
 from launch.supervisor.ctrl_c import stderr_to
 from launch.supervisor.process_plan import kafka_process
 from launch.supervisor.supervisor import Supervisor
@@ -28,6 +28,11 @@ from store.server.embedded_mongod import mongod_program
 from streams.broker.embedded_broker import free_ports
 
 BROKER_SECONDS = 60.0
+AHEAD = (sys.executable, "-m", "launch.commands.compile_ahead")
+COMPILED = (
+    Job("what a session imports", (*AHEAD, "imports")),
+    Job("detection for backtests", (*AHEAD, "kernel")),
+)
 
 
 def prepare(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS) -> None:
@@ -39,8 +44,7 @@ def prepare(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...
     except StoreError as error:
         echo(str(error))
     resolve_jars(home, echo, jar_sets)
-    echo("detection for backtests: compiling once, cached beside its source")
-    load_kernel()
+    run_jobs(COMPILED, lambda names: echo(f"compiling once: {', '.join(names)}"))
     if not archive_is_current(archive_path(home)):
         with stderr_to(home / "logs" / "backtest-spark.log"):
             asyncio.run(_archive_classes(home, echo))

@@ -1,29 +1,38 @@
 """The virtual environment: made once from the pinned packages, known by its stamp the second time.
 
 Runs on the bare interpreter (`python3 -m launch.setup.environment FOLDER`), so all it imports is the standard
-library, and then has the new environment do the rest (`launch.commands.setup`).
+library, and then has the new environment do the rest (`launch.commands.setup`). What running needs is in
+`requirements.lock`; with one more word, `tools`, it adds what tests, linters and benchmarks need, of
+`requirements-tools.lock`.
 """
 
 import hashlib
+import os
 import platform
 import subprocess
 import sys
-import sysconfig
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.prerequisites import checked_java, python_fault
+from launch.setup.side_by_side import Job, run_jobs
+from session.clock import steady_now
 
 PROJECT = Path(__file__).resolve().parents[2]
-PINS = PROJECT / "requirements.lock"
+PINS, TOOL_PINS = PROJECT / "requirements.lock", PROJECT / "requirements-tools.lock"
+SPARK = ("pyspark", "py4j")
+"""Installed by themselves: they are a third of all bytes, and the jars need nothing else."""
+LANES = 2
+"""Installers of other packages at a time: one waits for the network while another unpacks."""
 Echo = Callable[[str], None]
 
 
-def make_environment(folder: Path, echo: Echo) -> None:
-    """Make a virtual environment with the pinned packages, unless its stamp says that it is up to date. Raises
-    CannotStartError."""
+def make_environment(folder: Path, home: Path, echo: Echo) -> None:
+    """Make a virtual environment with the pinned packages that running needs, and the jars in `home`, unless its stamp
+    says that it is up to date. Raises CannotStartError."""
     fault = python_fault(sys.version_info[:3])
     if fault is not None:
         raise CannotStartError(fault)
@@ -31,23 +40,38 @@ def make_environment(folder: Path, echo: Echo) -> None:
     stamp = folder / "setup.stamp"
     if stamp.exists() and stamp.read_text() == _fingerprint(folder):
         return
-    echo(f"[1/4] Python {platform.python_version()} and Java found")
-    _create(folder, echo)
-    echo(f"[3/4] installing {len(pinned_packages(PINS.read_text()))} pinned packages (a minute or two) ...")
-    # what is downloaded must have one of the lock's checksums
-    _install(folder, "--require-hashes", "-r", str(PINS))
-    _install(folder, "--no-deps", "-e", str(PROJECT))
-    echo("[4/4] caching byte code (ccxt alone would cost 10 s at every start) ...")
-    _compile(folder)
+    echo(f"[1/3] Python {platform.python_version()} and Java found; making the virtual environment {folder}")
+    _create(folder)
+    pins = pinned_packages(PINS.read_text())
+    echo(f"[2/3] installing {len(pins)} pinned packages, and Kafka's and Spark's jars beside them")
+    with TemporaryDirectory() as lists:
+        _run(folder, (*_install_jobs(folder, Path(lists), PINS), _project_job(folder), _jars_job(folder, home)), echo)
     stamp.write_text(_fingerprint(folder))
+
+
+def add_tools(folder: Path, echo: Echo) -> None:
+    """Install what tests, linters and benchmarks need, unless a stamp says that it is there. Raises
+    CannotStartError."""
+    stamp = folder / "tools.stamp"
+    fingerprint = f"{_fingerprint(folder)} {hashlib.sha256(TOOL_PINS.read_bytes()).hexdigest()}"
+    if stamp.exists() and stamp.read_text() == fingerprint:
+        return
+    echo(f"installing {len(pinned_packages(TOOL_PINS.read_text()))} pinned packages for tests, linters and benchmarks")
+    with TemporaryDirectory() as lists:
+        _run(folder, _install_jobs(folder, Path(lists), TOOL_PINS), echo)
+    stamp.write_text(fingerprint)
+
+
+def requirements(lock: str) -> list[str]:
+    """Return the requirements of a lock file, each with its checksums on one line."""
+    lines = lock.replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def pinned_packages(lock: str) -> list[str]:
     """Return the requirements of a lock file, without their checksums: `name==version`, with a marker if there is
     one."""
-    lines = lock.replace("\\\n", " ").splitlines()
-    whole = (line.partition(" --hash=")[0].strip() for line in lines)
-    return [one for one in whole if one and not one.startswith("#")]
+    return [one.partition(" --hash=")[0].strip() for one in requirements(lock)]
 
 
 def _fingerprint(folder: Path) -> str:
@@ -60,8 +84,7 @@ def _fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _create(folder: Path, echo: Echo) -> None:
-    echo(f"[2/4] virtual environment {folder}")
+def _create(folder: Path) -> None:
     if _answers(_python(folder)):
         return
     if folder.is_symlink():
@@ -97,31 +120,61 @@ def _answers(python: Path) -> bool:
     return answer.returncode == 0 and answer.stdout.strip() == sys.version.strip()
 
 
-def _install(folder: Path, *what: str) -> None:
-    # byte code comes after, with all cores
-    options = ("--quiet", "--disable-pip-version-check", "--no-compile")
-    command = (str(_python(folder)), "-m", "pip", "install", *options, *what)
-    if subprocess.run(command, check=False).returncode != 0:
-        raise CannotStartError(
-            "pip could not install the pinned packages (see its error above); check the network and run it again."
-        )
+def _run(folder: Path, jobs: Sequence[Job], echo: Echo) -> None:
+    began = steady_now()
+
+    def progress(names: tuple[str, ...]) -> None:
+        there = len(list(folder.glob("lib*/python*/site-packages/*.dist-info")))
+        echo(f"      {(steady_now() - began) // 1_000_000} s: {there} packages are there; at work: {', '.join(names)}")
+
+    run_jobs(jobs, progress)
 
 
-def _compile(folder: Path) -> None:
-    """Compile byte code of all packages; templates among them that are no Python do no harm."""
-    packages = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
-    command = (str(_python(folder)), "-m", "compileall", "-q", "-j", "0", packages)
-    subprocess.run(command, capture_output=True, check=False)
+def _install_jobs(folder: Path, lists: Path, pins: Path) -> tuple[Job, ...]:
+    """Return installers of a lock's packages. Each has packages of its own, whose requirements are all in a lock, so
+    that none has to know what another does."""
+    wanted = requirements(pins.read_text())
+    spark = [one for one in wanted if one.partition("==")[0] in SPARK]
+    others = [one for one in wanted if one not in spark]
+    lanes = {f"packages, part {lane + 1} of {LANES}": others[lane::LANES] for lane in range(LANES)}
+    named = {"Spark": spark, **lanes} if spark else lanes
+    jobs = []
+    for name, lines in named.items():
+        path = lists / f"{name}.txt"
+        path.write_text("\n".join(lines))
+        # what is downloaded must have one of the lock's checksums
+        jobs.append(Job(name, _pip(folder, "--no-deps", "--require-hashes", "-r", str(path))))
+    return tuple(jobs)
+
+
+def _project_job(folder: Path) -> Job:
+    return Job("this project", _pip(folder, "--no-deps", "-e", str(PROJECT)))
+
+
+def _jars_job(folder: Path, home: Path) -> Job:
+    return Job("jars", (str(_python(folder)), "-m", "launch.setup.jars", str(home)), after=("Spark",))
+
+
+def _pip(folder: Path, *what: str) -> tuple[str, ...]:
+    # byte code of what is imported comes with the first import
+    options = ("--quiet", "--disable-pip-version-check", "--no-compile", "--root-user-action=ignore")
+    return (str(_python(folder)), "-m", "pip", "install", *options, *what)
 
 
 def main(words: list[str]) -> int:
-    folder = Path(words[0] if words else ".venv")
+    folder = Path(words[0] if words else ".venv").absolute()
+    # as `home_folder` has it, which needs packages
+    home = Path(os.environ.get("ARBITRAGE_HOME") or ".data").resolve()
+    os.chdir(PROJECT)
     try:
-        make_environment(folder, _say)
+        if "tools" in words[1:]:
+            add_tools(folder, _say)
+            return 0
+        make_environment(folder, home, _say)
     except LaunchError as error:
         sys.stderr.write(f"setup: {error}\n")
         return error.exit_code
-    return subprocess.run((str(_python(folder)), "-m", "launch.commands.setup"), check=False, cwd=PROJECT).returncode
+    return subprocess.run((str(_python(folder)), "-m", "launch.commands.setup"), check=False).returncode
 
 
 def _say(line: str) -> None:

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -209,3 +210,19 @@ def _rename(ivy_jars: Path, target: Path, jars: JarSet) -> None:
         source = ivy_jars / f"{group}_{pin.file_name}"
         if source.exists():
             source.replace(target / pin.file_name)
+
+
+def main(words: list[str]) -> int:
+    """Bring the jars into the data folder that is named, beside the installers of packages: py4j is there already."""
+    (home,) = map(Path, words)
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        resolve_jars(home, print)
+    except CannotStartError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

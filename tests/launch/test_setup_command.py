@@ -1,14 +1,24 @@
 """What set-up says about a step that failed."""
 
+import ast
+import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from cep.errors import CepStoppedError
 from launch.commands.setup import prepare, without_archive
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import is_private
-from launch.setup.environment import PINS, make_environment, pinned_packages
+from launch.setup.environment import PINS, TOOL_PINS, make_environment, pinned_packages, requirements
+
+LEFT_OUT = {"pydeck"}
+"""Streamlit's maps: 47 MB, imported only by an app that draws one."""
 
 
 @pytest.mark.parametrize(
@@ -39,7 +49,7 @@ def test_an_environment_that_is_a_link_is_not_emptied(tmp_path: Path) -> None:
     linked = tmp_path / ".venv"
     linked.symlink_to(elsewhere)
     with pytest.raises(CannotStartError, match="remove the link"):
-        make_environment(linked, lambda _: None)
+        make_environment(linked, tmp_path, lambda _: None)
     assert (elsewhere / "kept").read_text() == "of another project"
 
 
@@ -51,8 +61,56 @@ def test_pins_are_read_without_their_checksums() -> None:
     assert pinned_packages(lock) == ["alpha==1.0", "beta==2.0", "gamma==3 ; sys_platform == 'linux'", "delta==4"]
 
 
-def test_every_pinned_package_has_checksums() -> None:
-    lock = PINS.read_text().replace("\\\n", " ")
-    pins = [line for line in lock.splitlines() if line and not line.startswith("#")]
-    assert len(pins) == len(pinned_packages(PINS.read_text()))
+@pytest.mark.parametrize("path", [PINS, TOOL_PINS], ids=lambda path: path.name)
+def test_every_pinned_package_has_checksums(path: Path) -> None:
+    pins = requirements(path.read_text())
+    assert len(pins) == len(pinned_packages(path.read_text()))
     assert [line for line in pins if " --hash=sha256:" not in line or "==" not in line] == []
+
+
+def names_in(path: Path) -> set[str]:
+    return {canonicalize_name(Requirement(one).name) for one in pinned_packages(path.read_text())}
+
+
+def needed_for(wanted: Iterable[str]) -> set[str]:
+    """Return the distributions that these requirements need here, by what is installed."""
+    known, left = set[tuple[str, frozenset[str]]](), [Requirement(one) for one in wanted]
+    while left:
+        one = left.pop()
+        key = (canonicalize_name(one.name), frozenset(one.extras))
+        if key in known:
+            continue
+        known.add(key)
+        for text in [] if key[0] in LEFT_OUT else requires(one.name) or []:
+            further = Requirement(text)
+            extras = one.extras or {""}
+            if further.marker is None or any(further.marker.evaluate({"extra": extra}) for extra in extras):
+                left.append(further)
+    return {name for name, _ in known} - LEFT_OUT
+
+
+def test_running_has_what_it_needs_and_the_tools_the_rest() -> None:
+    project = tomllib.loads((PINS.parent / "pyproject.toml").read_text())["project"]
+    running = needed_for(project["dependencies"])
+    assert names_in(PINS) == running
+    assert names_in(TOOL_PINS) == needed_for(project["optional-dependencies"]["dev"]) - running
+
+
+def imported_in(folder: Path) -> set[str]:
+    trees = [ast.parse(path.read_text()) for path in folder.rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    of = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    of |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    return {name.partition(".")[0] for name in of}
+
+
+def test_whatever_the_product_imports_comes_with_running() -> None:
+    rooms = tomllib.loads((PINS.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
+    imported = set[str]().union(*(imported_in(PINS.parent / room) for room in rooms))
+    owners = packages_distributions()
+    missing = {
+        name
+        for name in imported - sys.stdlib_module_names - set(rooms)
+        if names_in(PINS).isdisjoint(map(canonicalize_name, owners.get(name, [])))
+    }
+    assert missing == set()
