@@ -29,7 +29,7 @@ help: ## list the targets
 
 setup: ## what running needs: environment, pinned packages, jars
 	@for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
-	  if "$$python" -c '$(IS_NEW_ENOUGH)' 2>/dev/null; then exec "$$python" -m launch.setup.environment $(VENV); fi; \
+	  if "$$python" -c '$(IS_NEW_ENOUGH)' 2>/dev/null; then exec "$$python" -m launch.setup.environment $(VENV) $(QUICK); fi; \
 	done; \
 	echo 'setup: Python 3.11 or newer is needed and none was found; install it, or name one: make setup PYTHON=/path/to/python3.' >&2; \
 	exit 2
@@ -40,6 +40,8 @@ tools: setup ## what tests, linters and benchmarks need besides
 regions: setup ## what sessions with regions need besides: MirrorMaker's jars (11 MB)
 	@$(BIN)/python -m launch.commands.setup regions
 
+# the archive of Spark's classes takes longer to make than a start takes without it
+paper: QUICK := quick
 paper: setup ## start everything on paper and print the address of the dashboard
 	@$(BIN)/arbitrage paper
 

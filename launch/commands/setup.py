@@ -1,5 +1,5 @@
 """`python -m launch.commands.setup`: installs what an environment needs besides the pinned packages; with `regions`
-also MirrorMaker's jars for sessions with regions."""
+also MirrorMaker's jars for sessions with regions, with `quick` no archive of Spark's classes."""
 
 import asyncio
 import sys
@@ -35,9 +35,11 @@ COMPILED = (
 )
 
 
-def prepare(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS) -> None:
-    """Install mongod if there is one for this system, the jars of these sets in `home`, and compile detection. Raises
-    CannotStartError."""
+def prepare(
+    home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS, is_quick: bool = False
+) -> None:
+    """Install mongod if there is one for this system and the jars of these sets in `home`, and compile what a session
+    imports and detection; unless `is_quick`, archive Spark's classes. Raises CannotStartError."""
     make_private(home)
     try:
         mongod_program()
@@ -45,7 +47,7 @@ def prepare(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...
         echo(str(error))
     resolve_jars(home, echo, jar_sets)
     run_jobs(COMPILED, lambda names: echo(f"compiling once: {', '.join(names)}"))
-    if not archive_is_current(archive_path(home)):
+    if not is_quick and not archive_is_current(archive_path(home)):
         with stderr_to(home / "logs" / "backtest-spark.log"):
             asyncio.run(_archive_classes(home, echo))
 
@@ -85,11 +87,12 @@ def without_archive(error: Exception) -> str:
 
 
 def main(words: tuple[str, ...] = ()) -> int:
-    if words not in ((), ("regions",)):
-        sys.stderr.write(f"setup: {' '.join(words)} means nothing here; give nothing, or `regions`.\n")
+    if words not in ((), ("regions",), ("quick",)):
+        sys.stderr.write(f"setup: {' '.join(words)} means nothing here; give nothing, `regions` or `quick`.\n")
         return 2
+    jars = (*JAR_SETS, *REGION_JAR_SETS) if words == ("regions",) else JAR_SETS
     try:
-        prepare(home_folder(), _say, (*JAR_SETS, *REGION_JAR_SETS) if words == ("regions",) else JAR_SETS)
+        prepare(home_folder(), _say, jars, is_quick=words == ("quick",))
     except LaunchError as error:
         sys.stderr.write(f"setup: {error}\n")
         return error.exit_code
