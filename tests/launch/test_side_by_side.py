@@ -62,7 +62,5 @@ def test_progress_names_what_still_runs(tmp_path: Path) -> None:
 def test_the_first_that_fails_ends_the_others_and_is_quoted() -> None:
     failing = python("print('no route to host'); sys.exit(3)")
     jobs = [Job("endless", python(NEVER)), Job("Spark", failing), Job("never", python(NEVER), after=("Spark",))]
-    with pytest.raises(
-        JobFailedError, match=r"^Spark: failed; check the network .*\.\nno route to host$"
-    ):
+    with pytest.raises(JobFailedError, match=r"^Spark: failed; check the network .*\.\nno route to host$"):
         run_jobs(jobs, lambda _: None)
