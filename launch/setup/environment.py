@@ -20,7 +20,7 @@ from launch.errors import CannotStartError, LaunchError
 from launch.setup.prerequisites import checked_java, python_fault
 from launch.setup.side_by_side import Job, run_jobs
 from launch.setup.unused_files import remove_unused
-from session.clock import steady_now
+from runtime.clock import steady_now
 
 PROJECT = Path(__file__).resolve().parents[2]
 PINS, TOOL_PINS = PROJECT / "requirements.lock", PROJECT / "requirements-tools.lock"
