@@ -50,6 +50,8 @@ def make_environment(folder: Path, home: Path, echo: Echo) -> None:
         _run(folder, (*_install_jobs(folder, Path(lists), PINS), _project_job(folder), _jars_job(folder, home)), echo)
     for packages in folder.glob(PACKAGES):
         remove_unused(packages)
+    echo("[3/3] compiling what a session imports, and detection for backtests")
+    _run(folder, _compile_jobs(folder), echo)
     stamp.write_text(_fingerprint(folder))
 
 
@@ -157,6 +159,12 @@ def _project_job(folder: Path) -> Job:
 
 def _jars_job(folder: Path, home: Path) -> Job:
     return Job("jars", (str(_python(folder)), "-m", "launch.setup.jars", str(home)), after=("Spark",))
+
+
+def _compile_jobs(folder: Path) -> tuple[Job, ...]:
+    ahead = (str(_python(folder)), "-m", "launch.setup.compile_ahead")
+    advice = "its last lines:"
+    return Job("imports", (*ahead, "imports"), advice=advice), Job("detection", (*ahead, "kernel"), advice=advice)
 
 
 def _pip(folder: Path, *what: str) -> tuple[str, ...]:

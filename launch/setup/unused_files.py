@@ -10,16 +10,19 @@ _OF_SPARK = (
     *("JTransforms*", "JLargeArrays*"),
     # Hive's catalogue (`spark.sql.catalogImplementation` is in-memory); ORC needs hive-storage-api
     *("spark-hive*", "hive-[!s]*", "hive-se*", "hive-sh*", "datanucleus*", "derby*"),
+    # masters in Kubernetes and standby masters, which have a Spark of their own, and other systems' encryption
+    *("kubernetes-*", "spark-kubernetes*", "volcano-*", "vertx-*", "curator-*", "zookeeper*"),
+    *("netty-tcnative-*-osx-*", "netty-tcnative-*-windows-*"),
     # clients by gRPC, and Scala's shell
     *("spark-connect_*", "spark-repl*", "scala-compiler*"),
 )
 UNUSED = (
     *(f"pyspark/jars/{name}.jar" for name in _OF_SPARK),
-    "pyspark/examples",
+    *("pyspark/examples", "pyspark/ml", "pyspark/mllib", "pyspark/pandas"),
     # Arrow over gRPC, and what C++ is compiled with
     *("pyarrow/libarrow_flight*", "pyarrow/_flight*", "pyarrow/libarrow_python_flight*", "pyarrow/include"),
     # their own tests
-    *("pandas/tests", "numpy/**/tests", "numba/tests", "pyarrow/tests", "matplotlib/tests", "mpl_toolkits/**/tests"),
+    *("pandas/tests", "numpy/**/tests", "numba/**/tests", "pyarrow/tests", "matplotlib/tests", "mpl_toolkits/**/tests"),
 )
 """Patterns below `site-packages`."""
 

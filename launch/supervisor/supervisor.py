@@ -26,8 +26,8 @@ from runtime.backoff import backoff
 from runtime.clock import SystemClock, steady_now, wall_now
 from session.session import Session
 
-PROGRESS_SECONDS = 60.0
-"""Interval of the progress messages during a start. Spark takes most of a minute on an idle machine."""
+PROGRESS_SECONDS = 10.0
+"""Interval of the progress messages during a start. On a busy machine Spark takes more than a minute."""
 POLL_SECONDS = 0.1
 CHECK_SECONDS = 2.0
 STEADY_SECONDS = 30.0

@@ -5,6 +5,8 @@ from pathlib import Path
 from launch.setup.unused_files import remove_unused
 
 GONE = (
+    "pyspark/jars/spark-kubernetes_2.13-4.3.0.jar",
+    "pyspark/pandas/frame.py",
     "pyspark/jars/spark-mllib_2.13-4.3.0.jar",
     "pyspark/jars/hive-exec-2.3.10-core.jar",
     "pyspark/jars/spark-connect_2.13-4.3.0.jar",
@@ -18,8 +20,8 @@ LEFT = (
     "pyspark/jars/hive-storage-api-2.8.1.jar",
     # state of real-time mode
     "pyspark/jars/rocksdbjni-9.8.4.jar",
-    # for a master `k8s://`
-    "pyspark/jars/spark-kubernetes_2.13-4.3.0.jar",
+    "pyspark/jars/netty-tcnative-boringssl-static-2.0.76.Final-linux-x86_64.jar",
+    "pyspark/sql/pandas/types.py",
     "pyspark/jars/spark-connect-common_2.13-4.3.0.jar",
     "pyspark/jars/scala-reflect-2.13.18.jar",
     "pyarrow/libarrow.so.2600",

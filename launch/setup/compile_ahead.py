@@ -1,4 +1,4 @@
-"""`python -m launch.commands.compile_ahead imports|kernel`: compiles, and keeps on disk, what a session or a backtest
+"""`python -m launch.setup.compile_ahead imports|kernel`: compiles, and keeps on disk, what a session or a backtest
 would compile at its first start.
 
 `imports` imports what a session's processes import, so that Python writes byte code of that: a dozen of them would
@@ -35,9 +35,7 @@ def compile_imports() -> None:
 
 
 def compile_kernel() -> None:
-    from cep.detection.kernel.log import load_kernel
-
-    load_kernel()
+    import_module("cep.detection.kernel.log").load_kernel()
 
 
 WORK: Mapping[str, Callable[[], None]] = {"imports": compile_imports, "kernel": compile_kernel}
