@@ -16,6 +16,7 @@ from exchanges.accounts.exchange_account import open_account
 from exchanges.ccxt.client import make_exchange, simulated_config
 from exchanges.errors import ExchangeUnavailableError
 from market.money import decimal_of, floor_to_step
+from simulators.catalogue import EXCHANGES
 from simulators.server import next_due
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import TRADED, order_on
@@ -119,7 +120,7 @@ async def test_everything_is_on_loopback_and_keys_are_private(tmp_path: Path) ->
         assert addresses == {("0100007F", port)}
         keys = tmp_path / "exchange_accounts.json"
         assert os.stat(keys).st_mode & 0o777 == 0o600
-        assert set(json.loads(keys.read_text())) == {"coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance"}
+        assert set(json.loads(keys.read_text())) == set(EXCHANGES)
 
 
 def _listening(pid: int) -> set[tuple[str, int]]:

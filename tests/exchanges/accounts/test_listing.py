@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,18 +15,14 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import floor_to_step
 from runtime.clock import wall_now
-from simulators.binance import gateway as binance
-from simulators.bitflyer import gateway as bitflyer
-from simulators.bitstamp import gateway as bitstamp
-from simulators.coinbaseexchange import gateway as coinbaseexchange
+from simulators.catalogue import EXCHANGES
 from simulators.faults.fault_kinds import Fault
-from simulators.kraken import gateway as kraken
 from simulators.matching.order_records import OrderRequest, SimulatedFill
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 EVERYWHERE = pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
 SIDES: tuple[Side, ...] = ("buy", "sell")
-NAMES = {module.NAME: module.NAMES for module in (binance, bitflyer, bitstamp, coinbaseexchange, kraken)}
+NAMES = {name: import_module(f"simulators.{name}.gateway").NAMES for name in EXCHANGES}
 
 
 @asynccontextmanager
