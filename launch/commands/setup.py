@@ -30,11 +30,12 @@ def prepare(
     # imported here: they bring Spark, which each quick start would pay for, and of ccxt only its base
     load_ccxt_on_demand()
     from cep.detection.kernel.log import load_kernel
-    from launch.commands.spark_archive import archive_classes
+    from launch.sessions.paper import SETTLEMENT_CURRENCY
+    from launch.supervisor.spark_archive import archive_classes
 
     echo("detection for backtests: compiling once, cached beside its source")
     load_kernel()
-    archive_classes(home, echo)
+    archive_classes(home, SETTLEMENT_CURRENCY, echo)
 
 
 def main(words: tuple[str, ...] = ()) -> int:

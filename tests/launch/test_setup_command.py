@@ -13,10 +13,10 @@ from packaging.utils import canonicalize_name
 
 from cep.errors import CepStoppedError
 from launch.commands.setup import prepare
-from launch.commands.spark_archive import without_archive
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import is_private
 from launch.setup.environment import PINS, TOOL_PINS, make_environment, pinned_packages, requirements
+from launch.supervisor.spark_archive import without_archive
 
 LEFT_OUT = {"pydeck"}
 """Streamlit's maps: 47 MB, imported only by an app that draws one."""

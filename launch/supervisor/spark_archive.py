@@ -11,7 +11,6 @@ from cep.spark_session import archive_is_current, archive_path
 from exchanges.simulated_markets import paper_markets
 from launch.config.configuration import Configuration
 from launch.errors import LaunchError
-from launch.sessions.paper import SETTLEMENT_CURRENCY
 from launch.setup.login_files import supervisors_session
 from launch.supervisor.ctrl_c import stderr_to
 from launch.supervisor.process_plan import kafka_process
@@ -24,14 +23,14 @@ BROKER_SECONDS = 60.0
 STILL_SECONDS = 8.0
 
 
-def archive_classes(home: Path, echo: Callable[[str], None]) -> None:
-    """Make the archive unless there is one that fits."""
+def archive_classes(home: Path, currency: str, echo: Callable[[str], None]) -> None:
+    """Make the archive unless there is one that fits; `currency`: what a session settles in."""
     if not archive_is_current(archive_path(home)):
         with stderr_to(home / "logs" / "backtest-spark.log"):
-            asyncio.run(_archive_classes(home, echo))
+            asyncio.run(_archive_classes(home, currency, echo))
 
 
-async def _archive_classes(home: Path, echo: Callable[[str], None]) -> None:
+async def _archive_classes(home: Path, currency: str, echo: Callable[[str], None]) -> None:
     """Run the Spark job once on an empty log and archive its classes; without the archive it only starts more
     slowly."""
     (port,) = free_ports(1)
@@ -42,7 +41,7 @@ async def _archive_classes(home: Path, echo: Callable[[str], None]) -> None:
             home=Path(folder),
             services=Services(kafka=f"127.0.0.1:{port}", mongodb="", database=""),
             markets=paper_markets(),
-            settlement_currency=SETTLEMENT_CURRENCY,
+            settlement_currency=currency,
         )
         (session.home / "jars").symlink_to(home / "jars")
         session = supervisors_session(session, Configuration(), {})
