@@ -1,40 +1,36 @@
 """`arbitrage app run`: stream apps on the streams of the running session, or over what was recorded."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backtest.apps.recorded_log import RECORDED, KeptInput, kept_log, recorded_log
-from backtest.apps.recorded_messages import RecordedPartition, recorded_ticks
+from backtest.apps.recorded_log import KeptInput
+from backtest.apps.recorded_messages import RecordedPartition
 from backtest.apps.replay import replayed_in_spark
 from backtest.detect.spark_failures import LOST, first_line
 from backtest.verify.errors import CannotVerifyError
-from backtest.verify.recorded_session import RecordedSession, open_session
 from cep.apps.engine.savepoints import Savepoint
 from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
-from cep.apps.hosts.product_streams import read_streams
 from cep.apps.resident.apps import TellEnd
 from cep.errors import CepCannotStartError
 from cep.run_log import shown_run_log
 from launch.apps.files import apps_in
 from launch.apps.region import REGION
 from launch.apps.savepoints import savepoint_in, write_savepoint
+from launch.dry_runs.recorded_app_log import recorded_folders, recorded_partitions
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.app_rows import AppRows, Echo, rows_to
 from launch.sessions.live_apps import SPARK, kept_in_session, run_live_apps
-from launch.sessions.recorded_sessions import recorded_session, region_of
-from launch.sessions.recording import build_log
-from launch.sessions.tick_set_names import named_set
+from launch.sessions.recorded_sessions import region_of
 from launch.setup.data_dir import backtest_log, check_writable, read_session
 from launch.setup.login_files import running_session
 from launch.supervisor.ctrl_c import Stopping
 from launch.supervisor.spark_command import quiet_session
 from store.errors import StoreError
 from streams.errors import StreamError
-from streams.topics import TICKS
 from tick_sets.errors import ImportRejectedError
 
 _REFUSALS = (
@@ -118,7 +114,7 @@ def _running_region(home: Path) -> str | None:
 
 def _recorded_region(home: Path, options: AppRunOptions) -> str | None:
     """Return the region whose log is replayed; None if the recorded session had none. Raises CannotStartError."""
-    folders = _folders(home, options.replay or "", dict(options.variables).get(REGION))
+    folders = recorded_folders(home, options.replay or "", dict(options.variables).get(REGION))
     return next((region for region in map(region_of, folders) if region is not None), None)
 
 
@@ -140,53 +136,3 @@ def _replayed_partitions(home: Path, source: AppSource, name: str) -> list[Recor
     partitions = recorded_partitions(home, source, name)
     # live, such an app runs in the first partition alone
     return partitions if source.is_keyed else partitions[:1]
-
-
-def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
-    """Return the partitions. Raises CannotStartError, CannotVerifyError, ImportRejectedError if there is no such
-    recording."""
-    folders = _folders(home, name, dict(source.variables).get(REGION))
-    kept = [one for folder in folders for one in kept_log(source, folder / "log")]
-    if kept:
-        return kept
-    session = _named_session(folders)
-    lacking = _only_kept(source)
-    if lacking is not None:
-        raise CannotStartError(
-            f"--replay {name}: has {lacking}; they are recorded only if this version of the app, with the same --var, "
-            "was run on the session while that was recorded with --record."
-        )
-    there = (TICKS,) if session is None else RECORDED
-    absent = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
-    if absent is not None:
-        raise CannotStartError(
-            f"--replay {name}: has no recorded {absent!r}; apps on `ticks` and `quotes` can be replayed, and of a "
-            "session recorded with --record those on `opportunities`, `trades`, `fills` and `rejections` too."
-        )
-    if session is None and source.is_merged:
-        raise CannotStartError(f"--replay {name}: an app with a stored table is replayed over a recorded session.")
-    if session is None:
-        return [*recorded_ticks(named_set(home, (name,)), None)]
-    return recorded_log(source, session)
-
-
-def _only_kept(source: AppSource) -> str | None:
-    """Return which of its rows exist only in an input log that was kept while it ran."""
-    if source.outside.calls:
-        return "no responses to the app's requests"
-    if source.outside.topics:
-        return "no rows of the app's own topics"
-    return None if source.shared is None else "no rows that the app got of other regions"
-
-
-def _named_session(folders: Iterable[Path]) -> RecordedSession | None:
-    for folder in folders:
-        build_log(folder / "log")
-        return open_session(folder)
-    return None
-
-
-def _folders(home: Path, name: str, region: str | None) -> list[Path]:
-    """Return the folders of a recorded session with that name; of one with regions that of `region`."""
-    found = (recorded_session(home, name, region), Path(name))
-    return [folder for folder in found if folder is not None and (folder / "log").is_dir()]

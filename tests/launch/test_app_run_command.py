@@ -172,6 +172,6 @@ def test_over_the_log_of_a_region_what_is_shared_needs_the_rows_that_came(
     assert region_of(home / "recordings" / SESSION_ID) is None
     for words in ((), ("--var", "region=us")):
         assert run_app_file(regional, tmp_path, SHARING, "--replay", SESSION_ID, *words) == 2
-        assert f"--replay {SESSION_ID}: has no rows that the app got of other regions; they" in capsys.readouterr().err
+        assert f"{SESSION_ID}: has no rows that the app got of other regions; they" in capsys.readouterr().err
     assert run_app_file(regional, tmp_path, SHARING, "--replay", SESSION_ID, "--var", "region=eu") == 2
     assert "has no log of region eu, only of us" in capsys.readouterr().err

@@ -35,6 +35,7 @@ from ui.api import sign_in_routes as signing_in
 from ui.api import strategy_routes as strategies
 from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
+from ui.api.apps import dry_run_routes as dry_runs
 from ui.api.apps import language_routes as app_language
 from ui.api.apps import live_rows as live_app_rows
 from ui.api.apps import openapi_routes as openapi
@@ -44,6 +45,7 @@ from ui.api.apps import text_routes as app_texts
 from ui.api.apps.app_requests import answer_app_problems
 from ui.apps.app_endpoints import AppEndpoints
 from ui.apps.app_texts import AppTexts
+from ui.apps.dry_runs import DryRuns
 from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
 from ui.auth.key_changes import audit_key_changes
@@ -141,6 +143,7 @@ def _include_routers(app: FastAPI) -> None:
     knowing = [Depends(known_parameters), Depends(known_markets)]
     for module in (
         app_language,
+        dry_runs,
         app_texts,
         stored_apps,
         app_rows,
@@ -206,12 +209,15 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
     app.state.app_texts, app.state.app_endpoints = AppTexts(session.home), AppEndpoints(OrderedDict())
+    app.state.dry_runs = DryRuns(session.home)
+    app.state.dry_runs.begin()
     announce(app.state.dashboard)
     try:
         yield
     finally:
         withdraw()
         await app.state.app_texts.close()
+        await app.state.dry_runs.close()
         following.cancel()
         auditing.cancel()
         halting.cancel()

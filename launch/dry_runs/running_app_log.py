@@ -1,0 +1,81 @@
+"""The last minutes of the running session's log, as an app gets them: its own input log if it has one there, else the
+topics that it reads, in the order of time."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace, SourceRow, input_message, record_row
+from cep.apps.hosts.product_streams import STORE, read_streams
+from cep.apps.hosts.row_merge import by_time
+from launch.errors import CannotStartError
+from launch.setup.login_files import running_session
+from runtime.clock import wall_now
+from session.session import Session
+from streams.errors import StreamRejectedError
+from streams.message_format import WireError, row_of
+from streams.records import Record
+from streams.topic_reader import TopicReader
+from streams.topics import SHARED_IN
+
+LogRow = tuple[int | str, int, int, Mapping[str, Any]]
+"""Partition, offset, time of writing (microseconds), row."""
+MOST_RECORDS = 1_000_000
+MINUTE = 60_000_000
+
+
+async def running_log(source: AppSource, minutes: float) -> Iterator[LogRow]:
+    """Return the rows. Raises CannotStartError if no session runs, or it does not keep what the app reads;
+    StreamError."""
+    session = running_session("apps")
+    since = max(wall_now() - int(minutes * MINUTE), session.started_at)
+    if not source.is_merged:
+        return _rows(await _records(session, (source.topic,), since), source)
+    try:
+        own = await _records(session, (source.topic,), since)
+    except StreamRejectedError:
+        # it never ran here, so nobody has merged its topics yet
+        own = []
+    if own:
+        return _rows(own, source)
+    kept = [one for one in source.sources if one not in (TABLES, SHARED_IN)]
+    odd = next((one for one in kept if one in (STORE, CALLS) or one in source.outside.topics), None)
+    if odd is not None:
+        what = "trades, fills and rejections" if odd == STORE else "responses and topics of the users' own"
+        raise CannotStartError(f"the running log has no {what}: publish the app first, or choose a recorded session.")
+    return _merged(await _records(session, tuple(kept), since), source, kept)
+
+
+async def _records(session: Session, topics: tuple[str, ...], since: int) -> list[Record]:
+    found: list[Record] = []
+    async with TopicReader(session.services.kafka, topics, since, max_wait=0.1) as reader:
+        async for record in reader.records_to_end():
+            found.append(record)
+            if len(found) > MOST_RECORDS:
+                raise CannotStartError(f"the log has more than {MOST_RECORDS:,} rows of that time; ask for less of it.")
+    return found
+
+
+def _rows(records: list[Record], source: AppSource) -> Iterator[LogRow]:
+    for record in sorted(records, key=lambda one: (one.partition, one.offset)):
+        if not source.is_keyed and record.partition != 0:
+            continue
+        try:
+            yield record.partition, record.offset, record.time, row_of(record.value)
+        except WireError:
+            continue
+
+
+def _merged(records: list[Record], source: AppSource, topics: list[str]) -> Iterator[LogRow]:
+    streams = read_streams(source.app)
+    found: dict[int, dict[str, list[SourceRow]]] = defaultdict(lambda: {topic: [] for topic in topics})
+    for record in records:
+        row = record_row(record, streams)
+        if row is not None:
+            found[record.partition][record.topic].append(row)
+    for partition, by_topic in sorted(found.items()):
+        place = InputPlace()
+        for offset, one in enumerate(by_time(list(by_topic.values()))):
+            place = place.after(one)
+            yield partition, offset, one.time, row_of(input_message("", one, place))
