@@ -5,6 +5,7 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
 from ssl import SSLCertVerificationError, SSLContext, SSLError, create_default_context
 from typing import Any
@@ -65,15 +66,17 @@ API_VERSIONS_REQUEST = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 IS_IT_THERE = "is it running there?"
 ADVICE_ON_CERTIFICATES = "its certificate must be valid today, for this host, and signed by the authority in kafka_ca."
-HANGS_UP = "SSL listener"
-"""In the library's report of a server that closed the connection at the first request without TLS."""
+PROBE_SECONDS = 1.0
+TLS_ALERT = b"\x15"
+"""First byte of a TLS record that says what is wrong (RFC 8446, 5.1); Kafka's answers begin with their length."""
 ADVICE_ON_TLS = "does it listen with TLS there? Without, ARBITRAGE_KAFKA_PROTOCOL is SASL_PLAINTEXT."
 
 
 async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> None:
     """Return once Kafka at `address` (host:port, several with commas) has answered a metadata request.
 
-    Raises StreamUnavailableError within `seconds`, StreamRejectedError if the address is invalid.
+    Raises StreamUnavailableError within `seconds` and a second to find out why, StreamRejectedError if the address is
+    invalid.
     """
     deadline = steady_now() + int(seconds * MICROSECONDS)
     await _connect(address, seconds)
@@ -88,18 +91,37 @@ async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> Non
             # the library says a failed login in this call, and goes on trying
             client.poll(0)
             if steady_now() >= deadline:
-                raise StreamUnavailableError(_why_unanswered(address, seconds, reason_of(error), faults)) from None
+                why = await _why_unanswered(address, seconds, reason_of(error), faults)
+                raise StreamUnavailableError(why) from None
 
 
-def _why_unanswered(address: str, seconds: float, reason: str, faults: Iterable[KafkaError]) -> str:
+async def _why_unanswered(address: str, seconds: float, reason: str, faults: Iterable[KafkaError]) -> str:
     login = login_of(address)
     if login is not None and any(map(_is_refusal, faults)):
         # also while a broker is starting that has not read its users yet
         return f"Kafka at {address} refused the login of {login.user}; check its password and mechanism."
     said = f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason})"
-    if any(HANGS_UP in fault.str() for fault in faults):
+    if not _asks_for_tls(address) and await _hangs_up(address):
         return f"{said}; it hangs up, as one that asks for TLS does: set a login with SASL_SSL, and kafka_ca."
     return f"{said}; it listens, so it is busy, frozen, or no Kafka."
+
+
+async def _hangs_up(address: str) -> bool:
+    """Return whether a host ends the connection at a request without TLS, as one does that asks for it; a busy one is
+    silent. The library reports both alike. Takes a second a host at most."""
+    for host_port in address.split(","):
+        host, _, port = host_port.strip().rpartition(":")
+        with suppress(TimeoutError, OSError):
+            async with asyncio.timeout(PROBE_SECONDS):
+                reader, writer = await asyncio.open_connection(host, int(port))
+                try:
+                    writer.write(API_VERSIONS_REQUEST)
+                    return await reader.read(1) in (b"", TLS_ALERT)
+                except ConnectionResetError:
+                    return True
+                finally:
+                    writer.close()
+    return False
 
 
 def _is_refusal(fault: KafkaError) -> bool:

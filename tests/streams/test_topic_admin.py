@@ -96,3 +96,18 @@ def test_a_topic_that_a_slow_kafka_did_not_create_may_be_asked_for_again(code: i
     error = creation_error("ticks", "127.0.0.1:9", KafkaError(code))
     assert type(error) is kind
     assert str(error).startswith("topic ticks could not be created at 127.0.0.1:9 (")
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x15\x03\x03\x00\x02\x02\x50"], ids=["nothing", "alert"])
+async def test_a_server_that_hangs_up_asks_for_tls_and_a_silent_one_is_busy(answer: bytes, silent_address: str) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(StreamUnavailableError, match=r"did not answer as Kafka .* asks for TLS does: set a login"):
+            await check_reachable(Address(f"127.0.0.1:{port}", LOGIN), 1.0)
+    with pytest.raises(StreamUnavailableError, match=r"did not answer as Kafka .* busy, frozen, or no Kafka\.$"):
+        await check_reachable(Address(silent_address, LOGIN), 1.0)
