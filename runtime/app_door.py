@@ -89,12 +89,13 @@ class AppDoor:
         return AppAnswer(columns, found["rows"], found["as_of"])
 
     async def inject(self, app: str, stream: str, values: Values) -> Values:
-        """Send a row into a plain stream of the app; returns its `partition` and `offset` among all that were sent."""
+        """Send a row into a plain stream of the app; returns the `partition` of its log, once Kafka has it."""
         found: Values = await self._ask({"do": "inject", "app": app, "stream": stream, "values": values})
         return found
 
     async def fits(self, app: str, text: str) -> Mapping[str, Sequence[str]]:
-        """Return which parts of the running app another text would go on with (`fit`), and which begin `empty`."""
+        """Return which parts of the app, as it runs or ran last in the session, another text would go on with (`fit`),
+        which begin `empty`, and which would be `dropped`."""
         found: Mapping[str, Sequence[str]] = await self._ask({"do": "fits", "app": app, "text": text})
         return found
 

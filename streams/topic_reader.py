@@ -139,6 +139,9 @@ class TopicReader:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await self._in_thread(consumer.close)
+        if self._pending_take is not None:
+            # whoever waited for it was cancelled
+            await asyncio.gather(self._pending_take, return_exceptions=True)
         self._thread.shutdown(wait=False)
 
     def _advanced(self, record: Record) -> Record:

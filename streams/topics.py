@@ -26,6 +26,9 @@ APP_INPUT = f"{APP_TOPICS}input-"
 """What the name of every app's own input log begins with (`cep.apps.hosts.input_log`); key: the app. As many
 partitions as `ticks`, and a base is in the same one."""
 
+APP_ROWS = f"{APP_TOPICS}rows-"
+"""What the name of the topic begins with in which rows wait that users send into an app's plain streams."""
+
 QUOTES = "quotes"
 """Sessions with regions alone: the rows that feeds of this region wrote, as they are in `ticks`, partition by
 partition. Mirrors of other regions copy it into their own `ticks`, and nothing else: no row comes back."""

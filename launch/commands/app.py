@@ -31,6 +31,7 @@ from launch.setup.data_dir import home_folder
 from streams.topics import APPS, HEALTH
 
 Echo = Callable[[str], None]
+PUBLISHING = ("publish", "stop", "start", "list", "versions", "status")
 _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 
@@ -60,6 +61,15 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
             arguments.savepoint,
         )
         return run_app_command(home_folder(), options, echo)
+    if arguments.work in PUBLISHING:
+        from launch.published.orders import run_publishing
+
+        return run_publishing(home_folder(), arguments, terms, echo)
+    return _run_text(arguments, terms, echo)
+
+
+def _run_text(arguments: argparse.Namespace, terms: OperatorTerms, echo: Echo) -> int:
+    """Run what needs an app's text alone."""
     if arguments.work == "explain":
         for line in explanation(arguments.file, terms):
             echo(line)

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from launch.commands.notices import add_notices, run_notices
+from launch.commands.options.apps import add_app
 from launch.commands.options.arguments import (
     add_apart,
-    add_app,
     add_backtest,
     add_certificates,
     add_chaos,

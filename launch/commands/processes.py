@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 
+from launch.commands.options.apps import add_published
 from launch.commands.options.arguments import add_bot, add_cep, add_feed, add_nothing
 from launch.commands.parser import Command
 from launch.config.notice_destinations import secrets_checked
@@ -30,6 +31,7 @@ def process_commands() -> tuple[Command, ...]:
         Command("bot", "run one bot of the running session, active or on standby", add_bot, _bot),
         Command("publisher", "run the settings publisher of the running session", add_nothing, _publisher),
         Command("cep", "run the Spark job of the running session", add_cep, _cep),
+        Command("apps", "run the published apps of the running session", add_published, _apps),
         Command("logrecorder", "run the log recorder of the running session", add_nothing, _logrecorder),
         Command("carrier", "carry packets between the regions of the running session", add_nothing, _carrier),
         Command("ui", "run REST and the dashboard of the running session", add_nothing, _ui),
@@ -108,6 +110,17 @@ def _cep(arguments: argparse.Namespace) -> int:
     home = home_folder()
     log_is_there = partial(until_ready, home, tuple(arguments.after))
     return run_blocking_process(home, "cep", lambda ready: run_cep(running_session("cep"), ready, log_is_there))
+
+
+def _apps(arguments: argparse.Namespace) -> int:
+    from launch.config.apps import operator_terms
+    from launch.config.configuration import read_configuration
+    from launch.published.part import run_published
+    from launch.published.worker_process import forking
+
+    config = read_configuration(arguments.config, {})
+    terms, context = operator_terms(config.apps, config.plain_text_hosts), forking()
+    return _run_part(running_session("apps"), "apps", lambda part, ready: run_published(part, terms, context, ready))
 
 
 def _notifier(_: argparse.Namespace) -> int:

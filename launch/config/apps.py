@@ -72,6 +72,8 @@ class AppsConfiguration(BaseModel):
     """ONNX files that apps may name."""
     addresses: dict[str, str] = Field(default_factory=dict)
     """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not sent."""
+    publish: tuple[Path, ...] = ()
+    """Files of apps that are published when a session starts."""
     may_halt: tuple[str, ...] = ()
     """Names of apps whose rows in `Halts` halt an exchange; read when a session starts."""
     brokers: dict[str, BrokerConfiguration] = Field(default_factory=dict)

@@ -60,7 +60,7 @@ def region_parts(
         return [mongodb]
     services = (kafka_process(session, echo), mongodb)
     names = tuple(part.name for part in services)
-    return [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
+    return [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange, config=config)]
 
 
 def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> ProcessSpec:

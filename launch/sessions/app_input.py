@@ -1,8 +1,11 @@
 """The input log of an app on the running session: where it comes from, and who writes it while the app runs."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cep.apps.hosts.app_outside import StoredTable
 from cep.apps.hosts.call_addresses import call_addresses
@@ -11,22 +14,26 @@ from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.http_caller import HttpCaller
 from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace
-from cep.apps.hosts.input_merger import InputMerger, InputSource, OpenSource
+from cep.apps.hosts.input_merger import InputMerger, InputSource, LogBegin, OpenSource
 from cep.apps.hosts.product_streams import STORE, read_streams
 from cep.apps.hosts.shared_rows import SharedReader, changed_before
 from cep.apps.hosts.stored_tables import TableSource, kept_values
 from cep.apps.language.errors import AppTextError
-from launch.apps.user_topics import topic_openers
+from launch.apps.row_copier import RowCopier
+from launch.apps.row_sharer import row_sharer
+from launch.apps.sink_forwarder import sink_forwarder
+from launch.apps.table_keeper import TableKeeper
+from launch.apps.user_topics import topic_openers, user_brokers
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
 from runtime.backoff import retry_on
 from runtime.clock import ReplayClock, wall_now
 from session.session import Session
-from store.errors import StoreUnavailableError
+from store.errors import StoreError, StoreUnavailableError
 from store.operations.app_tables import open_app_tables
-from streams.errors import StreamUnavailableError
+from streams.errors import StreamError, StreamUnavailableError
 from streams.records import Position
-from streams.topic_admin import DAY_MS, ensure_input_log
+from streams.topic_admin import DAY_MS, ensure_app_topic, ensure_input_log
 from streams.topic_reader import TopicReader
 from streams.topics import APPS, SHARED_IN, TICKS
 
@@ -44,27 +51,27 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
 
 
 async def input_merger(
-    session: Session, source: AppSource, brokers: Mapping[str, str] | None = None
+    session: Session,
+    source: AppSource,
+    brokers: Mapping[str, str] | None = None,
+    begin: Mapping[int, LogBegin] | None = None,
 ) -> InputMerger | None:
     """Return the merger; None if the app reads one topic, and so needs no log of its own; else the log's topic exists
     afterwards.
 
-    `brokers`: of `user_brokers`, if it reads topics of the user's own. Raises LookupError, StreamError, StoreError;
-    AppTextError if it makes a request that the operator does not allow, or would count the session's rows twice in a
-    table.
+    `brokers`: of `user_brokers`, if it reads topics of the user's own. `begin`: of the merger. Raises LookupError,
+    StreamError, StoreError; AppTextError if it makes a request that the operator does not allow, or would count the
+    session's rows twice in a table.
     """
     if not source.is_merged:
         return None
-    clock = session.clock()
-    market_time = clock.at if isinstance(clock, ReplayClock) else int
+    market_time = _market_time(session)
+    if source.rows_topic is not None:
+        await ensure_app_topic(
+            session.services.kafka, source.rows_topic, session.services.partitions if source.is_keyed else 1
+        )
     first, begins = await _first(session, source), session.started_at if source.is_keyed else wall_now()
-    openers: dict[str, OpenSource] = {}
-    if STORE in source.sources:
-        openers[STORE] = _trading(session, source, market_time)
-    if TABLES in source.sources:
-        openers[TABLES] = _tables(session, source, market_time, begins)
-    if CALLS in source.sources:
-        openers[CALLS] = _calls(session, source, first, market_time)
+    openers = _openers(session, source, first, begins)
     openers |= topic_openers(session, source, brokers or {}, market_time)
     partitions = session.services.partitions if source.is_keyed else 1
     await ensure_input_log(session.services.kafka, source.topic, partitions)
@@ -78,10 +85,28 @@ async def input_merger(
         market_time,
         session.place.region,
         _shared(session, source, market_time, begins),
+        begin or {},
     )
     if source.is_keyed and source.outside.tables:
         await _check_tables(session, source, first, await merger.places())
     return merger
+
+
+def _market_time(session: Session) -> Callable[[int], int]:
+    clock = session.clock()
+    return clock.at if isinstance(clock, ReplayClock) else int
+
+
+def _openers(session: Session, source: AppSource, first: Mapping[Position, int], begins: int) -> dict[str, OpenSource]:
+    """Return what opens the sources that are no topic. Raises AppTextError."""
+    market_time, openers = _market_time(session), dict[str, OpenSource]()
+    if STORE in source.sources:
+        openers[STORE] = _trading(session, source, market_time)
+    if TABLES in source.sources:
+        openers[TABLES] = _tables(session, source, market_time, begins)
+    if CALLS in source.sources:
+        openers[CALLS] = _calls(session, source, first, market_time)
+    return openers
 
 
 async def _check_tables(
@@ -112,7 +137,8 @@ async def _first(session: Session, source: AppSource) -> dict[Position, int]:
     """Return where its input log begins in each topic. An app that reads nothing of the session begins now: nobody
     wants requests for the past."""
     if not source.is_keyed:
-        async with TopicReader(session.services.kafka, (TICKS, APPS), "latest") as reader:
+        topics = (TICKS, APPS) if source.rows_topic is None else (TICKS, APPS, source.rows_topic)
+        async with TopicReader(session.services.kafka, topics, "latest") as reader:
             now = reader.next_offsets
         # what is on the way to MongoDB may be here already
         return now if source.shared is None else now | await first_offsets(session, SHARED_IN)
@@ -193,3 +219,94 @@ async def keep_merging(merger: InputMerger) -> None:
         log.warning("input log waits", extra={"app": merger.source.name, "reason": str(error)})
 
     await retry_on(merger.run, (StreamUnavailableError, StoreUnavailableError), tell)
+
+
+if TYPE_CHECKING:
+    from pricefeeds.input_recorder import InputRecorder
+
+FOLDER = "apps"
+
+
+def apps_folder(session: Session) -> Path:
+    """Return where the apps' folders of this session are."""
+    return session.home / FOLDER / session.session_id
+
+
+@dataclass(frozen=True, slots=True)
+class LiveInput:
+    """Where an app's log begins; who writes it, if it has one of its own, and who keeps it, if the session is
+    recorded."""
+
+    source: AppSource
+    first: dict[Position, int]
+    merger: InputMerger | None
+    recorder: "InputRecorder | None"
+    keeper: TableKeeper | None
+    """If the app has stored tables."""
+    copiers: tuple[RowCopier, ...] = ()
+    """Copiers of sinks `kafka`, and of what it shares with other regions."""
+
+    def parts(self) -> Iterator[Coroutine[object, object, None]]:
+        """Return the tasks beside the app."""
+        if self.merger is not None:
+            yield keep_merging(self.merger)
+        if self.recorder is not None:
+            yield through_outages("recording", self.recorder.follow)
+        if self.keeper is not None:
+            yield self.keeper.follow()
+        for copier in self.copiers:
+            yield copier.follow()
+
+    async def finish(self) -> None:
+        """Finish the copies once the app has ended."""
+        if self.recorder is not None:
+            await self.recorder.finish()
+        if self.keeper is not None:
+            # otherwise the next run does it
+            with suppress(StreamError, StoreError):
+                await self.keeper.catch_up()
+        for copier in self.copiers:
+            await copier.finish()
+
+
+async def live_input(session: Session, source: AppSource, begin: Mapping[int, LogBegin] | None = None) -> LiveInput:
+    """Return it with what a killed run left done. `begin`: where this version took over, by partition. Raises
+    AppTextError, CannotStartError, StreamError, StoreError, LookupError."""
+    keeper, recorder = None, None
+    brokers = await user_brokers(session, source)
+    if source.outside.tables:
+        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
+        # what a killed run left, before the tables are read
+        await keeper.catch_up()
+    merger = await input_merger(session, source, brokers, begin)
+    offsets = await first_offsets(session, source.topic)
+    first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
+    first |= {(source.topic, partition): one.offset for partition, one in (begin or {}).items()}
+    if merger is not None and session.upkeep.recordings_mb is not None:
+        # its libraries take 40 MB, and few sessions are recorded
+        from pricefeeds.input_recorder import InputRecorder
+
+        recorder = InputRecorder(session, source.topic, first, source.label)
+    return LiveInput(source, first, merger, recorder, keeper, await _copiers(session, source, brokers))
+
+
+async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:
+    """Return the writers to topics of the user's own, and to other regions."""
+    if not source.outside.kafka_sinks and source.shared is None:
+        return ()
+    first, folder = await first_offsets(session, APPS), apps_folder(session) / source.label
+    sinks = [
+        sink_forwarder(session.services.kafka, source, sink, brokers[sink.servers], first, folder)
+        for sink in source.outside.kafka_sinks
+    ]
+    sharer = row_sharer(session, source, first, folder)
+    return (*sinks, *(() if sharer is None else (sharer,)))
+
+
+async def through_outages(what: str, work: Callable[[], Coroutine[object, object, None]]) -> None:
+    """Run `work` again after an outage of Kafka, because the app goes on, too."""
+
+    def tell(error: Exception) -> None:
+        log.warning("%s waits", what, extra={"reason": str(error)})
+
+    await retry_on(work, (StreamUnavailableError,), tell)

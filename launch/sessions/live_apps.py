@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,34 +14,24 @@ from pyspark.sql import SparkSession
 
 from cep.apps.engine.savepoints import Savepoint
 from cep.apps.hosts.hosted_app import AppSource
-from cep.apps.hosts.input_merger import InputMerger
 from cep.apps.resident.apps import ResidentApps, TellEnd, resident_master
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.task import ResidentTask
 from cep.apps.structured.app import SETTINGS, StructuredApp, StructuredTask
 from cep.run_log import shown_run_log
 from cep.spark_session import connector_jars
-from launch.apps.row_copier import RowCopier
-from launch.apps.row_sharer import row_sharer
 from launch.apps.savepoints import begin_from, log_label, taken_savepoint
-from launch.apps.sink_forwarder import sink_forwarder
-from launch.apps.table_keeper import TableKeeper
-from launch.apps.user_topics import user_brokers
 from launch.errors import CannotStartError
-from launch.sessions.app_input import first_offsets, input_merger, keep_merging
+from launch.sessions.app_input import FOLDER, LiveInput, apps_folder, live_input, through_outages
 from launch.sessions.app_rows import AppRows, Echo
 from launch.setup.data_dir import process_lock, read_session
 from launch.setup.login_files import running_session
 from launch.supervisor.ctrl_c import SIGNALS
 from launch.supervisor.spark_command import quiet_session
 from market.time_units import MICROSECONDS
-from pricefeeds.input_recorder import InputRecorder
-from runtime.backoff import retry_on
 from runtime.clock import SystemClock, steady_now
 from session.session import Session
-from store.errors import StoreError
-from streams.errors import StreamError, StreamUnavailableError
-from streams.records import Position
+from streams.errors import StreamError
 from streams.topic_reader import TopicReader
 from streams.topics import APPS
 
@@ -49,7 +39,6 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.2
 """How often it looks whether apps and session still run."""
-FOLDER = "apps"
 SPARK: Mapping[str, str] = {"spark.python.daemon.module": "pyspark.daemon"}
 """Settings without the modules that a backtest's workers load first, which apps do not need."""
 
@@ -147,48 +136,11 @@ class Hosting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Input:
-    """Where an app's log begins; who writes it, if it has one of its own, and who keeps it, if the session is
-    recorded."""
-
-    source: AppSource
-    first: dict[Position, int]
-    merger: InputMerger | None
-    recorder: InputRecorder | None
-    keeper: TableKeeper | None
-    """If the app has stored tables."""
-    copiers: tuple[RowCopier, ...] = ()
-    """Copiers of sinks `kafka`, and of what it shares with other regions."""
-
-    def parts(self) -> Iterator[Coroutine[object, object, None]]:
-        """Return the tasks beside the app."""
-        if self.merger is not None:
-            yield keep_merging(self.merger)
-        if self.recorder is not None:
-            yield _through_outages("recording", self.recorder.follow)
-        if self.keeper is not None:
-            yield self.keeper.follow()
-        for copier in self.copiers:
-            yield copier.follow()
-
-    async def finish(self) -> None:
-        """Finish the copies once the app has ended."""
-        if self.recorder is not None:
-            await self.recorder.finish()
-        if self.keeper is not None:
-            # otherwise the next run does it
-            with suppress(StreamError, StoreError):
-                await self.keeper.catch_up()
-        for copier in self.copiers:
-            await copier.finish()
-
-
-@dataclass(frozen=True, slots=True)
 class _Run:
     session: Session
     hosts: tuple[AppHost, ...]
     placed: tuple[PlacedApp, ...]
-    inputs: list[_Input]
+    inputs: list[LiveInput]
     seconds: float | None
 
     @property
@@ -214,36 +166,8 @@ class _Run:
         yield f"{last}; Ctrl-C ends {'them all' if others else 'it'}"
 
 
-async def _begun(session: Session, sources: Collection[AppSource]) -> list[_Input]:
-    return [await _begun_input(session, source) for source in sources]
-
-
-async def _begun_input(session: Session, source: AppSource) -> _Input:
-    keeper, recorder = None, None
-    brokers = await user_brokers(session, source)
-    if source.outside.tables:
-        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
-        # what a killed run left, before the tables are read
-        await keeper.catch_up()
-    merger = await input_merger(session, source, brokers)
-    offsets = await first_offsets(session, source.topic)
-    first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
-    if merger is not None and session.upkeep.recordings_mb is not None:
-        recorder = InputRecorder(session, source.topic, first, source.label)
-    return _Input(source, first, merger, recorder, keeper, await _copiers(session, source, brokers))
-
-
-async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:
-    """Return the writers to topics of the user's own, and to other regions."""
-    if not source.outside.kafka_sinks and source.shared is None:
-        return ()
-    first, folder = await first_offsets(session, APPS), session.home / FOLDER / session.session_id / source.label
-    sinks = [
-        sink_forwarder(session.services.kafka, source, sink, brokers[sink.servers], first, folder)
-        for sink in source.outside.kafka_sinks
-    ]
-    sharer = row_sharer(session, source, first, folder)
-    return (*sinks, *(() if sharer is None else (sharer,)))
+async def _begun(session: Session, sources: Collection[AppSource]) -> list[LiveInput]:
+    return [await live_input(session, source) for source in sources]
 
 
 def kept_in_session(session: Session, source: AppSource) -> Savepoint:
@@ -257,14 +181,14 @@ def _folder(session: Session) -> Path:
     for folder in (session.home / FOLDER).glob("*"):
         if folder.name != session.session_id:
             shutil.rmtree(folder, ignore_errors=True)
-    return session.home / FOLDER / session.session_id
+    return apps_folder(session)
 
 
 async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
     asked_to_end = asyncio.Event()
     async with TopicReader(run.session.services.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
         parts = (
-            _through_outages("reading", lambda: _read(reader, run.labels, rows)),
+            through_outages("reading", lambda: _read(reader, run.labels, rows)),
             *(part for one in run.inputs for part in one.parts()),
         )
         work = [asyncio.ensure_future(part) for part in parts]
@@ -296,15 +220,6 @@ async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:
     until = None if run.seconds is None else steady_now() + int(run.seconds * MICROSECONDS)
     while not is_over() and run.is_session_running and (until is None or steady_now() < until):
         await SystemClock().sleep(LOOK_SECONDS)
-
-
-async def _through_outages(what: str, work: Callable[[], Coroutine[object, object, None]]) -> None:
-    """Run `work` again after an outage of Kafka, because the app goes on, too."""
-
-    def tell(error: Exception) -> None:
-        log.warning("%s waits", what, extra={"reason": str(error)})
-
-    await retry_on(work, (StreamUnavailableError,), tell)
 
 
 async def _read(reader: TopicReader, labels: Collection[str], rows: AppRows) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exchanges.simulated_markets import simulated_taker_fees, taker_fees
+from launch.apps.configured import check_configured, publishing
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.notice_destinations import configured_destinations
@@ -77,6 +78,7 @@ async def run_session(
             session.upkeep, notices=notices, disk=config.disk.bounds, keep_trades_days=config.keep_trades_days
         ),
     )
+    check_configured(config)
     check_room(session)
     if options.json is not None:
         check_writable(options.json)
@@ -94,8 +96,9 @@ async def _run(session: Session, settings: Settings, options: SessionOptions, co
     write_atomically(home / RUN_FILE, session.to_json())
     ready_file(home, ACCOUNTS).unlink(missing_ok=True)
     names = tuple(part.name for part in services)
-    parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
-    return await trade(session, Supervisor(home, parts, echo, session), started, options, echo)
+    parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange, config=config)]
+    async with publishing(session, config, echo):
+        return await trade(session, Supervisor(home, parts, echo, session), started, options, echo)
 
 
 async def trade(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from launch.apps.configured import publishing
 from launch.config.configuration import Configuration
 from launch.config.notice_destinations import configured_destinations
 from launch.config.session_options import PaperOptions
@@ -76,7 +77,7 @@ async def run_regional(
         if listeners and made.first.upkeep.notices:
             echo("notices are not sent: without root nothing outside of the session's own network is reached")
         logged = [one.session for one in made.sessions if not one.only_votes]
-        async with forwarded(listeners, made.pages):
+        async with forwarded(listeners, made.pages), publishing(made.first, config, echo):
             return await trade(made.first, made.supervisors, started, options, echo, logged)
 
 

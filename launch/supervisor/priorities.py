@@ -42,7 +42,7 @@ def priority_of(kind: ProcessKind) -> Priority:
             return "second"
         case "exchanges":
             return "third"
-        case "supervisor" | "ui" | "logrecorder" | "notifier" | "other":
+        case "supervisor" | "apps" | "ui" | "logrecorder" | "notifier" | "other":
             return "fourth"
 
 

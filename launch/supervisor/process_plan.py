@@ -104,13 +104,17 @@ async def _prepare_configured_mongodb(session: Session, settings: Settings) -> N
         raise CannotStartError(f"mongodb: {error}") from error
 
 
+APPS = "apps"
+"""The part that runs published stream apps."""
 ACCOUNTS = "accounts"
 """Ready, without a process of its own, once the supervisor has seen that nobody else trades on our accounts."""
 
 
-def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[ProcessSpec]:
+def own_processes(
+    session: Session, services: tuple[str, ...], fed: bool, bots: int = 1, config: Configuration | None = None
+) -> list[ProcessSpec]:
     """Return all of our own processes, in the order of the data flow; `fed` False if a replayer writes the log instead.
-    `bots` per exchange: one trades, the others are on standby."""
+    `bots` per exchange: one trades, the others are on standby. `config`: whose file says what apps may use."""
     kafka = tuple(name for name in services if name == "kafka")
     # those of a session with regions stand outside them
     outside = ("exchanges",) if session.simulated.url and not session.place.regions else ()
@@ -138,11 +142,19 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
         )
         for name, exchange, number in bot_processes(session, bots)
     ]
+    parts.append(_part(session, APPS, APPS, *_config_words(config), after=services))
     parts.append(_part(session, "ui", "ui", after=services))
     if session.upkeep.notices:
         mongodb = tuple(name for name in services if name == "mongodb")
         parts.append(_part(session, NOTIFIER, NOTIFIER, after=mongodb))
     return parts
+
+
+def _config_words(config: Configuration | None) -> tuple[str, ...]:
+    """Return the option that names the file, if there is one; the part has the supervisor's folder, and not its
+    environment."""
+    path = None if config is None else Path(config.file)
+    return ("--config", str(path.resolve())) if path is not None and path.exists() else ()
 
 
 def exchanges_process(home: Path, host: str = LOOPBACK) -> ProcessSpec:

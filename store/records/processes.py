@@ -10,6 +10,7 @@ ProcessKind = Literal[
     "feed",
     "bot",
     "cep",
+    "apps",
     "publisher",
     "ui",
     "kafka",

@@ -1,7 +1,9 @@
 """The parts of a running app, put together from its plan: each reads from streams, and writes to others."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from typing import Literal
 
 from cep.apps.compiler.aggregation import AggregationPlan
 from cep.apps.compiler.app import AppPlan, NamedWindowPlan
@@ -19,18 +21,26 @@ from cep.apps.parts.patterns import Pattern, PatternPlan
 from cep.apps.parts.selector import Selector
 from cep.apps.parts.windows import EventWindow
 
+PartKind = Literal["table", "trigger", "window", "aggregation", "element"]
+PartKey = tuple[PartKind, str]
+
 
 class AppParts:
     """All of one app, in the order of its text: snapshots know each part by its number."""
 
     def __init__(self, plan: AppPlan, context: AppContext, *, is_fused: bool) -> None:
         self._plan, self._context, self._is_fused = plan, context, is_fused
+        self.ranks: dict[PartKey, range] = {}
+        """Of the parts of each table, window, aggregation, trigger, and of each query or partition by its place among
+        them."""
         for name, table in plan.tables.items():
             context.owner = f"the table {name!r}"
-            context.part().keep(table)
+            with self._ranked("table", name):
+                context.part().keep(table)
         self.junctions = {name: Junction() for name in (*plan.streams, *plan.windows)}
         for name, make in plan.triggers.items():
-            make(context.part(), self.junctions[name].send)
+            with self._ranked("trigger", name):
+                make(context.part(), self.junctions[name].send)
         self.windows: dict[str, EventWindow] = {
             name: self._named_window(name, window) for name, window in plan.windows.items()
         }
@@ -39,12 +49,19 @@ class AppParts:
         for name, has_stream in plan.faults.items():
             self.junctions[name].on_fault = faults_to(self.junctions[f"!{name}"]) if has_stream else drop_faults
         self.aggregations = {name: self._aggregation(name, one) for name, one in plan.aggregations.items()}
-        for element in plan.elements:
-            if isinstance(element, PartitionPlan):
-                instances = PartitionInstances(element, context, self.junctions, self._build, is_fused=is_fused)
-                self.partitions.append(instances)
-            else:
-                self._build(element, self.junctions)
+        for number, element in enumerate(plan.elements):
+            with self._ranked("element", str(number)):
+                if isinstance(element, PartitionPlan):
+                    instances = PartitionInstances(element, context, self.junctions, self._build, is_fused=is_fused)
+                    self.partitions.append(instances)
+                else:
+                    self._build(element, self.junctions)
+
+    @contextmanager
+    def _ranked(self, kind: PartKind, name: str) -> Iterator[None]:
+        first = self._context.ranks + 1
+        yield
+        self.ranks[kind, name] = range(first, self._context.ranks + 1)
 
     def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
         junction = self.junctions[name]
@@ -55,14 +72,16 @@ class AppParts:
             if wanted:
                 junction.send(wanted)
 
-        return plan.make(self._context.part(), emit)
+        with self._ranked("window", name):
+            return plan.make(self._context.part(), emit)
 
     def _aggregation(self, name: str, plan: AggregationPlan) -> Aggregation:
         self._context.owner = f"the aggregation {name!r}"
-        made = plan.made(self._context.part())
-        receiver: Receiver = made.receive
-        for make in reversed(plan.stages):
-            receiver = make(self._context.part(), receiver)
+        with self._ranked("aggregation", name):
+            made = plan.made(self._context.part())
+            receiver: Receiver = made.receive
+            for make in reversed(plan.stages):
+                receiver = make(self._context.part(), receiver)
         self.junctions[plan.source].add(receiver)
         return made
 

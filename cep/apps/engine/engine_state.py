@@ -32,6 +32,27 @@ class EngineState:
             self._partitions[number].instance(key).used_at = used_at
         self._context.restore(of_parts)
 
+    def take_over(
+        self, before: "EngineState", ranks: Sequence[tuple[range, range]], partitions: Sequence[tuple[int, int]]
+    ) -> None:
+        """Go on where another app was, with what parts of it have kept, and the keys of partitions of it: each pair is
+        its part, and ours. To be called before any row."""
+        self._context.take_over(before._context, ranks)
+        for number, own in partitions:
+            by_key = sorted(before._partitions[number].by_key.items(), key=lambda one: one[1].ranks.start)
+            states = dict(
+                zip(
+                    (key for key, _ in by_key),
+                    before._context.states_of(instance.ranks for _, instance in by_key),
+                    strict=True,
+                )
+            )
+            partition = self._partitions[own]
+            partition.kept = states.get
+            for key, instance in by_key:
+                partition.instance(key).used_at = instance.used_at
+            partition.kept = None
+
     def keep_keys(self, kept: Callable[[int, str], object | None]) -> None:
         """Let each key of a partition begin with what `kept` gives of it, by the partition's place in the text and the
         key: None if it is new. For an app whose state is all by key; to be called before any row."""

@@ -41,6 +41,7 @@ class StreamEngine:
         self.plan = compile_app(app, own, terms or OperatorTerms())
         parts = AppParts(self.plan, context, is_fused=is_fused)
         self._junctions, self._query_listeners = parts.junctions, parts.query_listeners
+        self.ranks = parts.ranks
         floats = _float_places(self.plan.streams)
         self._senders = {name: self._sender(name, floats.get(name)) for name in parts.junctions}
         self.data = AppData(self.plan, parts.windows, parts.aggregations, own)

@@ -10,10 +10,11 @@ from market.money import text_of
 
 def app_message(row: AppRow) -> bytes:
     """Decimals as text, sets as sorted lists; numbers that are not finite as null, which JSON has instead."""
-    return orjson.dumps(row, default=_plain)
+    return orjson.dumps(row, default=plain_json)
 
 
-def _plain(value: object) -> object:
+def plain_json(value: object) -> object:
+    """Return what JSON has instead of a value of an app."""
     match value:
         case Decimal():
             return text_of(value)

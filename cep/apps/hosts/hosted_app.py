@@ -7,16 +7,18 @@ and continued.
 """
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from cep.apps.compiler.own_calls import operator_files
 from cep.apps.engine.app_endpoints import app_endpoints
+from cep.apps.engine.carried_state import CarriedParts, carry
 from cep.apps.engine.failures import FAILURES, failure
 from cep.apps.engine.host_choice import HostName, host_of
 from cep.apps.engine.junctions import RowListener
+from cep.apps.engine.on_demand import Answer
 from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
@@ -24,11 +26,11 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_outside import AppOutside, StoredTable, app_outside
 from cep.apps.hosts.input_log import CALLS, TABLES
 from cep.apps.hosts.log_rows import LogRows
-from cep.apps.hosts.product_streams import STORE, parse_with_product_streams, read_streams
+from cep.apps.hosts.product_streams import PRODUCT_STREAMS, STORE, parse_with_product_streams, read_streams
 from cep.apps.hosts.shared_parts import SharedParts, shared_parts
 from cep.apps.hosts.shared_rows import NoSharedRows, RegionRows, SharedRows
 from cep.apps.hosts.stored_tables import StoredBuckets, StoredRows
-from cep.apps.language.app_tree import App, TriggerDefinition
+from cep.apps.language.app_tree import App, OnDemandQuery, StreamDefinition, TriggerDefinition
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place
 from cep.apps.language.stream_names import output_streams, stream_names
@@ -36,7 +38,7 @@ from cep.apps.parts.app_limits import AppLimits
 from cep.apps.parts.chunks import Row
 from cep.apps.parts.tables import TableListener
 from streams.mirrored_rows import UnrepeatedRows
-from streams.topics import APP_INPUT, SHARED_IN, TICKS
+from streams.topics import APP_INPUT, APP_ROWS, SHARED_IN, TICKS
 
 DIGEST_CHARACTERS = 8
 ROWS_BETWEEN_LOOKS = 1_000
@@ -64,6 +66,8 @@ class AppSource:
     """Those of the operator's folders that it uses, each with a digest of its content."""
     region: str | None = None
     """The one that it runs in, and shares its GLOBAL streams and tables with others; None: without regions."""
+    takes_rows: bool = False
+    """Whether its host writes rows into those of its streams that nothing else fills."""
 
     @cached_property
     def digest(self) -> str:
@@ -95,17 +99,33 @@ class AppSource:
         AppTextError if nothing would ever come in."""
         topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
         of_users = dict.fromkeys(self.outside.topics)
-        if not topics and not of_users and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
+        sent = {} if self.rows_topic is None else {self.rows_topic: None}
+        has_trigger = any(isinstance(one, TriggerDefinition) for one in self.app.definitions)
+        if not (topics or of_users or sent or has_trigger):
             problem = "the app reads no stream of the product and no topic, and has no trigger"
             raise AppTextError(Place(1, 1), f"{problem}, so nothing would ever come in")
         # what its tables had comes first, whatever has the same time
         given = {TABLES: None} if self.outside.tables else {}
         asked = {CALLS: None} if self.outside.calls else {}
-        is_alone = len(topics) == 1 and STORE not in topics and not (given or asked or of_users)
+        is_alone = len(topics) == 1 and STORE not in topics and not (given or asked or of_users or sent)
         shared = {} if self.shared is None else {SHARED_IN: None}
         if is_alone and not shared:
             return tuple(topics)
-        return tuple(given | {TICKS: None} | topics | asked | of_users | shared)
+        return tuple(given | {TICKS: None} | topics | asked | of_users | sent | shared)
+
+    @property
+    def rows_topic(self) -> str | None:
+        """The topic of rows that are sent into its plain streams; None if none are."""
+        return f"{APP_ROWS}{self.label}" if self.takes_rows and self.plain_streams else None
+
+    @cached_property
+    def plain_streams(self) -> tuple[str, ...]:
+        """Those that the text defines and reads, and that nothing in it fills."""
+        names = stream_names(self.app)
+        filled = {*PRODUCT_STREAMS, *names.inserted, *(one.stream for one in self.outside.responses)}
+        filled |= {one.stream for sources in self.outside.topics.values() for one in sources}
+        defined = (one.name for one in self.app.definitions if isinstance(one, StreamDefinition))
+        return tuple(one for one in defined if one in names.read and one not in filled)
 
     @cached_property
     def outside(self) -> AppOutside:
@@ -146,9 +166,11 @@ def app_source(
     variables: tuple[tuple[str, str], ...] = (),
     terms: OperatorTerms | None = None,
     region: str | None = None,
+    *,
+    takes_rows: bool = False,
 ) -> AppSource:
-    """Raise AppTextError if no host can run it as it is written."""
-    return compiled_app(text, file_name, variables, terms, region)[0]
+    """Raise AppTextError if no host can run it as it is written. `takes_rows`: of `AppSource`."""
+    return compiled_app(text, file_name, variables, terms, region, takes_rows=takes_rows)[0]
 
 
 def compiled_app(
@@ -157,9 +179,11 @@ def compiled_app(
     variables: tuple[tuple[str, str], ...] = (),
     terms: OperatorTerms | None = None,
     region: str | None = None,
+    *,
+    takes_rows: bool = False,
 ) -> tuple[AppSource, StreamEngine]:
     """As `app_source`, with the engine by which the app was checked."""
-    source = AppSource(file_name, text, variables, terms or OperatorTerms(), region=region)
+    source = AppSource(file_name, text, variables, terms or OperatorTerms(), region=region, takes_rows=takes_rows)
     engine = StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
     # names and types first, since they are what people get wrong
@@ -181,10 +205,16 @@ class AppRow:
 class HostedApp:
     """One partition's run of an app that `app_source` has accepted."""
 
-    def __init__(self, source: AppSource, partition: int | str, unrepeated: UnrepeatedRows | None = None) -> None:
+    def __init__(
+        self,
+        source: AppSource,
+        partition: int | str,
+        unrepeated: UnrepeatedRows | None = None,
+        observe: Callable[["HostedApp", StreamEngine], None] | None = None,
+    ) -> None:
         """`unrepeated`: of no row yet, if the app reads `ticks` itself and rows of them may come again; what came
-        again is left out."""
-        self._source, self._partition = source, partition
+        again is left out. `observe`: called with the engine, once there is one, by who looks at its rows."""
+        self._source, self._partition, self._observe = source, partition, observe
         streams = read_streams(source.app)
         self._log = LogRows(source.topic, streams, is_merged=source.is_merged, unrepeated=unrepeated)
         self._stored = {one.table: one for one in source.outside.tables}
@@ -199,6 +229,30 @@ class HostedApp:
         """None before the first row, at whose time the app's clock begins."""
         self.busy_with: int | None = None
         """The offset of the row that is computed now."""
+
+    @property
+    def engine(self) -> StreamEngine | None:
+        """None before the first row."""
+        return self._engine
+
+    @property
+    def given(self) -> int:
+        """How many rows the row that is computed now has given so far."""
+        return len(self._out)
+
+    def ask(self, query: OnDemandQuery) -> Answer:
+        """Answer an on-demand query, or do what it does to a table. Raises AppTextError; AppFailedError, after which
+        the app goes on."""
+        if self._engine is None:
+            raise AppFailedError("the app has had no row yet; ask again in a moment")
+        # what watches over rows watches over this too
+        self.busy_with = self.position
+        try:
+            return self._engine.data.ask(query)
+        except FAILURES as error:
+            raise failure(error, "the on-demand query", self._source.app) from error
+        finally:
+            self.busy_with = None
 
     @property
     def limits(self) -> AppLimits:
@@ -294,6 +348,21 @@ class HostedApp:
         self.position = position
         self._log.restore(taken)
 
+    def take_over(self, before: "HostedApp", begin: int) -> CarriedParts:
+        """Go on where another version was, from the row `begin` of this one's log; to be called once, before any row.
+
+        With what it has kept where that fits, and knowing what it took of each topic. Raises AppFailedError.
+        """
+        self.position = begin
+        if self._log.is_like(before._log):
+            self._log.restore(dict(before._log.taken))
+        after = self._begun(0 if before._engine is None else before._engine.now)
+        former = before._engine or before._begun(0)
+        if self._source.shared is not None or before._source.shared is not None:
+            # what regions share is not in parts of the text alone
+            return CarriedParts((), ("all that it keeps, since it shares some with other regions",), ())
+        return carry(former, before._source.app, after, self._source.app)
+
     def _state_of(self, engine: StreamEngine) -> object:
         """Return what of it is in the snapshot."""
         return engine.state.saved()
@@ -317,6 +386,8 @@ class HostedApp:
         for name, stored in self._stored.items():
             self._names[name] = self._regions.change_columns(stored)
             _stored_rows(engine, name).listen(self._table_listener(stored))
+        if self._observe is not None:
+            self._observe(self, engine)
         return engine
 
     def _reported_streams(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cep.apps.hosts.hosted_app import AppSource
-from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row
+from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row, sent_row
 from cep.apps.hosts.product_streams import read_streams
 from cep.apps.hosts.row_merge import RowMerge
 from cep.apps.hosts.shared_rows import SharedReader
@@ -63,6 +63,15 @@ OpenSource = Callable[[int, InputPlace], Awaitable[InputSource]]
 
 
 @dataclass(frozen=True, slots=True)
+class LogBegin:
+    """Where a version of an app takes over. `offset`: of its first row in its log; `place`: up to where the version
+    before had taken what both read, if it has an input log."""
+
+    offset: int
+    place: InputPlace = field(default_factory=InputPlace)
+
+
+@dataclass(frozen=True, slots=True)
 class InputMerger:
     """`first`: where the session begins in each topic, by position. `openers`: of what is no topic, by what stands in
     its place. `market_time`: of the wall's, microseconds; another one if `ticks` have times of a recording."""
@@ -78,6 +87,8 @@ class InputMerger:
     """The region of the session, if it has any: what comes again in its `ticks` is left out of the log."""
     shared: SharedReader | None = None
     """The reader of other regions' rows, if the app shares any."""
+    begin: Mapping[int, "LogBegin"] = field(default_factory=dict)
+    """By partition, where this version took over from another."""
 
     async def run(self) -> None:
         """Goes on until it is cancelled. Raises StreamError, StoreError: call it again if the error may pass."""
@@ -102,7 +113,13 @@ class InputMerger:
             newest = await rows.newest(1)
         finally:
             await rows.close()
-        return places | {record.partition: place_in(record.value, self.session_id) for record in newest}
+        places |= {partition: one.place for partition, one in self.begin.items()}
+        return places | {
+            record.partition: place_in(record.value, self.session_id)
+            for record in newest
+            # what is before is of the last time that this version ran
+            if record.partition not in self.begin or record.offset >= self.begin[record.partition].offset
+        }
 
     async def _merge(self, partition: int, place: InputPlace, writer: TopicWriter) -> None:
         async with AsyncExitStack() as opened:
@@ -135,6 +152,8 @@ class InputMerger:
         if topic == SHARED_IN and self.shared is not None:
             return self.shared.row
         streams, market_time = read_streams(self.source.app), self.market_time
+        if topic == self.source.rows_topic:
+            return lambda record: sent_row(record, market_time)
         return lambda record: record_row(record, streams, market_time)
 
 

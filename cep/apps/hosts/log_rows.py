@@ -40,6 +40,10 @@ class LogRows:
             return self._taken_of
         return {f"{exchange}:{symbol}": sequence for (exchange, symbol), sequence in self._unrepeated.last.items()}
 
+    def is_like(self, other: "LogRows") -> bool:
+        """Return whether `taken` of the other means the same here."""
+        return (self._is_merged, self._unrepeated is None) == (other._is_merged, other._unrepeated is None)
+
     def restore(self, taken: dict[str, int]) -> None:
         if self._unrepeated is None:
             self._taken_of = taken

@@ -209,6 +209,16 @@ class AppContext:
             else:
                 self.wait(due, rank, what)
 
+    def take_over(self, before: "AppContext", ranks: Sequence[tuple[range, range]]) -> None:
+        """Go on where another app was: these parts of ours, the second ones, with what those of it, the first, have
+        kept and wait for. To be called before any row."""
+        self.now, self._ids = before.now, before._ids
+        taken = {rank for _, own in ranks for rank in own}
+        self._waits[:] = [wait for wait in self._waits if wait[2] not in taken]
+        heapq.heapify(self._waits)
+        for (_, own), state in zip(ranks, before.states_of([one for one, _ in ranks]), strict=True):
+            self.restore_of(own, state)
+
     def _wake_due(self) -> None:
         self._collect(0)
         while self._calls:

@@ -82,7 +82,7 @@ class ResidentApps:
         return self._task.apps[0].source.label
 
     def _watch(self) -> None:
-        watch = WorkerWatch(self._task.folder, self._task.apps)
+        watch = WorkerWatch(self._task.folder, dict(enumerate(self._task.apps)))
         while not self.ended.wait(WATCH_SECONDS):
             for bad in watch.bad_workers():
                 # first noted, so that the process that comes after this one has it no more

@@ -1,12 +1,13 @@
 """One app in a worker, on one partition of its log: its kernel, and how far it has come, on disk too."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cep.apps.engine.snapshots import SnapshotError
+from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
 from cep.apps.parts.chunks import Row
 from cep.apps.resident.snapshot_folder import SnapshotFolder
@@ -34,10 +35,15 @@ class PlacedApp:
         return f"{self.source.name} (version {self.source.version}) runs on {log_of_app}, partition {places}"
 
 
+Observe = Callable[[HostedApp, StreamEngine], None]
+
+
 class ResidentKernel:
-    def __init__(self, placed: PlacedApp, partition: int) -> None:
-        """Goes on at its snapshot, if there is one that can be used. Raises AppFailedError."""
+    def __init__(self, placed: PlacedApp, partition: int, observe: Observe | None = None) -> None:
+        """Goes on at its snapshot, if there is one that can be used. `observe`: of `HostedApp`. Raises
+        AppFailedError."""
         self._source, self._partition, self._region = placed.source, partition, placed.region
+        self._observe = observe
         self.position: Position = (placed.source.topic, partition)
         self._snapshots = SnapshotFolder(placed.folder)
         self.app = self._resumed()
@@ -77,4 +83,4 @@ class ResidentKernel:
         return app
 
     def _begun(self) -> HostedApp:
-        return HostedApp(self._source, self._partition, unrepeated_rows(self._region))
+        return HostedApp(self._source, self._partition, unrepeated_rows(self._region), self._observe)

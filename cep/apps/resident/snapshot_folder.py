@@ -1,6 +1,5 @@
 """An app's snapshots on disk, one file a partition: the newest that was written whole."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +12,11 @@ class SnapshotFolder:
         return self.folder / f"{partition}.snapshot"
 
     def save(self, partition: int, data: bytes) -> None:
-        """Readers see the old file or the new one, after a loss of power too. Raises OSError."""
+        """Readers see the old file or the new one. After a loss of power it may be torn, which its digest shows; but
+        with the machine the session ends, and nobody reads it. Raises OSError."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = self.path(partition).with_suffix(".new")
-        with scratch.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        scratch.write_bytes(data)
         scratch.replace(self.path(partition))
 
     def load(self, partition: int) -> bytes | None:

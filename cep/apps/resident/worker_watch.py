@@ -1,7 +1,7 @@
 """A watch over the processes of a run from outside: it sees what no code within such a process can see any more, and
 which of its apps is to blame."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,28 +40,30 @@ class _Look:
 
 @dataclass(slots=True)
 class WorkerWatch:
-    """`folder`: where the processes are noted. `apps`: by place."""
+    """`folder`: where the processes are noted. `apps`: by place; they may come and go."""
 
     folder: Path
-    apps: Sequence[PlacedApp]
+    apps: Mapping[int, PlacedApp]
     _looks: dict[int, _Look] = field(default_factory=dict)
     """The one before, by partition."""
 
     def bad_workers(self) -> Iterator[BadWorker]:
         """To be called once a second."""
+        if not self.apps:
+            return
         for partition, process in noted_workers(self.folder).items():
             with suppress(psutil.NoSuchProcess):
                 yield from self._of_process(partition, process)
 
     def _of_process(self, partition: int, process: psutil.Process) -> Iterator[BadWorker]:
         times, progress = process.cpu_times(), worker_progress(self.folder, partition)
-        used, most_bytes = times.user + times.system, self.apps[0].source.terms.limits.worker_bytes
+        used, most_bytes = times.user + times.system, self._most_bytes
         before, is_large = self._looks.get(partition), process.memory_info().rss > most_bytes
         is_stuck = before is not None and (before.pid, before.progress) == (process.pid, progress)
         since = before.cpu if before is not None and is_stuck else used
         self._looks[partition] = _Look(process.pid, progress, since, is_large)
         place = f"the app was ended: the process of partition {partition} took more than"
-        busy = None if progress is None or progress.app is None or not is_stuck else self.apps[progress.app]
+        busy = None if progress is None or progress.app is None or not is_stuck else self.apps.get(progress.app)
         if busy is not None and used - since > (most := _most_seconds(busy)):
             yield BadWorker(process, busy, f"{place} {most:g} s of CPU without a sign (event_seconds)")
         elif is_large and before is not None and before.is_large and before.pid == process.pid:
@@ -72,9 +74,13 @@ class WorkerWatch:
                 others = "" if len(self.apps) == 1 else ", and of its apps this one keeps most"
                 yield BadWorker(process, largest, problem + others)
 
+    @property
+    def _most_bytes(self) -> int:
+        return max(app.source.terms.limits.worker_bytes for app in self.apps.values())
+
     def _largest(self, partition: int) -> PlacedApp | None:
         """By its last snapshot."""
-        running = [app for app in self.apps if noted_end(app.folder) is None]
+        running = [app for app in self.apps.values() if noted_end(app.folder) is None]
         return max(running, key=lambda app: SnapshotFolder(app.folder).size(partition), default=None)
 
 

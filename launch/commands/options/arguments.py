@@ -82,41 +82,6 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, help="port of the dashboard (default 8000)")
 
 
-def add_app(command: argparse.ArgumentParser) -> None:
-    works = command.add_subparsers(dest="work", required=True, metavar="WORK")
-    check = works.add_parser("check", help="say what is wrong in an app's text, and where; nothing is run")
-    check.add_argument("file", type=Path, help="the app's text")
-    explain = works.add_parser(
-        "explain", help="say what an app is made of, what it keeps, where it runs and what comes out"
-    )
-    explain.add_argument("file", type=Path, help="the app's text")
-    run = works.add_parser("run", help="run apps on the running session's streams, or over recorded ones")
-    run.add_argument("files", type=Path, nargs="+", metavar="FILE", help="an app's text; all of them share a process")
-    run.add_argument("--replay", metavar="SET|SESSION", help="over a tick set or a recorded session instead")
-    run.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, a JSON object a line")
-    run.add_argument(
-        "--var", action="append", default=[], metavar="NAME=VALUE", help="what context:getVar gives; may be repeated"
-    )
-    run.add_argument("--seconds", type=positive, help="end after so long (default: with Ctrl-C or the session)")
-    run.add_argument(
-        "--regions",
-        type=region_names,
-        default=(),
-        metavar="NAME,NAME,…",
-        help="in these regions of the session, each on its own streams; context:getVar('region') says which",
-    )
-    run.add_argument(
-        "--from", type=Path, dest="savepoint", metavar="SAVEPOINT", help="go on from what the app had kept there"
-    )
-    snapshot = works.add_parser("snapshot", help="keep what a running app has kept, as a file to go on from")
-    snapshot.add_argument("file", type=Path, help="the app's text, as it was run")
-    snapshot.add_argument("savepoint", type=Path, help="the file to write")
-    snapshot.add_argument("--var", action="append", default=[], metavar="NAME=VALUE", help="as it was run")
-    test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
-    test.add_argument("file", type=Path, help="the app's text")
-    test.add_argument("cases", type=Path, help="cases, a JSON object a line")
-
-
 def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="+", metavar="SET|FILE", help="a tick set's name or folder, a recorded session's, or raw files"

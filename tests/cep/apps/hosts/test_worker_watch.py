@@ -30,9 +30,12 @@ PARTITION = 2
 TEXT = "from health select query insert into O;"
 
 
-def apps(folder: Path, limits: AppLimits) -> list[PlacedApp]:
+def apps(folder: Path, limits: AppLimits) -> dict[int, PlacedApp]:
     terms = OperatorTerms(limits=limits)
-    return [PlacedApp(AppSource(name, TEXT, terms=terms), folder / name, {("health", PARTITION): 0}) for name in "abc"]
+    sources = [AppSource(name, TEXT, terms=terms) for name in "abc"]
+    return {
+        place: PlacedApp(one, folder / one.file_name, {("health", PARTITION): 0}) for place, one in enumerate(sources)
+    }
 
 
 @contextmanager
@@ -76,7 +79,7 @@ def test_the_app_of_a_row_that_never_ends_is_seen_and_a_process_between_two_rows
 
 def test_memory_is_blamed_on_the_row_that_does_not_end_or_on_who_keeps_most(tmp_path: Path) -> None:
     placed = apps(tmp_path, AppLimits(worker_bytes=1_000))
-    for app, kept in zip(placed, (b"12", b"123", b"1"), strict=True):
+    for app, kept in zip(placed.values(), (b"12", b"123", b"1"), strict=True):
         SnapshotFolder(app.folder).save(PARTITION, kept)
     watch = WorkerWatch(tmp_path, placed)
     problem = "the app was ended: the process of partition 2 took more than 1,000 bytes of memory (worker_bytes)"

@@ -1,0 +1,134 @@
+"""What is seen of one app in one process while it runs: the newest rows of its streams, and how much it does."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cep.apps.engine.junctions import RowListener
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
+from cep.apps.language.stream_names import output_streams, stream_names
+from cep.apps.parts.chunks import Row
+from runtime.clock import steady_now, wall_now
+from streams.records import Record
+
+KEPT_ROWS = 500
+"""Of each stream."""
+ROWS_BETWEEN_TIMES = 32
+"""One row in so many is timed, since reading a clock twice for each would cost more than many an app does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRow:
+    """`offset`: of the row of the log that caused it. `number`: among the app's rows for that (`given`), or among the
+    stream's. `time`: milliseconds."""
+
+    offset: int
+    number: int
+    time: int
+    values: Row
+
+
+Follower = Callable[[SeenRow], None]
+
+
+class AppFigures:
+    def __init__(self, source: AppSource, partition: int) -> None:
+        self._source, self._partition = source, partition
+        self._given = frozenset(output_streams(source.app))
+        self._columns: dict[str, tuple[str, ...]] = {}
+        self.newest: dict[str, deque[SeenRow]] = {}
+        self.counts: Counter[str] = Counter()
+        """Rows by stream since this process has the app."""
+        self._followers: dict[str, list[Follower]] = {}
+        self._busy_us = self._records = 0
+        self._timed_from: int | None = None
+        self._begun_at = wall_now()
+        self._last_at = self._saved_at = 0
+        self._state_bytes = 0
+
+    def observe(self, app: HostedApp, engine: StreamEngine) -> None:
+        """Look at every row of every stream from now on."""
+        for stream, columns in engine.plan.streams.items():
+            self._columns[stream] = tuple(column.name for column in columns)
+            engine.listen(stream, self._listener(stream, app))
+
+    def begin(self, record: Record) -> None:
+        """Note that it is about to take a row of its log."""
+        self._records += 1
+        self._last_at = record.time
+        if self._records % ROWS_BETWEEN_TIMES == 0:
+            self._timed_from = steady_now()
+
+    def end(self) -> None:
+        """Note that it has taken the row."""
+        if self._timed_from is not None:
+            self._busy_us += (steady_now() - self._timed_from) * ROWS_BETWEEN_TIMES
+            self._timed_from = None
+
+    def saved(self, state_bytes: int) -> None:
+        self._saved_at, self._state_bytes = wall_now(), state_bytes
+
+    def columns_of(self, stream: str) -> tuple[str, ...]:
+        """Raise KeyError if the app has no such stream, or has had no row yet."""
+        return self._columns[stream]
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(self._columns)
+
+    def follow(self, stream: str, follower: Follower) -> Callable[[], None]:
+        """Call `follower` with each row of the stream from now on; returns what ends that."""
+        followers = self._followers.setdefault(stream, [])
+        followers.append(follower)
+        return lambda: followers.remove(follower)
+
+    def row(self, stream: str, seen: SeenRow) -> Mapping[str, Any]:
+        """Return the row as others see it. The id of a row in the topic `apps` is the one there."""
+        within = str(seen.number) if stream in self._given else f"{stream}.{seen.number}"
+        return {
+            "id": f"{self._source.label}:{self._partition}:{seen.offset}:{within}",
+            "time": seen.time,
+            "values": dict(zip(self._columns[stream], seen.values, strict=True)),
+        }
+
+    def reported(self, app: HostedApp, following: int) -> Mapping[str, Any]:
+        """Return all figures. `following`: its next offset."""
+        names = stream_names(self._source.app)
+        inserted = names.inserted
+        amounts = Counter[str]()
+        if app.engine is not None:
+            for (_, amount), count in app.engine.amounts.counts().items():
+                amounts[amount] += count
+        return {
+            "rows_in": sum(count for one, count in self.counts.items() if one not in inserted and one[0] != "!"),
+            "rows_out": sum(self.counts[one] for one in self._given),
+            "errors": {one: count for one, count in self.counts.items() if one.startswith("!")},
+            "streams": dict(self.counts),
+            "offset": following,
+            "log_time": 0 if app.engine is None else app.engine.now,
+            "last_row_at": self._last_at,
+            "busy_us": self._busy_us,
+            "state_bytes": self._state_bytes,
+            "snapshot_at": self._saved_at,
+            "begun_at": self._begun_at,
+            "kept": dict(amounts),
+        }
+
+    def _listener(self, stream: str, app: HostedApp) -> RowListener:
+        kept, counts, is_given = deque[SeenRow](maxlen=KEPT_ROWS), self.counts, stream in self._given
+        self.newest[stream] = kept
+        followers = self._followers.setdefault(stream, [])
+
+        def listener(at: int, row: Row) -> None:
+            counts[stream] += 1
+            offset = app.busy_with or 0
+            within = kept[-1].number + 1 if kept and kept[-1].offset == offset else 0
+            number = app.given - 1 if is_given else within
+            seen = SeenRow(offset, number, at, row)
+            kept.append(seen)
+            for follower in followers:
+                follower(seen)
+
+        return listener

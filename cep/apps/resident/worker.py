@@ -1,0 +1,232 @@
+"""A process that runs apps on one partition: a kernel of each, one reader and one writer for all.
+
+Each app has its own kernel, snapshots and limits, and gives what it would give alone. Rows are written before a
+snapshot that is past them, so a process that was killed repeats rows, with equal ids, and loses none.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Mapping
+
+from cep.apps.errors import AppFailedError
+from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.event_watch import EventWatch, watched
+from cep.apps.parts.app_limits import AppLimitError
+from cep.apps.parts.chunks import Row
+from cep.apps.resident.app_figures import AppFigures
+from cep.apps.resident.ended_apps import note_end, noted_end
+from cep.apps.resident.kernel import PlacedApp, ResidentKernel
+from cep.apps.resident.worker_progress import MOST_LOSSES, ProgressNotes
+from market.time_units import MICROSECONDS
+from runtime.clock import SystemClock, steady_now
+from runtime.tasks import run_until_first
+from streams.message_format import WireError, row_of
+from streams.records import Position, Record
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+from streams.topics import APPS
+
+SNAPSHOT_SECONDS = 1.0
+"""Between two rounds of snapshots: about so much is computed again after a crash."""
+LONGEST_SNAPSHOT_SECONDS = 1.5
+"""If a round takes long, for many apps or much state: then what is computed again stays below two seconds."""
+SNAPSHOT_PAUSES = 10
+"""Times as long as its rounds compute, a process goes without one, up to that."""
+ROWS_BETWEEN_FLUSHES = 10_000
+"""Far fewer than the writer's buffer holds, which many apps that catch up would fill."""
+
+Beside = Callable[["AppWorker"], Coroutine[object, object, None]]
+
+
+class AppWorker:
+    def __init__(self, kafka: str, partition: int, notes: ProgressNotes, apps: Mapping[int, PlacedApp]) -> None:
+        """`apps`: by place, a number of the run's own that no other app gets."""
+        self._kafka, self.partition, self._notes = kafka, partition, notes
+        self.apps = dict(apps)
+        self.kernels: dict[int, ResidentKernel] = {}
+        """Those that run, by place."""
+        self.figures: dict[int, AppFigures] = {}
+        """Of those that are looked at, by place."""
+        self._readers: dict[Position, dict[int, ResidentKernel]] = {}
+        self._last: ResidentKernel | None = None
+        """The one that was given a row last."""
+        self._unflushed = 0
+        self._changed = asyncio.Event()
+        self._is_lasting = self._is_observed = False
+        self._writer = TopicWriter(kafka)
+        self._reader: TopicReader | None = None
+
+    async def stay(self, beside: Beside | None = None) -> None:
+        """Run until this process gets SIGTERM or no app is left; with `beside`, until that ends, and apps may come and
+        go."""
+        self._is_lasting = self._is_observed = beside is not None
+        asked_to_end = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end.set)
+        self._begin_all()
+        if not (self.kernels or self._is_lasting):
+            return
+        await self._writer.open()
+        others = [] if beside is None else [beside(self)]
+        try:
+            with watched(EventWatch(lambda: None if self._last is None else self._last.app)):
+                await run_until_first(self._follow(), self._keep_saving(), _until(asked_to_end), *others)
+                await self._save(self.kernels)
+        finally:
+            await self._writer.close()
+
+    def begin(self, place: int, placed: PlacedApp) -> None:
+        """Run one more app from here on. Raises AppFailedError."""
+        position = (placed.source.topic, self.partition)
+        figures = AppFigures(placed.source, self.partition) if self._is_observed else None
+        kernel = ResidentKernel(placed, self.partition, None if figures is None else figures.observe)
+        self.apps[place], self.kernels[place] = placed, kernel
+        self._readers.setdefault(position, {})[place] = kernel
+        if figures is not None:
+            self.figures[place] = figures
+        self._changed.set()
+
+    async def leave(self, place: int) -> int | None:
+        """End one app and save what it has; return its next offset. None if it does not run."""
+        kernel = self.kernels.get(place)
+        if kernel is None:
+            return None
+        # no row is taken any more before what it has is saved
+        self._readers.get(kernel.position, {}).pop(place, None)
+        self._changed.set()
+        await self._save({place: kernel})
+        self._leave(place)
+        return kernel.next
+
+    def computing(self, place: int) -> "ResidentKernel":
+        """Return the kernel, watched over from now on until `computed`. Raises KeyError if it does not run."""
+        self._last = kernel = self.kernels[place]
+        self._notes.begin(place, kernel.next)
+        return kernel
+
+    def computed(self) -> None:
+        """End what `computing` began."""
+        self._notes.end()
+
+    async def ends(self) -> dict[Position, int]:
+        """Return the ends of the topics that are read; none while nothing is. Raises StreamUnavailableError."""
+        return {} if self._reader is None else await self._reader.end_offsets()
+
+    def _begin_all(self) -> None:
+        deadly = self._notes.deadly_row
+        if deadly is not None and deadly[0] in self.apps:
+            place, offset = deadly
+            sentence = f"its process was lost {MOST_LOSSES} times at row {offset} of partition {self.partition}"
+            note_end(self.apps[place].folder, f"the app was ended: {sentence}")
+        for place, placed in self.apps.items():
+            if (placed.source.topic, self.partition) not in placed.first or noted_end(placed.folder) is not None:
+                continue
+            try:
+                self.begin(place, placed)
+            except AppFailedError as error:
+                note_end(placed.folder, str(error))
+
+    def _opened(self) -> TopicReader:
+        """Return one consumer for all, from where the one that is furthest behind goes on."""
+        first = {position: min(one.next for one in kernels.values()) for position, kernels in self._readers.items()}
+        return TopicReader(self._kafka, tuple({topic: None for topic, _ in first}), first)
+
+    async def _follow(self) -> None:
+        """Read until no app is left, if they do not come and go."""
+        while self.kernels or self._is_lasting:
+            self._changed.clear()
+            if not self.kernels:
+                await self._changed.wait()
+                continue
+            self._readers = {position: kernels for position, kernels in self._readers.items() if kernels}
+            async with self._opened() as reader:
+                self._reader = reader
+                try:
+                    await run_until_first(self._read(reader), _until(self._changed))
+                finally:
+                    self._reader = None
+
+    async def _read(self, reader: TopicReader) -> None:
+        async for batch in reader.batches():
+            for record in batch:
+                self._take(record)
+                if self._unflushed >= ROWS_BETWEEN_FLUSHES:
+                    self._unflushed = 0
+                    await self._writer.flush()
+            if not self.kernels:
+                return
+
+    def _take(self, record: Record) -> None:
+        try:
+            row = row_of(record.value)
+        except WireError:
+            row = None
+        notes, offset, read = self._notes, record.offset, dict[str, Row | None]()
+        for place, kernel in list(self._readers.get(record.position, {}).items()):
+            self._last, figures = kernel, self.figures.get(place)
+            if figures is not None:
+                figures.begin(record)
+            notes.begin(place, offset)
+            try:
+                found = kernel.take(record, row, read)
+            except (AppFailedError, AppLimitError) as error:
+                self._end(place, str(error))
+                found = []
+            notes.end()
+            if figures is not None:
+                figures.end()
+            for out in found:
+                self._writer.write(APPS, app_message(out), self.apps[place].source.label, self.partition)
+            self._unflushed += len(found)
+
+    def _end(self, place: int, sentence: str) -> None:
+        """End one app; the others go on."""
+        note_end(self.apps[place].folder, sentence)
+        self._leave(place)
+
+    def _leave(self, place: int) -> None:
+        # both loops may find that an app has ended
+        kernel = self.kernels.pop(place, None)
+        if kernel is not None:
+            self._readers.get(kernel.position, {}).pop(place, None)
+        self.figures.pop(place, None)
+
+    async def _keep_saving(self) -> None:
+        """Save until no app is left, if they do not come and go."""
+        clock, pause = SystemClock(), SNAPSHOT_SECONDS
+        while self.kernels or self._is_lasting:
+            await clock.sleep(pause)
+            for place in [one for one in self.kernels if noted_end(self.apps[one].folder) is not None]:
+                # it was ended in another partition
+                self._leave(place)
+            computed = await self._save(self.kernels)
+            pause = min(max(SNAPSHOT_SECONDS, SNAPSHOT_PAUSES * computed / MICROSECONDS), LONGEST_SNAPSHOT_SECONDS)
+
+    async def _save(self, kernels: Mapping[int, ResidentKernel]) -> int:
+        """Save what was written first, then the states that are past it. Rows are taken between any two apps. Returns
+        how long the snapshots themselves took, microseconds."""
+        clock, taken, computed = SystemClock(), [], 0
+        for place, kernel in list(kernels.items()):
+            if place in self.kernels and not kernel.is_saved:
+                began = steady_now()
+                self._notes.begin(place, kernel.next)
+                try:
+                    taken.append((place, kernel, kernel.app.snapshot(), kernel.next))
+                except AppFailedError as error:
+                    self._end(place, str(error))
+                self._notes.end()
+                computed += steady_now() - began
+                await clock.sleep(0)
+        if taken:
+            await self._writer.flush()
+        for place, kernel, snapshot, until in taken:
+            began = steady_now()
+            kernel.save(snapshot, until)
+            if place in self.figures:
+                self.figures[place].saved(len(snapshot))
+            computed += steady_now() - began
+            await clock.sleep(0)
+        return computed
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()

@@ -1,0 +1,66 @@
+"""The apps that the configuration publishes: `[apps] publish`."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from launch.apps.files import apps_in
+from launch.config.apps import operator_terms
+from launch.config.configuration import Configuration
+from launch.errors import CannotStartError
+from runtime.backoff import retry_on
+from session.session import Session
+from store.errors import StoreError, StoreUnavailableError
+from store.mongo.store import open_store
+from store.ports.apps import StoredApps
+from store.records.apps import NAME_ADVICE, is_app_name
+
+AUTHOR = "configuration"
+
+log = logging.getLogger("launch")
+
+
+def check_configured(config: Configuration) -> None:
+    """Raise CannotStartError if one of the files cannot be published."""
+    for source in apps_in(config.apps.publish, operator_terms(config.apps, config.plain_text_hosts)):
+        if not is_app_name(source.name):
+            raise CannotStartError(f"[apps] publish: {source.name!r} is no name for a published app: {NAME_ADVICE}.")
+
+
+@asynccontextmanager
+async def publishing(session: Session, config: Configuration, echo: Callable[[str], None]) -> AsyncIterator[None]:
+    """While it lasts, the configured apps are published, as soon as the store is there. `session`: the supervisor's."""
+    terms = operator_terms(config.apps, config.plain_text_hosts)
+    texts = {one.name: one.text for one in apps_in(config.apps.publish, terms)}
+
+    async def publish() -> None:
+        async with await open_store(session) as store:
+            for name, text in texts.items():
+                if await publish_configured(store.apps, name, text):
+                    echo(f"app {name}: published as [apps] publish says")
+
+    task = asyncio.create_task(retry_on(publish, (StoreUnavailableError,), lambda _: None)) if texts else None
+    try:
+        yield
+    finally:
+        if task is not None:
+            task.cancel()
+            (fault,) = await asyncio.gather(task, return_exceptions=True)
+            if isinstance(fault, StoreError):
+                log.warning("configured apps not published", extra={"error": str(fault)})
+
+
+async def publish_configured(apps: StoredApps, name: str, text: str) -> bool:
+    """Publish the text unless the configuration did so before: what people did since then stays. Returns whether it
+    was published now. Raises StoreError."""
+    known = await apps.app(name)
+    if known is None:
+        await apps.create(name, text, AUTHOR)
+    else:
+        of_file = next((one for one in await apps.versions(name) if one.author == AUTHOR), None)
+        if of_file is not None and of_file.text == text:
+            return False
+        await apps.replace(name, text, known.version, AUTHOR)
+    await apps.order(name, "published", AUTHOR)
+    return True

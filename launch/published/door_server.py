@@ -1,0 +1,145 @@
+"""The door of the part that runs published apps (`session.app_door`): who may reach the socket may ask."""
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from cep.apps.engine.input_rows import row_of
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.app_messages import plain_json
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.input_log import sent_message
+from launch.published.host import PublishedApps
+from launch.published.hosted import CannotRunError, published_source
+from launch.published.takeover import fitting
+from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError, short_path
+from store.errors import StoreError
+from store.records.apps import AppVersion
+from streams.errors import StreamError
+from streams.topic_writer import TopicWriter
+
+MOST_BYTES_OF_REQUEST = 1024**2
+OWNER_ALONE = 0o177
+"""What others may not."""
+
+log = logging.getLogger("launch")
+
+
+class DoorServer:
+    def __init__(self, apps: PublishedApps, terms: OperatorTerms) -> None:
+        self._apps, self._terms = apps, terms
+        self._writer: TopicWriter | None = None
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """While it lasts, requests are answered. Raises OSError."""
+        home = self._apps.session.home
+        (home / SOCKET).unlink(missing_ok=True)
+        before = os.umask(OWNER_ALONE)
+        try:
+            with short_path(home) as path:
+                server = await asyncio.start_unix_server(self._serve, path, limit=MOST_BYTES_OF_REQUEST)
+        finally:
+            os.umask(before)
+        try:
+            async with server:
+                yield
+        finally:
+            (home / SOCKET).unlink(missing_ok=True)
+            if self._writer is not None:
+                with suppress(StreamError):
+                    await self._writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                async for answer in self._answers(line):
+                    writer.write(orjson.dumps(answer, default=plain_json) + b"\n")
+                    await writer.drain()
+        except (ConnectionError, ValueError, asyncio.CancelledError):
+            # gone, or the line is too long: nothing to answer
+            return
+        finally:
+            writer.close()
+
+    async def _answers(self, line: bytes) -> AsyncIterator[Mapping[str, Any]]:
+        try:
+            request = json.loads(line)
+            if request.get("do") == "follow":
+                # the first one says that it begins
+                self._apps.running(request["app"])
+                yield {"is": True}
+                async for row in self._apps.follow(request["app"], request["stream"]):
+                    yield {"is": row}
+            else:
+                yield {"is": await self._done(request)}
+        except AppDoorRefusedError as error:
+            yield {"error": str(error), "kind": error.kind, "line": error.line, "column": error.column}
+        except (AppDoorSilentError, StoreError, StreamError) as error:
+            yield {"error": str(error), "kind": "silent"}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            log.info("request not understood", extra={"error": repr(error)})
+            yield {"error": "the request is none of the door's.", "kind": "mistake"}
+
+    async def _done(self, request: Mapping[str, Any]) -> Any:
+        match request["do"]:
+            case "status":
+                return self._apps.status(request.get("app"))
+            case "rows":
+                one, last = self._apps.running(request["app"]), int(request["last"])
+                return await one.group.rows(one.place, str(request["stream"]), max(1, min(last, MOST_ROWS)))
+            case "query":
+                one, values = self._apps.running(request["app"]), dict(request.get("values") or {})
+                may_write = bool(request.get("may_write"))
+                return await one.group.query(one.place, str(request["query"]), values, may_write=may_write)
+            case "inject":
+                return await self._inject(str(request["app"]), str(request["stream"]), request["values"])
+            case "fits":
+                return await self._fits(str(request["app"]), str(request["text"]))
+            case other:
+                raise AppDoorRefusedError(f"nobody knows how to do {other!r}.", "mistake")
+
+    async def _inject(self, app: str, stream: str, values: Any) -> Mapping[str, Any]:
+        source = self._apps.running(app).source
+        if not source.takes_rows:
+            raise AppDoorRefusedError("rows are sent into apps in paper sessions alone.", "not_allowed")
+        if stream not in source.plain_streams:
+            known = ", ".join(source.plain_streams) or "none that takes rows"
+            raise AppDoorRefusedError(f"{stream!r} is no plain stream of the app; it has {known}.", "unknown")
+        row = await asyncio.to_thread(_checked_row, source, stream, values)
+        if self._writer is None:
+            self._writer = TopicWriter(self._apps.session.services.kafka)
+        try:
+            self._writer.write(source.rows_topic or "", sent_message(stream, row), app, 0)
+            await self._writer.flush()
+        except StreamError:
+            # it takes no more rows once it has lost one
+            self._writer = None
+            raise
+        return {"partition": 0}
+
+    async def _fits(self, app: str, text: str) -> Mapping[str, Any]:
+        before = await self._apps.former(app)
+        try:
+            version = AppVersion(app, 0, text, "", 0)
+            after = await asyncio.to_thread(published_source, self._apps.session, version, self._terms)
+        except CannotRunError as error:
+            raise AppDoorRefusedError(f"{error}.", "mistake") from error
+        return asdict(await asyncio.to_thread(fitting, before, after))
+
+
+def _checked_row(source: AppSource, stream: str, values: Any) -> list[Any]:
+    """Return the row as JSON has it. Raises AppDoorRefusedError."""
+    columns = StreamEngine(source.app, terms=source.terms).columns_of(stream)
+    try:
+        return list(row_of(columns, values))
+    except (ValueError, TypeError) as error:
+        raise AppDoorRefusedError(f"the row {error}.", "mistake") from error

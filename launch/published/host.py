@@ -1,0 +1,398 @@
+"""Runs the published apps of a session: what is wanted of each is in the store, and what becomes of it too.
+
+Each app has one task that does what is newest wanted of it, so that nothing is done twice at one time. Apps run in
+groups of processes: quiet ones together, busy ones and those that catch up alone.
+"""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+from cep.apps.errors import AppError
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.resident.kernel import PlacedApp
+from cep.apps.resident.snapshot_folder import SnapshotFolder
+from launch.errors import CannotStartError
+from launch.published.hosted import CannotRunError, RunningApp, published_source
+from launch.published.placing import BEHIND_ROWS, LOOKS, MOST_ALONE, belongs_elsewhere
+from launch.published.rates import Look
+from launch.published.run_notes import RunNote, read_note, remove_note, write_note
+from launch.published.takeover import FormerVersion, taken_over
+from launch.published.worker_group import WorkerGroup
+from launch.sessions.app_input import FOLDER, LiveInput, apps_folder, live_input
+from launch.setup.data_dir import process_lock
+from runtime.app_door import AppDoorRefusedError
+from runtime.backoff import backoff, retry_on
+from runtime.clock import SystemClock, steady_now, wall_now
+from runtime.tasks import run_again, run_all
+from session.session import Session
+from store.errors import StoreError, StoreUnavailableError
+from store.ports.apps import StoredApps
+from store.records.apps import AppReport, AppState, StoredApp
+from streams.errors import StreamError, StreamUnavailableError
+from streams.records import Position
+from streams.topic_reader import TopicReader
+from streams.topics import TICKS
+
+LOOK_SECONDS = 1.0
+FRESH_SECONDS = 60
+"""A snapshot that is older has much behind it, and so has an app that goes on there."""
+PASSING = (StreamUnavailableError, StoreUnavailableError, LookupError)
+"""LookupError: the session's detection has not begun."""
+REFUSALS = (CannotRunError, CannotStartError, AppError, StreamError, StoreError, OSError)
+
+log = logging.getLogger("launch")
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """`app`: as the store has it; None once it was removed."""
+
+    app: StoredApp | None
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    done: int = 0
+    """The number of the order that was done last."""
+    running: RunningApp | None = None
+
+
+class PublishedApps:
+    """`terms`: what apps may use and take."""
+
+    def __init__(self, session: Session, apps: StoredApps, terms: OperatorTerms, context: ForkServerContext) -> None:
+        self.session, self._apps, self._terms, self._context = session, apps, terms, context
+        self._folder = apps_folder(session)
+        self._wanted: dict[str, _Wanted] = {}
+        self._place = 0
+        self._shared = self._new_group("shared")
+        self._alone: dict[str, tuple[WorkerGroup, asyncio.Task[None]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Do what is wanted until cancelled; the apps end with it, and go on where they were next time."""
+        for folder in (self.session.home / FOLDER).glob("*"):
+            if folder.name != self.session.session_id:
+                shutil.rmtree(folder, ignore_errors=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            await run_all(self._shared.run(), self._watch(ready), self._keep_looking())
+        finally:
+            others = [*self._tasks, *(task for _, task in self._alone.values())]
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            for wanted in self._wanted.values():
+                if wanted.running is not None:
+                    await wanted.running.end()
+
+    def running(self, name: str) -> RunningApp:
+        """Raise AppDoorRefusedError if the app does not run."""
+        wanted = self._wanted.get(name)
+        if wanted is None or wanted.app is None:
+            raise AppDoorRefusedError(f"there is no app {name!r}.", "unknown")
+        if wanted.running is None:
+            state, reason = wanted.app.state_in(self.session.session_id)
+            said = f" ({reason})" if reason else ""
+            raise AppDoorRefusedError(f"the app {name!r} does not run: it is {state}{said}.", "not_running")
+        return wanted.running
+
+    def status(self, name: str | None) -> Mapping[str, Any]:
+        """Return the status of an app, or of all that run by name. Raises AppDoorRefusedError."""
+        if name is not None:
+            one = self.running(name)
+            return one.reported(is_alone=one.group is not self._shared)
+        return {known: self.status(known) for known, one in sorted(self._wanted.items()) if one.running is not None}
+
+    async def former(self, name: str) -> AppSource:
+        """Return the version that runs, or ran last in this session. Raises AppDoorRefusedError, StoreError."""
+        with suppress(AppDoorRefusedError):
+            return self.running(name).source
+        note = read_note(self._folder, name)
+        ended = None if note is None else await self._ended(name, note)
+        if ended is None:
+            raise AppDoorRefusedError(f"the app {name!r} has not run in this session.", "not_running")
+        return ended.source
+
+    async def follow(self, name: str, stream: str) -> AsyncGenerator[Mapping[str, Any]]:
+        """Yield rows as they come, also when the app moves or another version takes over. Raises AppDoorRefusedError
+        once it does not run any more, AppDoorSilentError if its process ends."""
+        while True:
+            one = self.running(name)
+            async for row in one.group.follow(one.place, stream):
+                yield row
+            await SystemClock().sleep(LOOK_SECONDS)
+
+    async def _watch(self, ready: Callable[[], None]) -> None:
+        async for apps in self._apps.watch():
+            for app in apps:
+                wanted = self._wanted.setdefault(app.name, _Wanted(None))
+                if wanted.app is None:
+                    self._begin_task(self._kept(app.name, wanted), app.name)
+                wanted.app = app
+                wanted.changed.set()
+            names = {app.name for app in apps}
+            for name, wanted in self._wanted.items():
+                if name not in names and wanted.app is not None:
+                    wanted.app = None
+                    wanted.changed.set()
+            ready()
+
+    def _begin_task(self, work: Any, name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _kept(self, name: str, wanted: _Wanted) -> None:
+        """Do what is wanted of one app; a mistake of ours in it ends no other one."""
+
+        def on_failure(failure: BaseException) -> None:
+            log.error("app cannot be run", exc_info=failure, extra={"app": name})
+            self._begin_task(self._fail(wanted.app, wanted, f"it cannot be run: {failure!r}"), name)
+
+        await run_again(lambda: self._keep(name, wanted), on_failure)
+
+    async def _keep(self, name: str, wanted: _Wanted) -> None:
+        """Do what is newest wanted of one app, until it is removed."""
+        delays = backoff(first=0.2, longest=5.0)
+        while True:
+            await wanted.changed.wait()
+            wanted.changed.clear()
+            app = wanted.app
+            try:
+                async with wanted.lock:
+                    if app is None:
+                        await self._stop(wanted)
+                        remove_note(self._folder, name)
+                        return
+                    await self._follow_order(app, wanted)
+                delays = backoff(first=0.2, longest=5.0)
+            except PASSING as error:
+                log.info("app waits", extra={"app": name, "reason": str(error)})
+                wanted.changed.set()
+                await SystemClock().sleep(next(delays))
+            except REFUSALS as error:
+                await self._fail(app, wanted, str(error))
+
+    async def _fail(self, app: StoredApp | None, wanted: _Wanted, reason: str) -> None:
+        if app is None:
+            return
+        wanted.done = app.order.number
+        if wanted.running is None:
+            await self._report(app, "failed", reason)
+        else:
+            going_on = wanted.running.note.version
+            problem = f"version {app.order.version} cannot run, and version {going_on} goes on: {reason}"
+            await self._report(app, "running", problem, going_on)
+
+    async def _follow_order(self, app: StoredApp, wanted: _Wanted) -> None:
+        order, is_new = app.order, app.order.number != wanted.done
+        if not is_new or order.wanted == "draft":
+            return
+        if order.wanted == "stopped":
+            if wanted.running is not None:
+                await self._report(app, "stopping")
+                await self._stop(wanted)
+            await self._report(app, "stopped")
+        elif wanted.done == 0 and app.state_in(self.session.session_id)[0] == "failed":
+            # this part was started again; whoever wants the app to be begun again says so
+            log.info("app stays failed", extra={"app": app.name})
+        else:
+            await self._publish(app, wanted)
+        wanted.done = order.number
+
+    async def _publish(self, app: StoredApp, wanted: _Wanted) -> None:
+        order, running = app.order, wanted.running
+        if running is not None and running.note.version == order.version and order.keeps_state:
+            await self._report(app, "running")
+            return
+        await self._report(app, "starting")
+        version = await self._apps.version(app.name, order.version or app.version)
+        if version is None:
+            raise CannotRunError(f"there is no version {order.version} of the app")
+        source = await asyncio.to_thread(published_source, self.session, version, self._terms)
+        await self._stop(wanted)
+        reason = await self._begin(app, wanted, source, version.version)
+        await self._report(app, "running", reason)
+
+    async def _begin(self, app: StoredApp, wanted: _Wanted, source: AppSource, version: int) -> str:
+        """Begin a version; it takes over from the one that ran before. Returns what of the state did not fit."""
+        name, folder = app.name, self._folder / source.label
+        note, reason = await self._taken_over(app, source, version, folder)
+        write_note(self._folder, name, note)
+        with ExitStack() as held:
+            held.enter_context(process_lock(self.session.home, f"app-{source.label}"))
+            beside = await live_input(self.session, source, note.begin)
+            placed = PlacedApp(source, folder, beside.first, self.session.place.region)
+            # other apps begin while this one waits
+            self._place = place = self._place + 1
+            group = await self._group_for(placed, beside)
+            running = RunningApp(note, source, place, placed, group, beside, held.pop_all())
+        running.work = [asyncio.ensure_future(part) for part in beside.parts()]
+        for one in running.work:
+            one.add_done_callback(lambda done: self._on_end_beside(wanted, running, done))
+        wanted.running = running
+        await group.begin(running.place, placed)
+        log.info("app runs", extra={"app": name, "version": version, "group": group.name})
+        return reason
+
+    async def _taken_over(self, app: StoredApp, source: AppSource, version: int, folder: Path) -> tuple[RunNote, str]:
+        """Return where the version begins, and what of the state before does not fit; a version that ran last goes on
+        where it was."""
+        order, before = app.order, read_note(self._folder, app.name)
+        if before is None:
+            return RunNote(version, source.label, order.number), ""
+        is_same = (before.label, before.version) == (source.label, version)
+        if before.order == order.number or (is_same and order.keeps_state):
+            return replace(before, order=order.number), ""
+        ended = await self._ended(app.name, before)
+        if ended is None:
+            return RunNote(version, source.label, order.number), ""
+        over = await taken_over(self.session, ended, source, folder, keeps_state=order.keeps_state)
+        empty = () if over.parts is None else over.parts.empty
+        reason = f"begun empty: {', '.join(empty)}" if empty else ""
+        return RunNote(version, source.label, order.number, over.begin), reason
+
+    async def _ended(self, name: str, note: RunNote) -> FormerVersion | None:
+        """Return what ran before; None if its text is gone, or can be run no more."""
+        version = await self._apps.version(name, note.version)
+        if version is None:
+            return None
+        try:
+            source = await asyncio.to_thread(published_source, self.session, version, self._terms)
+        except CannotRunError:
+            return None
+        return FormerVersion(source, self._folder / note.label, note) if source.label == note.label else None
+
+    async def _stop(self, wanted: _Wanted) -> None:
+        running, wanted.running = wanted.running, None
+        if running is None:
+            return
+        await running.group.leave(running.place)
+        await running.end()
+        try:
+            await running.input.finish()
+        except (StreamError, StoreError) as error:
+            log.info("copies wait for the app's next run", extra={"app": running.source.name, "reason": str(error)})
+        await self._close_group(running.group)
+
+    def _on_end(self, place: int, problem: str) -> None:
+        """Take the end of an app by itself; the others go on."""
+        for name, wanted in self._wanted.items():
+            if wanted.running is not None and wanted.running.place == place:
+                self._begin_task(self._end_failed(wanted, wanted.running, problem), f"end of {name}")
+
+    def _on_end_beside(self, wanted: _Wanted, running: RunningApp, done: asyncio.Future[None]) -> None:
+        if not done.cancelled() and (fault := done.exception()) is not None:
+            self._begin_task(self._end_failed(wanted, running, str(fault)), "end of an app")
+
+    async def _end_failed(self, wanted: _Wanted, running: RunningApp, problem: str) -> None:
+        async with wanted.lock:
+            if wanted.running is running:
+                await self._stop(wanted)
+                if wanted.app is not None:
+                    await self._report(wanted.app, "failed", problem)
+
+    async def _report(self, app: StoredApp, state: AppState, reason: str = "", version: int | None = None) -> None:
+        """`version`: that runs, if it is another than is wanted."""
+        order = app.order
+        report = AppReport(state, order.number, reason, version or order.version, self.session.session_id)
+
+        def tell(error: Exception) -> None:
+            log.info("report waits", extra={"app": app.name, "reason": str(error)})
+
+        known = self._wanted.get(app.name)
+        if known is not None and known.app is not None and known.app.order.number == order.number:
+            # the store tells of orders alone
+            known.app = replace(known.app, report=report)
+        if state in ("failed", "running"):
+            log.info("app %s", state, extra={"app": app.name, "reason": reason})
+        await retry_on(lambda: self._apps.report(app.name, report), (StoreUnavailableError,), tell, first=0.2)
+
+    # groups
+
+    def _new_group(self, name: str) -> WorkerGroup:
+        partitions = range(self.session.services.partitions)
+        folder = self._folder / f"group-{name}"
+        return WorkerGroup(self._context, self.session.services.kafka, folder, partitions, self._on_end)
+
+    def _own_group(self, label: str) -> WorkerGroup:
+        group = self._new_group(label)
+        self._alone[group.name] = group, asyncio.create_task(group.run())
+        return group
+
+    async def _close_group(self, group: WorkerGroup) -> None:
+        found = self._alone.pop(group.name, None)
+        if found is not None:
+            found[1].cancel()
+            await asyncio.gather(found[1], return_exceptions=True)
+
+    async def _group_for(self, placed: PlacedApp, beside: LiveInput) -> WorkerGroup:
+        is_behind = await self._is_behind(placed, beside) and len(self._alone) < MOST_ALONE
+        return self._own_group(placed.source.label) if is_behind else self._shared
+
+    async def _is_behind(self, placed: PlacedApp, beside: LiveInput) -> bool:
+        """Return whether it has so much to catch up with that others would wait for it."""
+        ages = [_age(SnapshotFolder(placed.folder).path(partition)) for _, partition in placed.first]
+        if all(age is not None and age < FRESH_SECONDS for age in ages):
+            return False
+        first = dict(beside.first if beside.merger is None else beside.merger.first)
+        return sum(await self._rows_behind(first)) > BEHIND_ROWS
+
+    async def _rows_behind(self, first: Mapping[Position, int]) -> list[int]:
+        topics = tuple({topic: None for topic, _ in first if topic == TICKS} or {topic: None for topic, _ in first})
+        async with TopicReader(self.session.services.kafka, topics, "latest") as reader:
+            ends = await reader.end_offsets()
+        return [max(0, end - first.get(position, end)) for position, end in ends.items()]
+
+    async def _keep_looking(self) -> None:
+        """Look at what the apps do, and move those that belong elsewhere."""
+        while True:
+            await SystemClock().sleep(LOOK_SECONDS)
+            groups = (self._shared, *(group for group, _ in self._alone.values()))
+            for group in groups:
+                self._note(group, await group.status())
+            for wanted in list(self._wanted.values()):
+                await self._move(wanted)
+
+    def _note(self, group: WorkerGroup, found: Mapping[int, Mapping[str, Any]]) -> None:
+        now = steady_now()
+        for wanted in self._wanted.values():
+            one = wanted.running
+            if one is not None and one.group is group:
+                place = str(one.place)
+                counts = {partition: counts[place] for partition, counts in found.items() if place in counts}
+                if counts:
+                    one.rates.add(Look(now, counts))
+
+    async def _move(self, wanted: _Wanted) -> None:
+        one = wanted.running
+        if one is None or wanted.lock.locked():
+            return
+        is_alone = one.group is not self._shared
+        is_elsewhere = belongs_elsewhere(one.rates.busy, one.rates.lag_rows, is_alone=is_alone)
+        may_leave = is_alone or (len(self._shared.apps) > 1 and len(self._alone) < MOST_ALONE)
+        one.looks = one.looks + 1 if is_elsewhere and may_leave else 0
+        if one.looks < LOOKS:
+            return
+        async with wanted.lock:
+            one.looks, before = 0, one.group
+            await before.leave(one.place)
+            one.group = self._shared if is_alone else self._own_group(one.source.label)
+            await one.group.begin(one.place, one.placed)
+            await self._close_group(before)
+        log.info("app moved", extra={"app": one.source.name, "group": one.group.name})
+
+
+def _age(path: Path) -> float | None:
+    """Return the file's age in seconds; None if there is none."""
+    try:
+        return wall_now() / 1_000_000 - path.stat().st_mtime
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,97 @@
+"""One published app while it runs: what it is, where, and the tasks beside it."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.hosted_app import AppSource, app_source
+from cep.apps.hosts.shared_parts import check_shared
+from cep.apps.language.errors import AppTextError
+from cep.apps.resident.kernel import PlacedApp
+from launch.apps.region import Variables, variables_in
+from launch.errors import CannotStartError
+from launch.published.rates import AppRates
+from launch.published.run_notes import RunNote
+from launch.published.worker_group import WorkerGroup
+from launch.sessions.app_input import LiveInput
+from runtime.clock import wall_now
+from session.session import Session
+from store.records.apps import AppVersion
+
+TAKES_ROWS = ("paper",)
+"""Modes in which users may send rows into an app."""
+
+
+class CannotRunError(Exception):
+    """The text cannot be published; one sentence."""
+
+
+def published_source(session: Session, version: AppVersion, terms: OperatorTerms) -> AppSource:
+    """Return the app as it is run in this session. Takes as long as compiling it. Raises CannotRunError."""
+    region = session.place.region
+    variables: Variables = ()
+    try:
+        if region is not None:
+            variables = variables_in(region, ())
+        takes_rows = session.mode in TAKES_ROWS
+        source = app_source(version.text, version.name, variables, terms, region, takes_rows=takes_rows)
+        if region is not None:
+            check_shared(source.app, source.outside)
+    except (AppTextError, CannotStartError, OSError) as error:
+        raise CannotRunError(str(error).rstrip(".")) from error
+    if source.name != version.name:
+        raise CannotRunError(f"the text says @App:name({source.name!r}), and it is stored as {version.name!r}")
+    if source.host != "resident":
+        raise CannotRunError(
+            f"@App:host({source.host!r}) is run by `arbitrage app run` alone; leave it out to publish the app"
+        )
+    return source
+
+
+@dataclass(slots=True)
+class RunningApp:
+    """`place`: its number among all that this part has run."""
+
+    note: RunNote
+    source: AppSource
+    place: int
+    placed: PlacedApp
+    group: WorkerGroup
+    input: LiveInput
+    held: ExitStack
+    """What is given back once it has ended."""
+    work: list[asyncio.Future[None]] = field(default_factory=list)
+    rates: AppRates = field(default_factory=AppRates)
+    begun_at: int = field(default_factory=wall_now)
+    looks: int = 0
+    """How many looks in a row it belonged elsewhere: alone, or beside others."""
+
+    @property
+    def folder(self) -> Path:
+        return self.placed.folder
+
+    def reported(self, *, is_alone: bool) -> dict[str, Any]:
+        """Return its status."""
+        now = wall_now()
+        workers = [self.group.process_report(partition) for _, partition in self.placed.first]
+        seconds = (now - self.begun_at) // 1_000_000
+        own: Mapping[str, Any] = {
+            "version": self.note.version,
+            "label": self.source.label,
+            "worker": "alone" if is_alone else "shared",
+            "workers": workers,
+            "restarts": self.group.restarts,
+            "uptime_seconds": seconds,
+        }
+        return {**own, **self.rates.reported(now)}
+
+    async def end(self) -> None:
+        """End what runs beside it; the app itself has left its group."""
+        for one in self.work:
+            one.cancel()
+        await asyncio.gather(*self.work, return_exceptions=True)
+        self.held.close()

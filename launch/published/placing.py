@@ -1,0 +1,28 @@
+"""Which group of processes an app belongs into; pure."""
+
+from collections.abc import Iterable
+
+BEHIND_ROWS = 20_000
+"""An app that has more rows of its log to catch up with does so in processes of its own."""
+CAUGHT_UP_ROWS = 1_000
+BUSY = 0.5
+"""Of a core: more, and the others of a shared process would wait for it."""
+QUIET = 0.25
+LOOKS = 10
+"""How many looks in a row, a second apart, it must belong elsewhere."""
+MOST_ALONE = 24
+"""Groups of one app; more apps stay with the others, however busy they are."""
+
+
+def belongs_elsewhere(busy: float, lag_rows: int, *, is_alone: bool) -> bool:
+    """`busy`: the share of a core that it takes."""
+    if is_alone:
+        return busy < QUIET and lag_rows < CAUGHT_UP_ROWS
+    return busy > BUSY
+
+
+def busiest(apps: Iterable[tuple[float, int]], alone: int) -> int | None:
+    """Return the place of the app to be moved out of a group with these, None if none can be. `apps`: share of a core
+    and place; `alone`: groups of one app there are."""
+    found = sorted(apps)
+    return found[-1][1] if len(found) > 1 and alone < MOST_ALONE else None

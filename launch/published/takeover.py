@@ -1,0 +1,131 @@
+"""A version of an app goes on where another one ended: at one row of what both read, with its state where that fits."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cep.apps.engine.carried_state import CarriedParts, carried_parts
+from cep.apps.engine.snapshots import SnapshotError
+from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
+from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace, place_in
+from cep.apps.hosts.input_merger import LogBegin
+from cep.apps.hosts.product_streams import STORE
+from cep.apps.resident.snapshot_folder import SnapshotFolder
+from launch.published.run_notes import RunNote
+from launch.sessions.app_input import first_offsets
+from session.session import Session
+from streams.mirrored_rows import unrepeated_rows
+from streams.records import Position
+from streams.topic_admin import ensure_input_log
+from streams.topic_reader import TopicReader
+
+NO_TOPICS = (STORE, CALLS, TABLES)
+
+
+@dataclass(frozen=True, slots=True)
+class FormerVersion:
+    """A version that ran before. `folder`: its own."""
+
+    source: AppSource
+    folder: Path
+    note: RunNote
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """`parts`: None if the new version begins empty, as was wanted."""
+
+    begin: Mapping[int, LogBegin]
+    parts: CarriedParts | None
+
+
+def fitting(before: AppSource, after: AppSource) -> CarriedParts:
+    """Say what one version would go on with of the other. Takes as long as compiling both."""
+    engines = StreamEngine(before.app, terms=before.terms), StreamEngine(after.app, terms=after.terms)
+    return carried_parts(engines[0], before.app, engines[1], after.app)
+
+
+async def taken_over(
+    session: Session, before: FormerVersion, after: AppSource, folder: Path, *, keeps_state: bool
+) -> TakenOver:
+    """Write the snapshots with which `after` goes on into its `folder`, and return where it does. The version before
+    runs no more. Raises StreamError, LookupError, AppFailedError, OSError."""
+    partitions = session.services.partitions if after.is_keyed else 1
+    if after.is_merged:
+        await ensure_input_log(session.services.kafka, after.topic, partitions)
+    begin, parts = dict[int, LogBegin](), None
+    for partition in range(partitions):
+        former = await _former(session, before, partition)
+        begin[partition] = await _begin(session, before, former, after, partition)
+        snapshots = SnapshotFolder(folder)
+        if keeps_state:
+            data, parts = await asyncio.to_thread(_carried, former, after, partition, begin[partition].offset)
+            snapshots.save(partition, data)
+        else:
+            snapshots.path(partition).unlink(missing_ok=True)
+    return TakenOver(begin, parts)
+
+
+def _carried(former: HostedApp, after: AppSource, partition: int, begin: int) -> tuple[bytes, CarriedParts]:
+    app = HostedApp(after, partition, unrepeated_rows(after.region))
+    parts = app.take_over(former, begin)
+    return app.snapshot(), parts
+
+
+async def _former(session: Session, before: FormerVersion, partition: int) -> HostedApp:
+    """Return the version before as its last snapshot has it; where it began, if there is none."""
+    app = HostedApp(before.source, partition, unrepeated_rows(session.place.region))
+    data = SnapshotFolder(before.folder).load(partition)
+    try:
+        if data is not None:
+            await asyncio.to_thread(app.restore, data)
+    except SnapshotError:
+        app = HostedApp(before.source, partition, unrepeated_rows(session.place.region))
+    if app.position is None:
+        noted = before.note.begin.get(partition)
+        position = before.source.topic, partition
+        app.position = (await first_offsets(session, position[0]))[position] if noted is None else noted.offset
+    return app
+
+
+async def _begin(
+    session: Session, before: FormerVersion, former: HostedApp, after: AppSource, partition: int
+) -> LogBegin:
+    at, topic = former.position or 0, before.source.topic
+    if not (before.source.is_merged or after.is_merged) and topic == after.topic:
+        return LogBegin(at)
+    if before.source.is_merged:
+        place = await _place_before(session, (topic, partition), at, before.note.begin.get(partition))
+    else:
+        place = InputPlace({topic: at})
+    if not after.is_merged:
+        known = place.next.get(after.topic)
+        return LogBegin(await _end(session, (after.topic, partition)) if known is None else known)
+    following = dict(place.next)
+    for one in after.sources:
+        if one not in following and one not in NO_TOPICS and one not in after.outside.topics:
+            # the version before has not read it: nobody knows which row of it was the next
+            following[one] = await _end(session, (one, partition))
+    offset = await _end(session, (after.topic, partition))
+    return LogBegin(offset, InputPlace(following, place.token))
+
+
+async def _place_before(session: Session, position: Position, at: int, begin: LogBegin | None) -> InputPlace:
+    """Return how far an input log had come before its row `at`."""
+    first = 0 if begin is None else begin.offset
+    if at > first:
+        async with TopicReader(session.services.kafka, (position[0],), {position: at - 1}) as reader:
+            async for record in reader.records_to_end():
+                if record.offset == at - 1:
+                    return place_in(record.value, session.session_id)
+                break
+    return InputPlace() if begin is None else begin.place
+
+
+async def _end(session: Session, position: Position) -> int:
+    topic, partition = position
+    async with TopicReader(session.services.kafka, (topic,), "latest") as reader:
+        ends = await reader.end_offsets()
+    return ends.get(position, ends.get((topic, 0), 0)) if partition else ends[position]

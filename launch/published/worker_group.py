@@ -1,0 +1,202 @@
+"""A group of published apps that share processes, one for each partition, which are started again if they end."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from cep.apps.errors import AppFailedError
+from cep.apps.resident.ended_apps import forget_end, note_end, noted_end
+from cep.apps.resident.kernel import PlacedApp
+from cep.apps.resident.worker_progress import forget_progress
+from cep.apps.resident.worker_watch import WorkerWatch
+from launch.published.worker_link import END_SECONDS, RESTARTED, WorkerLink
+from launch.published.worker_process import WorkerTask, started_worker
+from market.time_units import MICROSECONDS
+from runtime.app_door import AppDoorSilentError
+from runtime.backoff import backoff
+from runtime.clock import SystemClock, steady_now
+from runtime.tasks import run_all, run_until_first
+
+WATCH_SECONDS = 1.0
+STEADY_SECONDS = 10.0
+"""A process that ran this long is started again at once."""
+
+log = logging.getLogger("launch")
+
+TellEnd = Callable[[int, str], None]
+"""Takes the place of an app that has ended by itself, and why."""
+
+
+class WorkerGroup:
+    """`folder`: of the group, named as it is. `tell`: called once for each app that ends by itself."""
+
+    def __init__(
+        self, context: ForkServerContext, kafka: str, folder: Path, partitions: Sequence[int], tell: TellEnd
+    ) -> None:
+        self._context, self._kafka, self._folder, self._tell = context, kafka, folder, tell
+        self.partitions = tuple(partitions)
+        self.apps: dict[int, PlacedApp] = {}
+        """By place."""
+        self.restarts = 0
+        self._links: dict[int, WorkerLink] = {}
+        self._steps = asyncio.Lock()
+        self._reported: set[int] = set()
+
+    @property
+    def name(self) -> str:
+        return self._folder.name
+
+    async def run(self) -> None:
+        """Keep the processes running until cancelled; they end with it."""
+        forget_progress(self._folder)
+        try:
+            await run_all(self._watch(), *(self._keep(partition) for partition in self.partitions))
+        finally:
+            for link in self._links.values():
+                link.process.terminate()
+            await asyncio.gather(*(asyncio.to_thread(_ended, link) for link in self._links.values()))
+
+    async def begin(self, place: int, placed: PlacedApp) -> None:
+        """Run one more app, in each partition that it has. An app that cannot be begun ends by itself."""
+        async with self._steps:
+            forget_end(placed.folder)
+            self.apps[place] = placed
+            self._reported.discard(place)
+            for partition in self._partitions_of(placed):
+                # a process that is being started begins it with the others
+                with suppress(AppDoorSilentError):
+                    await self._begin(partition, place, placed)
+
+    async def leave(self, place: int) -> None:
+        """End an app, with its state saved; a process that has just been killed has saved it about a second before."""
+        async with self._steps:
+            if self.apps.pop(place, None) is None:
+                return
+            for link in list(self._links.values()):
+                with suppress(AppDoorSilentError):
+                    await link.leave(place)
+
+    async def status(self) -> Mapping[int, Mapping[str, Any]]:
+        """Return by partition the figures of its apps, by place as text."""
+        found = {}
+        for partition, link in list(self._links.items()):
+            with suppress(AppDoorSilentError):
+                found[partition] = await link.status()
+        return found
+
+    def process_of(self, partition: int) -> psutil.Process | None:
+        """Return the process that runs the partition; None while it is being started again."""
+        link = self._links.get(partition)
+        with suppress(psutil.NoSuchProcess):
+            return None if link is None or link.process.pid is None else psutil.Process(link.process.pid)
+        return None
+
+    def process_report(self, partition: int) -> Mapping[str, Any]:
+        """Return the process of a partition, and its memory."""
+        process = self.process_of(partition)
+        memory = None
+        with suppress(psutil.NoSuchProcess):
+            memory = None if process is None else process.memory_info().rss
+        return {"partition": partition, "pid": process and process.pid, "memory_bytes": memory}
+
+    async def rows(self, place: int, stream: str, last: int) -> list[Mapping[str, Any]]:
+        """Return the newest rows of all partitions, oldest first. Raises AppDoorSilentError, AppDoorRefusedError."""
+        rows = [row for link in self._links_of(place) for row in await link.rows(place, stream, last)]
+        return sorted(rows, key=lambda row: row["time"])[-last:] if len(self.partitions) > 1 else rows
+
+    async def query(self, place: int, query: str, values: Mapping[str, Any], *, may_write: bool) -> Mapping[str, Any]:
+        """Return the rows of all partitions, each of which answers for itself. Raises as `rows`."""
+        answers = [await link.query(place, query, values, may_write=may_write) for link in self._links_of(place)]
+        rows = [row for answer in answers for row in answer["rows"]]
+        return {"columns": answers[0]["columns"], "rows": rows, "as_of": [answer["as_of"] for answer in answers]}
+
+    async def follow(self, place: int, stream: str) -> AsyncGenerator[Mapping[str, Any]]:
+        """Yield the rows of all partitions as they come, until one of their processes ends. Raises as `rows`."""
+        queue = asyncio.Queue[Mapping[str, Any]](1)
+
+        async def one(link: WorkerLink) -> None:
+            async for row in link.follow(place, stream):
+                await queue.put(row)
+
+        following = asyncio.ensure_future(run_until_first(*(one(link) for link in self._links_of(place))))
+        try:
+            while True:
+                taking = asyncio.ensure_future(queue.get())
+                await asyncio.wait({taking, following}, return_when="FIRST_COMPLETED")
+                if not taking.done():
+                    taking.cancel()
+                    following.result()
+                    return
+                yield taking.result()
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    def _links_of(self, place: int) -> list[WorkerLink]:
+        placed = self.apps.get(place)
+        wanted = () if placed is None else self._partitions_of(placed)
+        found = [self._links[one] for one in wanted if one in self._links]
+        if placed is None or len(found) < len(wanted):
+            raise AppDoorSilentError(f"{RESTARTED}.")
+        return found
+
+    def _partitions_of(self, placed: PlacedApp) -> tuple[int, ...]:
+        return tuple(partition for _, partition in placed.first if partition in self.partitions)
+
+    async def _begin(self, partition: int, place: int, placed: PlacedApp) -> None:
+        link = self._links.get(partition)
+        if link is None:
+            return
+        try:
+            await link.begin(place, placed)
+        except AppFailedError as error:
+            note_end(placed.folder, str(error).rstrip("."))
+
+    async def _keep(self, partition: int) -> None:
+        delays = backoff(first=0.1, longest=5.0)
+        while True:
+            began = steady_now()
+            async with self._steps:
+                task = WorkerTask(self._kafka, self._folder, partition, dict(self.apps))
+                process, connection = await asyncio.to_thread(started_worker, self._context, task)
+                link = WorkerLink(process, connection)
+                await link.open()
+                self._links[partition] = link
+            await link.serve()
+            await asyncio.to_thread(_ended, link)
+            if steady_now() - began > STEADY_SECONDS * MICROSECONDS:
+                delays = backoff(first=0.1, longest=5.0)
+            self.restarts += 1
+            log.warning(
+                "process of apps ended, started again",
+                extra={"group": self.name, "partition": partition, "exit_code": process.exitcode},
+            )
+            await SystemClock().sleep(next(delays))
+
+    async def _watch(self) -> None:
+        watch = WorkerWatch(self._folder, self.apps)
+        while True:
+            await SystemClock().sleep(WATCH_SECONDS)
+            for bad in list(watch.bad_workers()):
+                # first noted, so that the process that comes after this one has it no more
+                note_end(bad.app.folder, bad.problem)
+                with suppress(psutil.NoSuchProcess):
+                    bad.process.kill()
+            for place, placed in list(self.apps.items()):
+                problem = noted_end(placed.folder)
+                if problem is not None and place not in self._reported:
+                    self._reported.add(place)
+                    self._tell(place, problem)
+
+
+def _ended(link: WorkerLink) -> None:
+    link.process.join(END_SECONDS)
+    if link.process.is_alive():
+        link.process.kill()
+        link.process.join(END_SECONDS)
