@@ -92,6 +92,11 @@ export class AppService {
     }
     this.isAnswered = true;
     this.stored = answer.isDone ? answer.body : null;
+    // a text whose answer was lost, and that the server has nevertheless
+    if (this.stored && this.drafts.get(name)?.text === this.stored.text) {
+      this.drafts.drop(name);
+      this.notify("arrived");
+    }
     this.readParts();
     this.notify("app");
   }

@@ -119,6 +119,7 @@ class AppsPage {
     if (what === "language") this.learn();
     if (what === "open") this.openApp();
     if (what === "app") this.refresh();
+    if (what === "arrived") this.text.say(`Saved as version ${this.service.stored.version}.`, "good");
     if (what === "draft" && name === this.service.open) this.text.takeDraft();
     if (what === "explained" || what === "parts") this.panels.Rows.drawStreams();
     if (["explained", "parts", "app", "list"].includes(what)) this.panel.draw?.();

@@ -56,6 +56,8 @@ class AppAnswers:
     dry_runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     is_away: bool = False
+    loses_answers: bool = False
+    """To what changes something: it is done, and nobody hears of it."""
 
     def serve(self, page: Page) -> None:
         page.route(re.compile(r"/api/apps(\?|$|/(?!language))"), self._answer)
@@ -76,6 +78,9 @@ class AppAnswers:
         if request.method != "GET" and path not in ("check", "explain"):
             self.requests.append(f"{request.method} {path}")
         status, answer = self._of(request.method, path, body or dict(parse_qs(split.query)))
+        if self.loses_answers and request.method == "PUT":
+            route.abort()
+            return
         text = "" if answer is None else json.dumps(answer)
         route.fulfill(status=status, body=text, content_type="application/json")
 

@@ -52,6 +52,10 @@ class Apps:
     def choose(self, app: str) -> None:
         self.page.locator(f'[data-app="{app}"]').click()
 
+    def mark(self, app: str) -> Locator:
+        """Return the mark of an app whose text is changed and not saved."""
+        return self.page.locator(f'[data-app="{app}"]').get_by_title("changed, not saved")
+
     def tab(self, name: str) -> None:
         self.page.get_by_role("tab", name=name, exact=True).click()
 
@@ -162,9 +166,21 @@ def test_a_draft_survives_a_rerun_another_page_a_reload_and_a_server_that_is_awa
     expect(apps.editor()).to_contain_text("20 sec", timeout=PAINT_MS)
     assert apps.text() == CHANGED
     apps.answers.is_away = False
-    expect(apps.page.locator('[data-app="wide"]')).to_contain_text("changed, not saved", timeout=NEWS_MS)
+    expect(apps.mark("wide")).to_be_visible(timeout=NEWS_MS)
     apps.press("Save")
     apps.expect_said("app-saved", "Saved as version 2.")
+    assert apps.answers.apps["wide"].texts == [TEXT, CHANGED]
+
+
+def test_a_text_whose_answer_was_lost_is_no_draft_once_it_is_there(apps: Apps) -> None:
+    apps.answers.apps["wide"] = AnsweredApp([TEXT])
+    apps.choose("wide")
+    expect(apps.editor()).to_contain_text("10 sec", timeout=NEWS_MS)
+    apps.write(CHANGED)
+    apps.answers.loses_answers = True
+    apps.press("Save")
+    apps.expect_said("app-saved", "Saved as version 2.")
+    expect(apps.mark("wide")).to_be_hidden(timeout=NEWS_MS)
     assert apps.answers.apps["wide"].texts == [TEXT, CHANGED]
 
 
