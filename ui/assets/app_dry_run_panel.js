@@ -3,7 +3,7 @@
 import { ResultTable } from "./app_result_table.js";
 import { microseconds } from "./app_states.js";
 import { button, element, setClass, setText, shape } from "./elements.js";
-import { clockTime, count, number } from "./format.js";
+import { clockTime, count, fullTime, number } from "./format.js";
 import { ask, problemText } from "./requests.js";
 
 const ADDRESS = "/api/apps/dry-run";
@@ -56,11 +56,12 @@ export class AppDryRunPanel {
   offer(sessions, sets) {
     const option = (source, words) => element("option", { value: JSON.stringify(source) }, words);
     const group = (label, options) => (options.length ? [element("optgroup", { label }, ...options)] : []);
+    const others = sets.filter((name) => !sessions.some((one) => one.name === name));
     const chosen = this.source.value;
     this.source.replaceChildren(
       ...group("This session", MINUTES.map((minutes) => option({ minutes }, `the last ${minutes} minutes`))),
-      ...group("Recorded sessions", sessions.map(({ name }) => option({ session: name }, name))),
-      ...group("Tick sets", sets.map((name) => option({ set: name }, name))),
+      ...group("Recorded sessions and tick sets", sessions.map((one) => option({ session: one.name }, recordingWords(one)))),
+      ...group("Tick sets", others.map((name) => option({ set: name }, name))),
     );
     this.source.value = chosen || JSON.stringify({ minutes: 10 });
   }
@@ -89,7 +90,7 @@ export class AppDryRunPanel {
     this.say("Asked for …", "");
     const asked = this.service.open;
     const isCompared = this.against.checked && !this.compare.hidden;
-    const body = { text: this.editor.text, source: JSON.parse(this.source.value), ...(isCompared ? { against: asked } : {}) };
+    const body = { text: this.editor.text, name: asked, source: JSON.parse(this.source.value), ...(isCompared ? { against: asked } : {}) };
     const answer = await ask("POST", ADDRESS, body);
     if (asked !== this.service.open) return;
     if (!answer.isDone) {
@@ -182,6 +183,10 @@ export class AppDryRunPanel {
     setText(this.said, words);
     setClass(this.said, `said ${tone}`);
   }
+}
+
+function recordingWords({ name, start_time: begin, end_time: end }) {
+  return begin ? `${fullTime(begin).slice(0, 16)} to ${clockTime(end).slice(0, 5)}, ${name}` : name;
 }
 
 function bar(place, height, words) {

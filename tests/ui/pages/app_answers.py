@@ -184,7 +184,10 @@ class AppAnswers:
         return 202, self._whole(app)
 
     def _sources(self, body: Any) -> Answer:
-        return 200, {"sessions": [{"name": "yesterday"}], "sets": []}
+        return 200, {
+            "sessions": [{"name": "yesterday", "start_time": AT, "end_time": AT + 600_000_000}],
+            "sets": ["yesterday"],
+        }
 
     def _begin_dry_run(self, body: Any) -> Answer:
         self.dry_runs["1"]["asked"] = body

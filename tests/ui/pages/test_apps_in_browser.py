@@ -310,11 +310,14 @@ def test_a_dry_run_says_which_rows_and_when(apps: Apps) -> None:
     apps.choose("wide")
     expect(apps.editor()).to_contain_text("10 sec", timeout=NEWS_MS)
     apps.tab("Dry run")
+    offered = apps.watched.part("app-dry-source").locator("option")
+    expect(offered.filter(has_text="2023-11-14 22:13 to 22:23, yesterday")).to_be_attached(timeout=NEWS_MS)
+    expect(offered.filter(has_text="yesterday")).to_have_count(1)
     apps.page.get_by_label("compare with the published version").check()
     apps.press("Dry run")
     apps.expect_said("app-dry-said", "1 row.")
     asked: Any = apps.answers.dry_runs["1"]["asked"]
-    assert asked == {"text": TEXT, "source": {"minutes": 10}, "against": "wide"}
+    assert asked == {"text": TEXT, "name": "wide", "source": {"minutes": 10}, "against": "wide"}
     panel = apps.watched.part("app-dry-run")
     expect(panel).to_contain_text("2 KiB")
     expect(panel.get_by_role("img", name="Rows a minute, at most 1")).to_be_visible()
