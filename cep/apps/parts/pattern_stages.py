@@ -177,9 +177,11 @@ class Stage:
 
     def expire(self, at: int) -> None:
         """Drop what is late; the last of it makes room for a new one under `every`."""
-        late = self._dropped(self.pending, at)
+        pending, arriving, is_late = self.pending, self.arriving, self.shared.is_late
+        late = self._dropped(pending, at) if pending and is_late(pending[0], at) else None
         if self._is_ordered:
-            late = self._dropped(self.arriving, at) or late
+            if arriving and is_late(arriving[0], at):
+                late = self._dropped(arriving, at) or late
         else:
             are_late = [self.shared.is_late(match, at) for match in self.arriving]
             if any(are_late):
@@ -232,6 +234,19 @@ class Stage:
         if self.shared.is_sequence and self.pending:
             self.pending = []
             self._had_a_row()
+        for match in passed:
+            match.places[self.part.place] = [(at, row)]
+            self.go_on(match, at)
+
+    @property
+    def test(self) -> Passes | None:
+        """Return what decides alone whether a row matters, for all that waits: None if more does."""
+        is_plain = type(self) is Stage and not self.shared.is_sequence and not self.part.looks_back
+        return self.part.passes if is_plain else None
+
+    def take_passing(self, at: int, row: Row) -> None:
+        """As `take`, of a row for which `test` holds."""
+        passed, self.pending = self.pending, []
         for match in passed:
             match.places[self.part.place] = [(at, row)]
             self.go_on(match, at)

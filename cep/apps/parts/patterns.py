@@ -18,10 +18,14 @@ from cep.apps.parts.pattern_stages import (
     LogicalStage,
     Part,
     PartialMatch,
+    Passes,
     Shared,
     Stage,
     StepsLimit,
 )
+
+Offered = tuple[Stage, Passes | None, RowTaker]
+"""A stage, what decides alone whether it takes a row, and how it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,10 @@ class Pattern(Stateful):
 
     def taker(self, stream: str) -> RowTaker:
         own = [stage for stage in self._stages if stage.part.stream == stream]
-        return partial(self._take, own, own[::-1], stream in self._shared_streams)
+        offered: list[Offered] = [
+            (one, one.test, one.take if one.test is None else one.take_passing) for one in own[::-1]
+        ]
+        return partial(self._take, own, offered, stream in self._shared_streams)
 
     def receiver(self, stream: str) -> Receiver:
         take = self.taker(stream)
@@ -117,7 +124,7 @@ class Pattern(Stateful):
 
         return receive
 
-    def _take(self, own: list[Stage], offered: list[Stage], together: bool, at: int, row: Row) -> None:
+    def _take(self, own: list[Stage], offered: list[Offered], together: bool, at: int, row: Row) -> None:
         if self._has_limit:
             self._expire(at)
         if self._is_sequence:
@@ -125,9 +132,9 @@ class Pattern(Stateful):
         for stage in own:
             # in a sequence what is inside `every` and was not moved hears its own stream all the same
             stage.let_arrive()
-        for stage in offered:
-            if stage.pending or stage.hears_all:
-                stage.take(at, row)
+        for stage, test, take in offered:
+            if (stage.pending or stage.hears_all) and (test is None or test(row, at, ())):
+                take(at, row)
                 if self._out:
                     self._pass_on(together=together)
 
