@@ -35,6 +35,7 @@ from ui.api import sign_in_routes as signing_in
 from ui.api import strategy_routes as strategies
 from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
+from ui.api.apps import archive_routes as app_archives
 from ui.api.apps import dry_run_routes as dry_runs
 from ui.api.apps import language_routes as app_language
 from ui.api.apps import live_rows as live_app_rows
@@ -144,6 +145,7 @@ def _include_routers(app: FastAPI) -> None:
     for module in (
         app_language,
         dry_runs,
+        app_archives,
         app_texts,
         stored_apps,
         app_rows,

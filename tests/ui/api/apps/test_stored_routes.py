@@ -195,3 +195,24 @@ async def test_the_state_is_what_the_host_says(
     await store.apps.report("wide", report)
     found = (await api.get("/api/apps/wide")).json()
     assert (found["state"], found["reason"], found["status"]) == ("failed", "it keeps too much", {})
+
+
+async def test_apps_are_exported_and_imported_as_a_zip(api: httpx.AsyncClient, author: Headers) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    zipped = await api.get("/api/apps/export?name=wide")
+    assert (zipped.status_code, zipped.headers["content-type"]) == (200, "application/zip")
+    outcomes = []
+    for change in ({}, {"version": 1, "text": WIDER}, None):
+        if change:
+            await api.put("/api/apps/wide", json=change, headers=author)
+        elif change is None:
+            await api.delete("/api/apps/wide", headers=author)
+        outcomes.append((await api.post("/api/apps/import", content=zipped.content, headers=author)).json())
+    assert [[name for name, apps in one.items() if apps] for one in outcomes] == [
+        ["unchanged"],
+        ["replaced"],
+        ["created"],
+    ]
+    assert (await api.get("/api/apps/wide")).json()["text"] == WIDE
+    assert (await api.post("/api/apps/import", content=b"PK", headers=author)).status_code == 422
+    assert (await api.post("/api/apps/import", content=zipped.content)).status_code == 401
