@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cep.detection.market_layout import layout_of
-from cep.detection.spread_rows import BaseSpreads, log_rows, rows_in_order
+from cep.detection.spread_rows import BaseSpreads, rows_in_order
 from cep.detection.spread_windows import SpreadWindows
+from cep.detection.window_query import log_rows
 from streams.message_format import row_of, spread_window_message, spread_window_of
 from tests.cep.detection.oracle import expected_spreads
 from tests.cep.detection.test_opportunity_messages import messages_frame
