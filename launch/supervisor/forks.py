@@ -1,7 +1,7 @@
 """The supervisor's side of the template: a process that has imported what the parts of a session use, and forks into
 each of them (`docs/adr/0084-parts-are-forks-of-one-template.md`).
 
-The template (`launch/commands/template.py`) never reads a part's order: keys of one exchange would stay in the
+The template (`launch/commands/fork_template.py`) never reads a part's order: keys of one exchange would stay in the
 memory that the next part inherits. It gets two file descriptors, the part's log and a socket; the fork reads that.
 """
 
@@ -29,7 +29,7 @@ from launch.supervisor.process_groups import (
 )
 
 TEMPLATE = "template"
-COMMAND = ("-m", "launch.commands.template")
+COMMAND = ("-m", "launch.commands.fork_template")
 ANSWER_SECONDS = 120.0
 """The first answer waits for the template's imports: two seconds of a core, which a busy machine may not have."""
 PADDING = "-" * 96

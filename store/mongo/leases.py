@@ -1,4 +1,4 @@
-"""Leases of the bots, one per exchange, and who is fenced out by them."""
+"""Leases: one per exchange for its bots, one per partition for who decides; and who is fenced out by them."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from store.server.client import Database, Document, translated_errors
 from store.server.clock import NOW, server_now, time_in
 from store.server.documents import CLAIMS, LEASES, SESSION_CLAIM, lease_document, lease_of
 from store.server.field_updates import field_update
-from store.server.primary_watch import Standpoint
+from store.server.leader_region import Standpoint
 from store.server.transactions import Transaction, in_transaction
 
 

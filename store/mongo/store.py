@@ -59,7 +59,7 @@ from store.server.documents import (
     fill_of,
 )
 from store.server.indexes import create_indexes
-from store.server.primary_watch import Standpoint, connect_watched
+from store.server.leader_region import Standpoint, connect_watched
 from store.server.transactions import Transaction, in_transaction
 from store.unit_of_work import Result, TradeSteps, Work
 

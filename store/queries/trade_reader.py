@@ -59,8 +59,8 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
+from store.server.leader_region import Standpoint, connect_watched
 from store.server.page_reader import Page, read_page
-from store.server.primary_watch import Standpoint, connect_watched
 
 ALL = "all"
 """Instead of a session: everything in the database."""

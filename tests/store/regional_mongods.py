@@ -16,7 +16,7 @@ from store.mongo.store import MongoTradeStore
 from store.server.client import Listener, connect, database_of, read_nearby
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
-from store.server.primary_watch import Standpoint, connect_watched
+from store.server.leader_region import Standpoint, connect_watched
 from store.server.replica_set import ReplicaSet, regional_set
 from store.server.system_client import system_client
 from streams.broker.embedded_broker import free_ports

@@ -8,8 +8,8 @@ from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 from pymongo.topology_description import TOPOLOGY_TYPE, TopologyDescription
 
+from store.server.leader_region import PrimaryWatch
 from store.server.member_states import MemberState, member_states
-from store.server.primary_watch import PrimaryWatch
 
 ADDRESS = ("10.0.0.1", 27_017)
 NAME = "10.0.0.1:27017"

@@ -1,4 +1,5 @@
-"""Which region has the primary, from what the driver hears of each member anyway: nothing is asked for it."""
+"""Which region decides: the one with the primary, from what the driver hears of each member anyway. Nothing is asked
+for it (ADR 61)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
