@@ -48,7 +48,7 @@ class _Batches(Stateful):
 
 
 class LengthBatchWindow:
-    """_Batches of `length` events."""
+    """Batches of `length` events."""
 
     def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
         self._context, self._emit, self._length = context, emit, length
@@ -66,7 +66,7 @@ class LengthBatchWindow:
 
 
 class EmptyBatchWindow:
-    """_Batches of no event: each event expires as it comes, by itself."""
+    """Batches of no event: each event expires as it comes, by itself."""
 
     def __init__(self, context: PartContext, emit: Receiver) -> None:
         self._context, self._emit = context, emit
@@ -81,7 +81,7 @@ class EmptyBatchWindow:
 
 
 class StreamedLengthBatchWindow:
-    """_Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
+    """Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
 
     def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
         self._context, self._emit, self._length = context, emit, length
