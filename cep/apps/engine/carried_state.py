@@ -1,5 +1,5 @@
 """What another text of an app can go on with: tables, windows, aggregations, queries and partitions that both texts say
-alike, over streams with the same columns."""
+alike, over streams with the same columns and named windows with the same definition."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -89,11 +89,12 @@ def _parts(engine: StreamEngine, app: App) -> Iterator[_Part]:
     for definition in app.definitions:
         kind = _KINDS.get(type(definition))
         if kind is not None:
-            says = (_plain(definition), _columns_read(definition, plan), functions)
+            says = (_plain(definition), _columns_read(definition, plan), _windows_read(definition, app), functions)
             yield _Part((kind, definition.name), f"the {kind} {definition.name!r}", says)
     for number, element in enumerate(app.elements):
         label = plan.elements[number].label
-        yield _Part(("element", str(number)), label, (_plain(element), _columns_read(element, plan), of_all))
+        says = (_plain(element), _columns_read(element, plan), _windows_read(element, app), of_all)
+        yield _Part(("element", str(number)), label, says)
 
 
 def _columns_read(node: object, plan: AppPlan) -> tuple[object, ...]:
@@ -102,6 +103,14 @@ def _columns_read(node: object, plan: AppPlan) -> tuple[object, ...]:
     named |= {one.stream for one in nodes_of(node) if isinstance(one, ValueKey | RangeKey)}
     known = {**plan.streams, **{name: one.columns for name, one in plan.windows.items()}, **plan.of_aggregations}
     return tuple((name, known.get(name)) for name in sorted(named))
+
+
+def _windows_read(node: object, app: App) -> tuple[object, ...]:
+    """Return the definitions of the named windows that a part reads: what it keeps, such as a sum, is of their rows,
+    so it goes on only if they do."""
+    named = {one.name for one in nodes_of(node) if isinstance(one, Source)}
+    named |= {one.stream for one in nodes_of(node) if isinstance(one, ValueKey | RangeKey)}
+    return tuple(_plain(one) for one in app.definitions if isinstance(one, WindowDefinition) and one.name in named)
 
 
 def _partitions(plan: AppPlan) -> dict[PartKey, int]:
