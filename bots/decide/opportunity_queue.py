@@ -1,47 +1,64 @@
-"""Opportunities waiting to be decided on, in order of expected profit: a jump of one exchange opens a gap to each other
-one, and the rate limits allow to trade few of them."""
+"""Opportunities waiting to be decided on: a jump of one exchange opens a gap to each other one, all found at the same
+event time, and the rate limits allow to trade few of them.
+
+The newest event time comes first, and the most profitable only within one. No message says that a gap has closed, so an
+older find with a large profit may be at gone prices: it would spend the rate limits, and could fill one leg alone.
+"""
 
 import asyncio
-from collections import deque
+from collections.abc import Callable
+from decimal import Decimal
 
+from market.prices.episodes import MarketPair, pair_of
 from market.prices.opportunities import Opportunity
 
-_Pair = tuple[str, str, str, str]
+Profit = Callable[[Opportunity], Decimal]
 
 
 class OpportunityQueue:
-    """Holds at most `size` opportunities and drops the oldest."""
+    """Holds the newest opportunity of each pair of markets, of at most `size` pairs.
 
-    def __init__(self, size: int = 64) -> None:
-        self._waiting: deque[Opportunity] = deque(maxlen=size)
+    What is replaced, removed or dropped is recorded as what expires here is: not as a rejection, so that it counts as
+    expired before a decision.
+    """
+
+    def __init__(self, profit: Profit, size: int = 64) -> None:
+        """`profit`: how much one trade on it could earn now, in the settlement currency."""
+        self._profit = profit
+        self._size = size
+        self._waiting: dict[MarketPair, Opportunity] = {}
         self._arrived = asyncio.Event()
 
     def push(self, opportunity: Opportunity) -> None:
-        self._waiting.append(opportunity)
+        """Add it in place of its pair's older one; of too many, the one that would be decided last is dropped."""
+        if not self.remove_older(opportunity):
+            return
+        self._waiting[pair_of(opportunity)] = opportunity
+        if len(self._waiting) > self._size:
+            oldest = min(one.event_time for one in self._waiting.values())
+            del self._waiting[pair_of(min(self._found_at(oldest), key=self._profit))]
         self._arrived.set()
+
+    def remove_older(self, opportunity: Opportunity) -> bool:
+        """Remove its pair's one, whose prices are gone. Returns False, and removes nothing, if that is the newer."""
+        pair = pair_of(opportunity)
+        known = self._waiting.get(pair)
+        if known is not None and known.event_time > opportunity.event_time:
+            return False
+        self._waiting.pop(pair, None)
+        return True
 
     def has_any(self) -> bool:
         return bool(self._waiting)
 
     async def best(self) -> Opportunity:
-        """Remove and return the most profitable one, of equal ones the newest; waits while the queue is empty.
-
-        Of each pair of markets the newest comes first: the prices of the others are gone.
-        """
+        """Remove and return the most profitable one of the newest event time, of equal ones the last pushed; waits
+        while the queue is empty."""
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()
-        chosen = self._best_of_the_newest()
-        self._waiting.remove(chosen)
-        return chosen
+        newest = max(one.event_time for one in self._waiting.values())
+        return self._waiting.pop(pair_of(max(reversed(self._found_at(newest)), key=self._profit)))
 
-    def _best_of_the_newest(self) -> Opportunity:
-        newest: dict[_Pair, Opportunity] = {}
-        for opportunity in reversed(self._waiting):
-            newest.setdefault(_pair_of(opportunity), opportunity)
-        return max(newest.values(), key=lambda one: one.expected_profit)
-
-
-def _pair_of(opportunity: Opportunity) -> _Pair:
-    buy, sell = opportunity.buy, opportunity.sell
-    return buy.exchange, buy.symbol, sell.exchange, sell.symbol
+    def _found_at(self, event_time: int) -> list[Opportunity]:
+        return [one for one in self._waiting.values() if one.event_time == event_time]

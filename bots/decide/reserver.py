@@ -11,6 +11,7 @@ from bots.decide.state_cache import StateCache
 from bots.decide.write_turns import WriteTurns
 from market.decide.decision_context import DecisionContext, recorded_context
 from market.money import ZERO
+from market.prices.episodes import tradable_profit
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
@@ -60,7 +61,8 @@ class RejectionSink(Protocol):
 
 @dataclass(slots=True)
 class Reserver:
-    """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, in order of expected profit."""
+    """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, the newest first, of those
+    found together the most profitable."""
 
     store: DecisionStore
     markets: Markets
@@ -72,12 +74,13 @@ class Reserver:
     legs_left: LegsLeft
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds."""
-    queue: OpportunityQueue = field(default_factory=OpportunityQueue)
+    queue: OpportunityQueue = field(init=False)
     reserving: set[str] = field(default_factory=set)
     """Opportunities whose reservation is under way."""
     turns: WriteTurns = field(init=False)
 
     def __post_init__(self) -> None:
+        self.queue = OpportunityQueue(lambda one: tradable_profit(one, self.cache.bounds_of(one)))
         self.turns = WriteTurns(self.queue.has_any)
 
     def consider(self, opportunity: Opportunity) -> None:
@@ -89,6 +92,7 @@ class Reserver:
         if reason is None:
             self.queue.push(opportunity)
         else:
+            self.queue.remove_older(opportunity)
             self._reject(opportunity, reason, lambda: self._record(context))
 
     def consider_left(self, opportunity: Opportunity) -> None:

@@ -220,6 +220,28 @@ async def test_what_nobody_decided_on_in_time_is_recorded_as_that(bench: Bench) 
     assert (bench.notes.reasons, await bench.queued()) == ([NO_DECIDER], 0)
 
 
+async def test_the_better_price_goes_before_the_larger_amount_that_one_trade_cannot_use(bench: Bench) -> None:
+    """The best levels show ten coins and one, of which a trade of at most 600 takes a tenth."""
+    cheap = bench.opportunity("better", "5500")
+    large = opportunity_of(
+        (replace(USD_MARKET, symbol="BTC/USDX"), levels(("5600", "10"))),
+        (EUR_MARKET, levels(("5618", "10"))),
+        identity="larger",
+        event_time=cheap.event_time,
+    )
+    bench.reserver.queue.push(replace(large, expected_profit=900.0))
+    bench.reserver.queue.push(replace(cheap, expected_profit=200.0))
+    assert (await bench.reserver.queue.best()).opportunity_id == "better"
+
+
+async def test_what_a_newer_find_rejects_waits_no_longer(bench: Bench) -> None:
+    bench.reserver.consider(bench.opportunity())
+    await bench.clock.sleep(0.1)
+    bench.left = 0
+    bench.reserver.consider(bench.opportunity("opportunity-2"))
+    assert (bench.notes.reasons, await bench.queued()) == (["rate_budget"], 0)
+
+
 @pytest.mark.parametrize(("left", "reasons"), [(None, []), (1, []), (0, ["rate_budget"]), (-1, ["rate_budget"])])
 async def test_what_the_rate_limits_do_not_allow_is_rejected_at_once(
     bench: Bench, left: int | None, reasons: list[str]
