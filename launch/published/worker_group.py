@@ -22,10 +22,15 @@ from runtime.app_door import AppDoorSilentError
 from runtime.backoff import backoff
 from runtime.clock import SystemClock, steady_now
 from runtime.tasks import run_all, run_until_first
+from streams.errors import StreamUnavailableError
+from streams.topic_reader import TopicReader
 
 WATCH_SECONDS = 1.0
 STEADY_SECONDS = 10.0
 """A process that ran this long is started again at once."""
+LEAVE_SECONDS = 30.0
+"""So long an app that is to leave is waited for, if its process was just killed."""
+LOOK_SECONDS = 0.05
 
 log = logging.getLogger("launch")
 
@@ -47,6 +52,8 @@ class WorkerGroup:
         self._links: dict[int, WorkerLink] = {}
         self._steps = asyncio.Lock()
         self._reported: set[int] = set()
+        self._begun_again: set[tuple[int, int]] = set()
+        """Place and partition of apps whose process was killed, and that may not have done yet what that one did."""
 
     @property
     def name(self) -> str:
@@ -74,13 +81,47 @@ class WorkerGroup:
                     await self._begin(partition, place, placed)
 
     async def leave(self, place: int) -> None:
-        """End an app, with its state saved; a process that has just been killed has saved it about a second before."""
+        """End an app, with its state saved. A process that was just killed has saved it about a second before and
+        written rows since, so the one after it first does what that one did; what cannot be had in time is left."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                while cut := await self._cut_in_leaving(place):
+                    await self._catch_up(place, cut)
+                    self._begun_again -= {(place, partition) for partition in cut}
+        self.apps.pop(place, None)
+        self._begun_again = {one for one in self._begun_again if one[0] != place}
+
+    async def _cut_in_leaving(self, place: int) -> list[int]:
+        """Ask all its processes to end the app. Returns the partitions whose process was killed, which were not asked:
+        the one after it begins the app with the others."""
         async with self._steps:
-            if self.apps.pop(place, None) is None:
+            placed, cut = self.apps.get(place), list[int]()
+            for partition in () if placed is None else self._partitions_of(placed):
+                link, is_again = self._links.get(partition), (place, partition) in self._begun_again
+                try:
+                    if link is not None and not is_again:
+                        await link.leave(place)
+                except AppDoorSilentError:
+                    is_again = True
+                cut += [partition] if is_again else []
+            if not cut:
+                self.apps.pop(place, None)
+            return cut
+
+    async def _catch_up(self, place: int, partitions: Sequence[int]) -> None:
+        """Wait until the app has taken what is in these partitions of its log now, or has ended."""
+        placed = self.apps[place]
+        try:
+            async with TopicReader(self._kafka, (placed.source.topic,), "latest") as reader:
+                ends = await reader.end_offsets()
+        except StreamUnavailableError:
+            return
+        while noted_end(placed.folder) is None:
+            await SystemClock().sleep(LOOK_SECONDS)
+            found, name = await self.status(), str(place)
+            taken = {one: counts[name]["offset"] for one, counts in found.items() if name in counts}
+            if all(taken.get(one, -1) >= ends.get((placed.source.topic, one), 0) for one in partitions):
                 return
-            for link in list(self._links.values()):
-                with suppress(AppDoorSilentError):
-                    await link.leave(place)
 
     async def status(self) -> Mapping[int, Mapping[str, Any]]:
         """Return by partition the figures of its apps, by place as text."""
@@ -173,6 +214,7 @@ class WorkerGroup:
             if steady_now() - began > STEADY_SECONDS * MICROSECONDS:
                 delays = backoff(first=0.1, longest=5.0)
             self.restarts += 1
+            self._begun_again |= {(place, partition) for place in self.apps}
             log.warning(
                 "process of apps ended, started again",
                 extra={"group": self.name, "partition": partition, "exit_code": process.exitcode},

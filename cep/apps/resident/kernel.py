@@ -67,7 +67,11 @@ class ResidentKernel:
         return [] if row is None else self.app.take(record.offset, record.time, row, read)
 
     def save(self, snapshot: bytes, until: int) -> None:
-        """`until`: the next row when it was taken; the app's rows up to there are acknowledged. Raises OSError."""
+        """`until`: the next row when it was taken; the app's rows up to there are acknowledged. One that is not newer
+        than the last is left out. Raises OSError."""
+        if until <= self._saved:
+            # somebody else may have gone on behind that one already: who took over, or another process
+            return
         self._snapshots.save(self._partition, snapshot)
         self._saved = until
 

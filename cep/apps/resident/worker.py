@@ -219,6 +219,9 @@ class AppWorker:
         if taken:
             await self._writer.flush()
         for place, kernel, snapshot, until in taken:
+            if self.kernels.get(place) is not kernel:
+                # it ended or left meanwhile, and left with a newer one
+                continue
             began = steady_now()
             kernel.save(snapshot, until)
             if place in self.figures:

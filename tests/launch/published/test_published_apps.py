@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.resident.snapshot_folder import SnapshotFolder
 from launch.published.hosted import published_source
 from runtime.app_door import AppDoorRefusedError, AppDoorSilentError
 from runtime.clock import SystemClock, wall_now
@@ -125,6 +126,34 @@ async def test_a_version_takes_over_at_one_row_with_the_state_that_fits_and_back
             found = await world.written(source.label, reaching(last))
             by_offset |= {offset(one): row_of(one)["values"] for one in found if row_of(one)["stream"] == "Means"}
     assert {at: by_offset.get(at) for at in of_one} == of_one
+
+
+async def test_a_version_that_takes_over_from_a_killed_process_repeats_no_row(session: Session) -> None:
+    log = LogMaker(13).write(ROWS // 3)
+    apps, first = MemoryApps(SystemClock()), await log_begins(session)
+    before, after = source_of(session, "means", MEANS), source_of(session, "means", MORE)
+    half = len(log) // 2
+    wanted = [offset(one) for one in computed(before, log, first)]
+    last = max(at for at in wanted if at < first + half)
+    async with published(session, apps, first) as world:
+        await world.publish("means", MEANS)
+        await world.until("means", "running")
+        await world.write(log[:half])
+        await world.written(before.label, reaching(last))
+        running = world.host.running("means")
+        process = running.group.process_of(0)
+        assert process is not None
+        process.send_signal(signal.SIGKILL)
+        await asyncio.to_thread(process.wait)
+        # as if it had been killed before its first snapshot
+        SnapshotFolder(running.folder).path(0).unlink(missing_ok=True)
+        await world.publish("means", MORE)
+        await world.until("means", "running")
+        await world.write(log[half:])
+        found = await world.written(after.label, reaching(max(wanted)))
+    by_the_other = {offset(one) for one in await world.written(before.label, reaching(last))}
+    assert by_the_other.isdisjoint(map(offset, found))
+    assert by_the_other | {offset(one) for one in found} >= set(wanted)
 
 
 async def test_what_is_sent_into_a_plain_stream_is_in_the_log_and_what_is_none_is_refused(session: Session) -> None:

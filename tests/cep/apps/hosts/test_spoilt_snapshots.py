@@ -64,6 +64,17 @@ def test_a_whole_snapshot_is_gone_on_from(tmp_path: Path) -> None:
     assert before + rows_of(app, LOG) == rows_of(kernel(tmp_path / "other"), LOG)
 
 
+def test_an_older_one_that_is_written_later_leaves_the_newer_one(tmp_path: Path) -> None:
+    app, taken = kernel(tmp_path), list[tuple[bytes, int]]()
+    for rows in (LOG[:100], LOG[100:200]):
+        rows_of(app, rows)
+        taken.append((app.app.snapshot(), app.next))
+    for snapshot, until in reversed(taken):
+        app.save(snapshot, until)
+    assert kernel(tmp_path).next == FIRST + 200
+    assert app.is_saved
+
+
 @pytest.mark.parametrize("name", SPOILT)
 def test_a_spoilt_one_is_refused_and_the_log_is_read_again(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
