@@ -155,8 +155,9 @@ def _check_apart(config: Configuration) -> None:
     for name, address in (("kafka", config.kafka), ("mongodb", config.mongodb)):
         if address is None:
             raise CannotStartError(f"{config.file}: {name} is missing; parts that run apart share one, so name it.")
-    if config.record or config.notices:
-        what = "record = true" if config.record else "[[notices]]"
+    supervised = {"record = true": config.record, "[[notices]]": config.notices, "[apps] publish": config.apps.publish}
+    what = next((name for name, is_asked in supervised.items() if is_asked), None)
+    if what is not None:
         raise CannotStartError(f"{config.file}: {what} needs the supervisor of `arbitrage paper`; leave it out here.")
 
 

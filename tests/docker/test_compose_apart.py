@@ -15,6 +15,7 @@ from launch.setup.login_files import FOLDER
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from session.session import Session
 from tests.deploy.described_session import IMAGE_HOME, assert_all_exchanges_are_called, login_by, made_by_page
+from tests.docker.shared_folders import assert_apps_reach_what_they_need
 
 DOCKER = Path(__file__).parents[2] / "docker"
 COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose-apart.yaml").read_text())
@@ -73,6 +74,10 @@ def test_each_part_has_its_own_login_and_no_other(name: str, made: Path) -> None
     assert (str(credentials_path(home)) in found) == (kind in WITH_KEYS)
     for source in found.values():
         assert not source.startswith("./session/") or (made / source.removeprefix("./session/")).exists()
+
+
+def test_published_apps_share_the_dashboards_folder_and_read_detections_beginning() -> None:
+    assert_apps_reach_what_they_need(PARTS)
 
 
 def test_the_owner_makes_the_users_with_the_login_that_the_servers_know(session: Session) -> None:

@@ -21,6 +21,7 @@ from runtime.logins import login_of
 from session.session import Session
 from store.server.embedded_mongod import ABANDONED, COPYING, LEAVING
 from tests.deploy.described_session import IMAGE_HOME, made_by_page
+from tests.docker.shared_folders import assert_apps_reach_what_they_need
 
 DOCKER = Path(__file__).parents[2] / "docker"
 TEXT = (DOCKER / "compose-region.yaml").read_text()
@@ -110,6 +111,11 @@ def test_each_part_has_its_own_login_and_no_other(made: Path, region: str) -> No
             kept = made / source.removeprefix("./regions/")
             # docker makes an empty folder of one that is not there
             assert not source.startswith("./regions/") or kept.exists() or kept.name == STORE
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_published_apps_share_the_dashboards_folder_and_read_detections_beginning(region: str) -> None:
+    assert_apps_reach_what_they_need(parts_of(region))
 
 
 @pytest.mark.parametrize("region", REGIONS)

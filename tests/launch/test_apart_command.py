@@ -99,6 +99,7 @@ def test_a_second_time_it_is_another_session_with_the_same_passwords(folder: Pat
         ('kafka = "k:1"\n', URL, "mongodb is missing"),
         ('kafka = "k:1"\nmongodb = "mongodb://me:word@m/"\n', URL, "holds a password"),
         (f"{SERVICES}record = true\n", URL, "record = true needs the supervisor"),
+        (f'{SERVICES}[apps]\npublish = ["apps/stale-feed.app"]\n', URL, "[apps] publish needs the supervisor"),
         (f'{SERVICES}[exchange.kraken]\nmode = "live"\n', URL, "is not paper trading"),
         (SERVICES, "exchanges:8100", "write http://HOST:PORT"),
         (SERVICES, "http://exchanges:high", "write http://HOST:PORT"),

@@ -37,3 +37,14 @@ class Caller:
     def may_publish(self) -> bool:
         """Whether it may write stream apps, and say which of them run."""
         return self.role in ("author", "operator")
+
+    @property
+    def named(self) -> str:
+        """Return name and role, as the beginning of a sentence."""
+        return f"{self.name} is {'a' if self.role == 'viewer' else 'an'} {self.role}"
+
+    @property
+    def bounds(self) -> str:
+        """Return what a caller who is no operator may not do, as a sentence without its stop."""
+        what = "may publish stream apps, and change nothing else" if self.may_publish else "may not change anything"
+        return f"{self.named} and {what}"

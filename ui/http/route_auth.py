@@ -69,7 +69,7 @@ async def reading_operator(caller: Viewer) -> Caller:
     if caller.means == "open":
         raise ProblemError(401, "Operators only: send an operator's key.", headers=CHALLENGE)
     if not caller.may_change:
-        raise ProblemError(403, f"{caller.name} is {_named(caller)}; this is for operators only.")
+        raise ProblemError(403, f"{caller.named}; this is for operators only.")
     return caller
 
 
@@ -81,8 +81,7 @@ async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cooki
     429."""
     caller = await _changing(request, key, bearer, cookie)
     if not caller.may_change:
-        what = "may publish stream apps, and change nothing else" if caller.may_publish else "may not change anything"
-        raise await _rejection(request, ProblemError(403, f"{caller.name} is {_named(caller)} and {what}."), caller)
+        raise await _rejection(request, ProblemError(403, f"{caller.bounds}."), caller)
     return caller
 
 
@@ -94,16 +93,11 @@ async def author(request: Request, key: KeyHeader, bearer: BearerHeader, cookie:
     viewer."""
     caller = await _changing(request, key, bearer, cookie)
     if not caller.may_publish:
-        detail = f"{caller.name} is {_named(caller)} and may not change anything."
-        raise await _rejection(request, ProblemError(403, detail), caller)
+        raise await _rejection(request, ProblemError(403, f"{caller.bounds}."), caller)
     return caller
 
 
 Author = Annotated[Caller, Depends(author)]
-
-
-def _named(caller: Caller) -> str:
-    return f"an {caller.role}" if caller.role == "author" else f"a {caller.role}"
 
 
 async def _changing(

@@ -17,7 +17,6 @@ from ui.services.dashboard import Dashboard
 SIGNED_IN = "signed_in_caller"
 KEY = "signing_in"
 NOT_SIGNED_IN = "Not done: sign in with an operator's API key first."
-NOT_AN_OPERATOR = "Not done: {name} is a viewer and may not change anything."
 PAGE_ADDRESS = "page"
 
 
@@ -45,7 +44,7 @@ def why_not_operator(dashboard: Dashboard) -> str:
     caller = signed_in(dashboard)
     if caller is None or caller.means == "open":
         return NOT_SIGNED_IN
-    return NOT_AN_OPERATOR.format(name=caller.name)
+    return f"Not done: {caller.bounds}."
 
 
 def require_operator(dashboard: Dashboard) -> Caller | None:

@@ -1,11 +1,14 @@
 """Rows of REST: stored stream apps, their versions, and what is wrong with a text."""
 
+from collections.abc import Mapping
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
 from store.records.apps import AppVersion, StoredApp
 from ui.rows.attribute import row_from
+
+NOBODY_RUNS_APPS = "the part that runs apps does not answer: it is being started, or this deployment has none"
 
 
 class MistakeRow(TypedDict):
@@ -80,9 +83,12 @@ class AppVersionsRow(TypedDict):
     versions: list[AppVersionRow]
 
 
-def app_list_row(app: StoredApp, session_id: str, status: dict[str, Any] | None) -> AppListRow:
-    """Return the row; `status`: of its host, if it runs."""
+def app_list_row(app: StoredApp, session_id: str, statuses: Mapping[str, Any] | None) -> AppListRow:
+    """Return the row. `statuses`: of the apps that run, by name; None if nobody answers who runs apps."""
     state, reason = app.state_in(session_id)
+    if state == "starting" and not reason and statuses is None:
+        reason = NOBODY_RUNS_APPS
+    status = (statuses or {}).get(app.name)
     row: AppListRow = row_from(
         AppListRow, app, state=state, reason=reason, published_version=app.order.version, rows_per_second=0.0, errors=0
     )

@@ -12,6 +12,7 @@ from session.access_terms import AccessTerms
 from tests.ui.pages.tabs import owners_key, sign_in
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, known_key, new_key
+from ui.auth.callers import Role
 from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.socket_tickets import Purpose
 from ui.page_parts.page_actions import ActionOutcome, perform
@@ -40,9 +41,9 @@ def page() -> AppTest:
     return AppTest.from_string(SCRIPT, default_timeout=SECONDS).run()
 
 
-def given(dashboard: Dashboard) -> str:
+def given(dashboard: Dashboard, role: Role = "viewer") -> str:
     key = new_key()
-    add_key(dashboard.session.home, StoredKey("desk", "viewer", wall_now(), digest_of(key)))
+    add_key(dashboard.session.home, StoredKey("desk", role, wall_now(), digest_of(key)))
     return key
 
 
@@ -64,10 +65,19 @@ def test_who_signed_in_may_act_until_the_sign_out_and_no_key_lies_in_the_script(
     assert said(app.run())[0] == "anybody viewer open"
 
 
-def test_a_viewers_sign_in_reads_and_ends_with_its_key(dashboard: Dashboard) -> None:
+@pytest.mark.parametrize(
+    ("role", "bounds"),
+    [
+        ("viewer", "desk is a viewer and may not change anything"),
+        ("author", "desk is an author and may publish stream apps, and change nothing else"),
+    ],
+)
+def test_a_sign_in_without_changes_says_whose_it_is_and_ends_with_its_key(
+    dashboard: Dashboard, role: Role, bounds: str
+) -> None:
     app = page()
-    sign_in(app, dashboard, given(dashboard))
-    assert said(app) == ["desk viewer sign-in", "Not done: desk is a viewer and may not change anything."]
+    sign_in(app, dashboard, given(dashboard, role))
+    assert said(app) == [f"desk {role} sign-in", f"Not done: {bounds}."]
     assert [one.value for one in app.caption][-1] == "The audit log is shown to signed-in operators."
     revoke_key(dashboard.session.home, "desk")
     assert said(app.run())[0] == "anybody viewer open"

@@ -82,7 +82,7 @@ async def apps(desk: Desk) -> AppsRow:
     """Return all stored apps by name, with what those that run do at this moment."""
     statuses = await _statuses(desk)
     stored = await desk.dashboard.reader.apps.apps()
-    return {"apps": [_listed(desk, app, statuses.get(app.name)) for app in stored]}
+    return {"apps": [_listed(desk, app, statuses) for app in stored]}
 
 
 @router.post(
@@ -205,26 +205,26 @@ async def diff(
     return {"from": before, "to": to, "diff": await desk.difference(name, before, to)}
 
 
-async def _statuses(desk: AppDesk) -> dict[str, Any]:
-    """Return the status of each running app; nothing while its host does not answer."""
+async def _statuses(desk: AppDesk) -> dict[str, Any] | None:
+    """Return the status of each running app; None while their host does not answer."""
     try:
         return dict(await AppDoor(desk.dashboard.session.home).all_status())
     except (AppDoorSilentError, AppDoorRefusedError):
-        return {}
+        return None
 
 
-def _listed(desk: AppDesk, app: StoredApp, status: dict[str, Any] | None) -> AppListRow:
-    return app_list_row(app, desk.dashboard.session.session_id, status)
+def _listed(desk: AppDesk, app: StoredApp, statuses: dict[str, Any] | None) -> AppListRow:
+    return app_list_row(app, desk.dashboard.session.session_id, statuses)
 
 
 async def _answer(
     desk: AppDesk, app: StoredApp, status_code: int = 200, headers: dict[str, str] | None = None
 ) -> JSONResponse:
-    running = (await _statuses(desk)).get(app.name)
+    statuses = await _statuses(desk)
     row: StoredAppRow = {
-        **_listed(desk, app, running),
+        **_listed(desk, app, statuses),
         "text": await desk.text(app.name, app.version),
-        "status": dict(running or {}),
+        "status": dict((statuses or {}).get(app.name) or {}),
     }
     return JSONResponse(row, status_code, {"ETag": f'"{app.version}"', **(headers or {})})
 

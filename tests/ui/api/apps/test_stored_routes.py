@@ -11,6 +11,7 @@ from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.records.apps import AppReport
 from tests.ui.api.apps.app_samples import WIDE, WIDER, WRONG, key_of
+from tests.ui.api.apps.door import door_of
 from tests.ui.clients import client_of
 from ui.services.dashboard import dashboard_of
 
@@ -195,6 +196,20 @@ async def test_the_state_is_what_the_host_says(
     await store.apps.report("wide", report)
     found = (await api.get("/api/apps/wide")).json()
     assert (found["state"], found["reason"], found["status"]) == ("failed", "it keeps too much", {})
+
+
+async def test_a_published_app_says_if_nobody_is_there_who_runs_it(
+    api: httpx.AsyncClient, author: Headers, session: Session
+) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    published = (await api.post("/api/apps/wide/publish", json={}, headers=author)).json()
+    listed = (await api.get("/api/apps")).json()["apps"][0]
+    said = "the part that runs apps does not answer: it is being started, or this deployment has none"
+    assert [(one["state"], one["reason"]) for one in (published, listed)] == [("starting", said)] * 2
+    async with door_of(session, lambda _: {}):
+        assert "reason" not in (await api.get("/api/apps/wide")).json()
+    stopped = (await api.post("/api/apps/wide/stop", headers=author)).json()
+    assert (stopped["state"], "reason" in stopped) == ("stopped", False)
 
 
 async def test_apps_are_exported_and_imported_as_a_zip(api: httpx.AsyncClient, author: Headers) -> None:

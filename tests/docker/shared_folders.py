@@ -1,0 +1,21 @@
+"""Which folders parts in containers of their own share."""
+
+import re
+from typing import Any
+
+from tests.deploy.described_session import DOCKERFILE, IMAGE_HOME
+
+CHECKPOINTS = IMAGE_HOME / "checkpoints"
+
+
+def assert_apps_reach_what_they_need(parts: dict[str, dict[str, Any]]) -> None:
+    """Check that the dashboard finds the socket of the part `apps`, and the latter finds where detection began."""
+    apps, ui, cep = (
+        {words[1]: (words[0], words[2:]) for words in (row.split(":") for row in parts[name]["volumes"])}
+        for name in ("apps", "ui", "cep")
+    )
+    assert apps[str(IMAGE_HOME)] == ui[str(IMAGE_HOME)]
+    (volume, written), (read, bounds) = cep[str(CHECKPOINTS)], apps[str(CHECKPOINTS)]
+    assert (volume, written, bounds) == (read, [], ["ro"])
+    # an empty volume belongs to whom its folder in the image does, else to root
+    assert re.search(r'mkdir -p "\$ARBITRAGE_HOME/checkpoints" && chown -R arbitrage "\$ARBITRAGE_HOME"', DOCKERFILE)
