@@ -1,7 +1,5 @@
 """Which group of processes an app belongs into; pure."""
 
-from collections.abc import Iterable
-
 BEHIND_ROWS = 20_000
 """An app that has more rows of its log to catch up with does so in processes of its own."""
 CAUGHT_UP_ROWS = 1_000
@@ -19,10 +17,3 @@ def belongs_elsewhere(busy: float, lag_rows: int, *, is_alone: bool) -> bool:
     if is_alone:
         return busy < QUIET and lag_rows < CAUGHT_UP_ROWS
     return busy > BUSY
-
-
-def busiest(apps: Iterable[tuple[float, int]], alone: int) -> int | None:
-    """Return the place of the app to be moved out of a group with these, None if none can be. `apps`: share of a core
-    and place; `alone`: groups of one app there are."""
-    found = sorted(apps)
-    return found[-1][1] if len(found) > 1 and alone < MOST_ALONE else None

@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 
 Counts = Mapping[str, Any]
 """`cep.apps.resident.app_figures.AppFigures.reported`, with `lag_rows`."""
-_SUMS = ("rows_in", "rows_out", "lag_rows", "state_bytes", "busy_us")
+_TOTALS = ("rows_in", "rows_out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,19 @@ class AppRates:
     newest: Look | None = None
     lost: Counter[str] = field(default_factory=Counter)
     """What processes had counted that have ended."""
+    known: dict[int, Counts] = field(default_factory=dict)
+    """By partition, what was counted last, also by a process that has not answered since."""
     offsets: dict[int, int] = field(default_factory=dict)
     """By partition, the highest next offset that was seen."""
 
     def add(self, look: Look) -> None:
         """Take the next look. A process that counts from its beginning again has replaced another one."""
-        if self.newest is not None:
-            for partition, counts in look.counts.items():
-                known = self.newest.counts.get(partition)
-                if known is not None and known["begun_at"] != counts["begun_at"]:
-                    self.lost.update({name: known[name] for name in ("rows_in", "rows_out")})
         self.before, self.newest = self.newest, look
         for partition, counts in look.counts.items():
+            known = self.known.get(partition)
+            if known is not None and known["begun_at"] != counts["begun_at"]:
+                self.lost.update({name: known[name] for name in _TOTALS})
+            self.known[partition] = counts
             self.offsets[partition] = max(self.offsets.get(partition, 0), counts["offset"])
 
     @property
@@ -54,7 +55,7 @@ class AppRates:
     def reported(self, wall: int) -> dict[str, Any]:
         """Return the figures for people. `wall`: now, microseconds."""
         counts = () if self.newest is None else tuple(self.newest.counts.values())
-        sums = {name: sum(one[name] for one in counts) for name in _SUMS}
+        totals = {name: sum(one[name] for one in self.known.values()) + self.lost[name] for name in _TOTALS}
         kept, errors = Counter[str](), Counter[str]()
         for one in counts:
             kept.update(one["kept"])
@@ -62,15 +63,14 @@ class AppRates:
         saved = [one["snapshot_at"] for one in counts if one["snapshot_at"]]
         behind = [wall - one["last_row_at"] for one in counts if one["last_row_at"] and one["lag_rows"]]
         return {
-            "rows_in": sums["rows_in"] + self.lost["rows_in"],
-            "rows_out": sums["rows_out"] + self.lost["rows_out"],
+            **totals,
             "rows_in_per_second": round(self._a_second("rows_in"), 2),
             "rows_per_second": round(self._a_second("rows_out"), 2),
             "streams": self._streams(),
             "errors": dict(errors),
-            "lag_rows": sums["lag_rows"],
+            "lag_rows": self.lag_rows,
             "lag_ms": max(behind, default=0) // 1_000,
-            "state_bytes": sums["state_bytes"],
+            "state_bytes": sum(one["state_bytes"] for one in counts),
             "partial_matches": kept["partial_matches"],
             "keys": kept["keys"],
             "window_rows": kept["window_rows"],

@@ -1,0 +1,55 @@
+"""The note of what ran last of an app: read as it was written, or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from cep.apps.hosts.input_log import InputPlace
+from cep.apps.hosts.input_merger import LogBegin
+from launch.published.run_notes import RunNote, read_note, remove_note, write_note
+
+NOTES = (
+    RunNote(1, "wide-1a2b", 1),
+    RunNote(2, "wide-3c4d", 7, {0: LogBegin(12)}),
+    RunNote(3, "wide-5e6f", 9, {0: LogBegin(5, InputPlace({"ticks": 40, "store": 2}, "token")), 3: LogBegin(0)}),
+)
+
+
+@pytest.mark.parametrize("note", NOTES, ids=lambda note: f"version {note.version}")
+def test_a_note_is_read_as_it_was_written(tmp_path: Path, note: RunNote) -> None:
+    write_note(tmp_path, "wide", RunNote(9, "of before", 99))
+    write_note(tmp_path, "wide", note)
+    assert read_note(tmp_path, "wide") == note
+    assert read_note(tmp_path, "other") is None
+
+
+def test_an_app_that_was_removed_has_not_run(tmp_path: Path) -> None:
+    write_note(tmp_path, "wide", NOTES[0])
+    write_note(tmp_path, "other", NOTES[1])
+    for _ in range(2):
+        remove_note(tmp_path, "wide")
+        assert (read_note(tmp_path, "wide"), read_note(tmp_path, "other")) == (None, NOTES[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        '{"version": 1, "label": "a", "order": 1}',
+        '{"version": null, "label": "a", "order": 1, "begin": {}}',
+        '{"version": 1, "label": "a", "order": 1, "begin": []}',
+        '{"version": 1, "label": "a", "order": 1, "begin": {"x": [1, {}, null]}}',
+        '{"version": 1, "label": "a", "order": 1, "begin": {"0": [1, {}]}}',
+        '{"version": 1, "label": "a", "order": 1, "begin": {"0": [1, 2, null]}}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_note_that_cannot_be_read_counts_as_none(tmp_path: Path, text: str | bytes) -> None:
+    write_note(tmp_path, "wide", NOTES[0])
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert read_note(tmp_path, "wide") is None
