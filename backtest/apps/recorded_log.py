@@ -1,7 +1,7 @@
 """The log of an app over a recorded session: the topic that it reads; the input log that it was run on, where that was
 kept; or what its input log would be, in the order of time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,15 +32,18 @@ RecordedSource = RecordedTicks | RecordedOpportunities | RecordedBooks
 def recorded_log(source: AppSource, session: RecordedSession) -> list[RecordedPartition]:
     """Return the log by partition; the app reads nothing but RECORDED. Raises CannotVerifyError, ImportRejectedError if
     the session's files are damaged."""
-    found = [(topic, one) for topic in source.sources for one in _recorded(topic, session)]
+    # rows that users sent exist only in an input log that was kept
+    topics = [one for one in source.sources if one != source.rows_topic]
+    found = [(topic, one) for topic in topics for one in _recorded(topic, session)]
     if not source.is_merged:
         return [one for _, one in found if not isinstance(one, RecordedBooks)]
-    streams = read_streams(source.app)
-    partitions = sorted(session.head.span.first)
-    return [
-        RecordedInput(number, streams, tuple((topic, one) for topic, one in found if one.partition == number))
-        for number in partitions
-    ]
+    return [merged_log(source, number, found) for number in sorted(session.head.span.first)]
+
+
+def merged_log(source: AppSource, partition: int | str, found: Iterable[tuple[str, RecordedSource]]) -> "RecordedInput":
+    """Return the partition of the input log that the recorded topics make."""
+    own = tuple((topic, one) for topic, one in found if one.partition == partition)
+    return RecordedInput(partition, read_streams(source.app), own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class RecordedInput:
     """One partition of an app's input log: the rows that it reads by the app's clock, at one time in the order of
     `sources`."""
 
-    partition: int
+    partition: int | str
     streams: tuple[ProductStream, ...]
     sources: tuple[tuple[str, RecordedSource], ...]
     """Each with its topic."""
@@ -64,8 +67,10 @@ class RecordedInput:
         if isinstance(recorded, RecordedBooks):
             yield from recorded.rows(self.streams)
             return
+        # a base of an imported set is a log by itself
+        number = self.partition if isinstance(self.partition, int) else 0
         for offset, written_at, row in recorded.messages():
-            found = source_row((topic, self.partition), offset, written_at, row, self.streams)
+            found = source_row((topic, number), offset, written_at, row, self.streams)
             if found is not None:
                 yield found
 

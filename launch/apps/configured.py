@@ -5,7 +5,8 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from launch.apps.files import apps_in
+from launch.apps.files import all_published_in
+from launch.apps.published_texts import texts_of
 from launch.config.apps import operator_terms
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
@@ -21,9 +22,10 @@ AUTHOR = "configuration"
 log = logging.getLogger("launch")
 
 
-def check_configured(config: Configuration) -> None:
-    """Raise CannotStartError if one of the files cannot be published."""
-    for source in apps_in(config.apps.publish, operator_terms(config.apps, config.plain_text_hosts)):
+def check_configured(session: Session, config: Configuration) -> None:
+    """Raise CannotStartError if one of the files cannot be published in the session."""
+    terms = operator_terms(config.apps, config.plain_text_hosts)
+    for source in all_published_in(config.apps.publish, texts_of(session, terms)):
         if not is_app_name(source.name):
             raise CannotStartError(f"[apps] publish: {source.name!r} is no name for a published app: {NAME_ADVICE}.")
 
@@ -32,7 +34,7 @@ def check_configured(config: Configuration) -> None:
 async def publishing(session: Session, config: Configuration, echo: Callable[[str], None]) -> AsyncIterator[None]:
     """While it lasts, the configured apps are published, as soon as the store is there. `session`: the supervisor's."""
     terms = operator_terms(config.apps, config.plain_text_hosts)
-    texts = {one.name: one.text for one in apps_in(config.apps.publish, terms)}
+    texts = {one.name: one.text for one in all_published_in(config.apps.publish, texts_of(session, terms))}
 
     async def publish() -> None:
         async with await open_store(session) as store:

@@ -8,6 +8,7 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource, compiled_app
 from cep.apps.hosts.shared_parts import check_shared
 from cep.apps.language.errors import AppTextError
+from launch.apps.published_texts import PublishedTexts
 from launch.apps.region import Variables, variables_in
 from launch.errors import CannotStartError
 
@@ -37,19 +38,41 @@ def app_in(
         raise CannotStartError(in_file(path, error)) from error
 
 
+def published_in(path: Path, texts: PublishedTexts) -> AppSource:
+    """Return the app as the session's host runs it. Raises CannotStartError if it does not."""
+    try:
+        return texts.source(app_text(path), path.stem)
+    except AppTextError as error:
+        raise CannotStartError(in_file(path, error)) from error
+
+
+def all_published_in(paths: Iterable[Path], texts: PublishedTexts) -> list[AppSource]:
+    """Return the apps in their order, as the session's host runs them. Raises CannotStartError as `apps_in`."""
+    return _named_apart((path, published_in(path, texts)) for path in paths)
+
+
 def apps_in(
     paths: Iterable[Path], terms: OperatorTerms, variables: Variables = (), region: str | None = None
 ) -> list[AppSource]:
     """Return the apps in their order; `region`: the one that they run in, if the session has regions. Raises
     CannotStartError if no host can run one of them, or two have the same name."""
-    found: list[AppSource] = []
-    places: dict[str, Path] = {}
     if region is not None:
         variables = variables_in(region, variables)
-    for path in paths:
-        source, _ = app_in(path, terms, variables, region)
-        if region is not None:
-            _check_shared(path, source)
+    return _named_apart((path, _run_in(path, terms, variables, region)) for path in paths)
+
+
+def _run_in(path: Path, terms: OperatorTerms, variables: Variables, region: str | None) -> AppSource:
+    source, _ = app_in(path, terms, variables, region)
+    if region is not None:
+        _check_shared(path, source)
+    return source
+
+
+def _named_apart(sources: Iterable[tuple[Path, AppSource]]) -> list[AppSource]:
+    """Return the apps; raise CannotStartError if two have one name."""
+    found: list[AppSource] = []
+    places: dict[str, Path] = {}
+    for path, source in sources:
         # names that differ only in a mark are the same in names of files and topics
         for name in (source.name, source.label):
             other = places.setdefault(name, path)

@@ -1,7 +1,9 @@
 """Answers questions about texts of stream apps, one a line, in a process of its own: the dashboard carries live prices,
 and what somebody types must not stop them, however much there is to compile.
 
-A request is a JSON object on a line: `{"do": "check", "text", "name", "cases"}` or `{"do": "explain", "text", "name"}`.
+A request is a JSON object on a line: `{"do": "check", "text", "name", "mode", "region", "cases"}` or
+`{"do": "explain", "text", "name", "mode", "region"}`: mode and region are the session's, which decide how its host
+compiles the text.
 The answer is one too: `{"is": …}`, or `{"mistakes": […]}` where the text must be right. Whoever asks ends a process
 that takes too long.
 """
@@ -22,6 +24,7 @@ from cep.apps.language.errors import AppTextError
 from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.texts.app_explanation import explained
 from cep.apps.texts.text_check import CheckedText, checked_text
+from launch.apps.published_texts import PublishedTexts
 from launch.config.apps import operator_terms
 from launch.config.configuration import read_configuration
 
@@ -54,7 +57,8 @@ def answer(request: Row, terms: OperatorTerms) -> Row:
     text, name = str(request["text"]), str(request.get("name") or "app")
     try:
         with bounded_memory(MOST_BYTES):
-            checked = checked_text(text, name, terms)
+            texts = PublishedTexts(terms, request["mode"], request["region"])
+            checked = checked_text(text, name, terms, texts.source)
             if request["do"] == "explain":
                 return {"mistakes": _mistakes(checked)} if checked.source is None else {"is": explained(checked.source)}
             return {"is": _checked(checked, request.get("cases"), terms)}

@@ -25,7 +25,8 @@ from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.event_watch import EventWatch, bounded_memory, watched
-from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
+from launch.apps.published_texts import texts_of
 from launch.config.apps import operator_terms
 from launch.config.configuration import read_configuration
 from launch.dry_runs.recorded_app_log import recorded_partitions
@@ -106,7 +107,7 @@ def _run(folder: Path, request: Row, terms: OperatorTerms) -> None:
     texts = [request["text"], *([request["against"]] if request.get("against") is not None else [])]
     ran: list[Ran] = []
     for number, text in enumerate(texts):
-        source = app_source(text, request["name"], (), terms, session.place.region)
+        source = texts_of(session, terms).source(text, request["name"])
         reported = _progress(folder, number / len(texts), 1 / len(texts))
         ran.append(_ran(source, log_of(source, request["source"]), reported))
     with (folder / "rows.jsonl").open("wb") as file:

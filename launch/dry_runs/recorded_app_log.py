@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from backtest.apps.recorded_log import RECORDED, kept_log, recorded_log
+from backtest.apps.recorded_log import RECORDED, kept_log, merged_log, recorded_log
 from backtest.apps.recorded_messages import RecordedPartition, recorded_ticks
 from backtest.verify.recorded_session import RecordedSession, open_session
 from cep.apps.hosts.hosted_app import AppSource
@@ -37,10 +37,11 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
             f"{name}: has no recorded {absent!r}; apps on `ticks` and `quotes` can be replayed, and of a "
             "session recorded with --record those on `opportunities`, `trades`, `fills` and `rejections` too."
         )
-    if session is None and source.is_merged:
+    if session is None and source.outside.tables:
         raise CannotStartError(f"{name}: an app with a stored table is replayed over a recorded session.")
     if session is None:
-        return [*recorded_ticks(named_set(home, (name,)), None)]
+        ticks = recorded_ticks(named_set(home, (name,)), None)
+        return [merged_log(source, one.partition, [(TICKS, one)]) if source.is_merged else one for one in ticks]
     return recorded_log(source, session)
 
 

@@ -39,7 +39,8 @@ async def running_log(source: AppSource, minutes: float) -> Iterator[LogRow]:
         own = []
     if own:
         return _rows(own, source)
-    kept = [one for one in source.sources if one not in (TABLES, SHARED_IN)]
+    # nobody sends rows into an app that never ran here
+    kept = [one for one in source.sources if one not in (TABLES, SHARED_IN, source.rows_topic)]
     odd = next((one for one in kept if one in (STORE, CALLS) or one in source.outside.topics), None)
     if odd is not None:
         what = "trades, fills and rejections" if odd == STORE else "responses and topics of the users' own"

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.hosts.hosted_app import AppSource, app_source
-from cep.apps.hosts.shared_parts import check_shared
+from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.language.errors import AppTextError
 from cep.apps.resident.kernel import PlacedApp
-from launch.apps.region import Variables, variables_in
-from launch.errors import CannotStartError
+from launch.apps.published_texts import texts_of
 from launch.published.rates import AppRates
 from launch.published.run_notes import RunNote
 from launch.published.worker_group import WorkerGroup
@@ -22,9 +20,6 @@ from runtime.clock import wall_now
 from session.session import Session
 from store.records.apps import AppVersion
 
-TAKES_ROWS = ("paper",)
-"""Modes in which users may send rows into an app."""
-
 
 class CannotRunError(Exception):
     """The text cannot be published; one sentence."""
@@ -32,16 +27,9 @@ class CannotRunError(Exception):
 
 def published_source(session: Session, version: AppVersion, terms: OperatorTerms) -> AppSource:
     """Return the app as it is run in this session. Takes as long as compiling it. Raises CannotRunError."""
-    region = session.place.region
-    variables: Variables = ()
     try:
-        if region is not None:
-            variables = variables_in(region, ())
-        takes_rows = session.mode in TAKES_ROWS
-        source = app_source(version.text, version.name, variables, terms, region, takes_rows=takes_rows)
-        if region is not None:
-            check_shared(source.app, source.outside)
-    except (AppTextError, CannotStartError, OSError) as error:
+        source = texts_of(session, terms).source(version.text, version.name)
+    except (AppTextError, OSError) as error:
         raise CannotRunError(str(error).rstrip(".")) from error
     if source.name != version.name:
         raise CannotRunError(f"the text says @App:name({source.name!r}), and it is stored as {version.name!r}")

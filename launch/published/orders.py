@@ -12,7 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 from cep.apps.functions.operator_terms import OperatorTerms
-from launch.apps.files import app_in, app_text
+from launch.apps.files import app_text, published_in
+from launch.apps.published_texts import texts_of
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
@@ -125,7 +126,7 @@ class _Publishing:
             if version is not None:
                 raise CannotStartError("--version is for a stored app; name it instead of a file.")
             path = Path(name)
-            name, text = app_in(path, self._terms, (), self._session.place.region)[0].name, app_text(path)
+            name, text = published_in(path, texts_of(self._session, self._terms)).name, app_text(path)
             if not is_app_name(name):
                 raise CannotStartError(f"{path}: {name!r} is no name for a published app: {NAME_ADVICE}.")
         async with self._audited(audit, "app.publish", name) as after:

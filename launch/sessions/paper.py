@@ -78,7 +78,7 @@ async def run_session(
             session.upkeep, notices=notices, disk=config.disk.bounds, keep_trades_days=config.keep_trades_days
         ),
     )
-    check_configured(config)
+    check_configured(session, config)
     check_room(session)
     if options.json is not None:
         check_writable(options.json)

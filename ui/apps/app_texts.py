@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from runtime.clock import SystemClock
+from session.session import Session
 
 COMMAND = (sys.executable, "-m", "launch.apps.text_worker")
 ANSWER_SECONDS = 8.0
@@ -44,9 +44,10 @@ class AppMistakesError(Exception):
 class AppTexts:
     """The process that knows the language. It is started by the first question, and again if it had to be ended."""
 
-    def __init__(self, home: Path, command: tuple[str, ...] = COMMAND) -> None:
-        """`home`: the data folder, beside whose configuration it runs."""
-        self._home, self._command = home, command
+    def __init__(self, session: Session, command: tuple[str, ...] = COMMAND) -> None:
+        """`session`: whose host would run the texts, and beside whose configuration the process runs."""
+        self._home, self._command = session.home, command
+        self._host = {"mode": session.mode, "region": session.place.region}
         self._process: asyncio.subprocess.Process | None = None
         self._is_warm = False
         self._turn = asyncio.Lock()
@@ -107,7 +108,7 @@ class AppTexts:
     async def _line(self, process: asyncio.subprocess.Process, request: Mapping[str, object]) -> bytes:
         if process.stdin is None or process.stdout is None:
             return b""
-        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.write(json.dumps({**self._host, **request}).encode() + b"\n")
         await process.stdin.drain()
         return await process.stdout.readline()
 

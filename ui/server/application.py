@@ -210,7 +210,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
-    app.state.app_texts, app.state.app_endpoints = AppTexts(session.home), AppEndpoints(OrderedDict())
+    app.state.app_texts, app.state.app_endpoints = AppTexts(session), AppEndpoints(OrderedDict())
     app.state.dry_runs = DryRuns(session.home)
     app.state.dry_runs.begin()
     announce(app.state.dashboard)

@@ -17,7 +17,7 @@ from cep.apps.engine.host_choice import host_of
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.own_functions import OwnFunctions
 from cep.apps.hosts.app_outside import app_outside
-from cep.apps.hosts.hosted_app import AppSource, compiled_app
+from cep.apps.hosts.hosted_app import AppSource, app_source
 from cep.apps.hosts.product_streams import product_stream_mistakes, with_product_streams
 from cep.apps.language.app_ends import app_ends
 from cep.apps.language.app_tree import (
@@ -53,10 +53,13 @@ class CheckedText:
     mistakes: tuple[AppTextError, ...] = ()
 
 
-def checked_text(text: str, file_name: str, terms: OperatorTerms) -> CheckedText:
-    """Return what is wrong with the text, at most MOST_MISTAKES."""
+def checked_text(
+    text: str, file_name: str, terms: OperatorTerms, compiled: Callable[[str, str], AppSource] | None = None
+) -> CheckedText:
+    """Return what is wrong with the text, at most MOST_MISTAKES. `compiled`: how its host compiles it, by text and
+    file name; raises AppTextError."""
     try:
-        return CheckedText(compiled_app(text, file_name, (), terms)[0])
+        return CheckedText(app_source(text, file_name, (), terms) if compiled is None else compiled(text, file_name))
     except AppTextError as error:
         first = error
     readable = readable_app(text)

@@ -13,7 +13,7 @@ import pytest
 
 from backtest.apps.replay import replayed
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.hosts.hosted_app import app_source
+from launch.apps.published_texts import PublishedTexts
 from launch.dry_runs.dry_run import Ran, only_in, result_of
 from launch.dry_runs.recorded_app_log import recorded_partitions
 from launch.setup.data_dir import write_atomically
@@ -29,6 +29,8 @@ TEXTS = (
     "from fills select exchange, sum(amount) as amount group by exchange insert into Filled;",
     """from opportunities as o unidirectional join quotes#window.length(1) as q on o.base == q.base
     select o.base as base, q.bid as bid insert into Met;""",
+    """define stream Marks (text string); from Marks select text insert into Marked;
+    from quotes select exchange, bid insert into Seen;""",
 )
 
 
@@ -64,7 +66,7 @@ def ran(home: Path, folder: Path, request: dict[str, Any]) -> tuple[int, str, di
 def test_its_rows_are_those_of_the_app_over_the_same_log(home: Path, tmp_path: Path, text: str) -> None:
     code, reported, result, rows = ran(home, tmp_path / "run", {"text": text, "source": {"session": SESSION_ID}})
     assert (code, reported) == (0, "")
-    source = app_source(text, "app", (), OperatorTerms())
+    source = PublishedTexts(OperatorTerms(), "paper").source(text, "app")
     partitions = recorded_partitions(home, source, SESSION_ID)
     expected = [orjson.loads(message) for one in partitions for message in replayed(source, one)]
     assert [(one["id"], one["time"], one["values"]) for one in rows] == [

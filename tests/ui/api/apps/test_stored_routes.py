@@ -2,6 +2,7 @@
 could be anything else."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from tests.ui.clients import client_of
 from ui.services.dashboard import dashboard_of
 
 Headers = dict[str, str]
+SHIPPED = sorted((Path(__file__).parents[4] / "apps").glob("*.app"))
 
 
 @pytest.fixture
@@ -68,6 +70,16 @@ async def test_an_app_is_written_published_stopped_and_removed(api: httpx.AsyncC
     await api.post("/api/apps/wide/stop", headers=author)
     assert (await api.delete("/api/apps/wide", headers=author)).status_code == 204
     assert (await api.get("/api/apps/wide")).status_code == 404
+
+
+async def test_every_shipped_app_is_published(api: httpx.AsyncClient, author: Headers) -> None:
+    for path in SHIPPED:
+        text = path.read_text()
+        checked = (await api.post("/api/apps/check", json={"text": text})).json()
+        made = await api.post("/api/apps", json={"name": path.stem, "text": text}, headers=author)
+        published = await api.post(f"/api/apps/{path.stem}/publish", json={}, headers=author)
+        assert (path.stem, checked["mistakes"]) == (path.stem, [])
+        assert (path.stem, made.status_code, published.status_code) == (path.stem, 201, 202)
 
 
 async def test_versions_are_kept_and_compared(api: httpx.AsyncClient, author: Headers) -> None:
