@@ -227,7 +227,10 @@ class WorkerGroup:
             await SystemClock().sleep(WATCH_SECONDS)
             for bad in list(watch.bad_workers()):
                 # first noted, so that the process that comes after this one has it no more
-                note_end(bad.app.folder, bad.problem)
+                if bad.app is not None:
+                    note_end(bad.app.folder, bad.problem)
+                else:
+                    log.warning(bad.problem, extra={"group": self.name})
                 with suppress(psutil.NoSuchProcess):
                     bad.process.kill()
             for place, placed in list(self.apps.items()):

@@ -1,16 +1,18 @@
 """On-demand queries: asked once, of what a table or a named window has at that moment; or they write to a table."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from uuid import uuid4
 
 from cep.apps.compiler.aggregation_reads import Finds, aggregation_finds
 from cep.apps.compiler.app import AppPlan, environment_of
 from cep.apps.compiler.expression_code import placed
 from cep.apps.compiler.own_calls import bound
 from cep.apps.compiler.query import Selecting
-from cep.apps.compiler.stages import row_condition
+from cep.apps.compiler.stages import RowPasses, row_condition
 from cep.apps.compiler.table import table_write
-from cep.apps.language.app_tree import OnDemandQuery, Return
+from cep.apps.engine.question_meter import NO_LIMITS, QuestionMeter, QuestionRefusedError
+from cep.apps.language.app_tree import DeleteFrom, InsertInto, OnDemandQuery, Return, UpdateTable
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place
 from cep.apps.parts.aggregations import Aggregation
@@ -18,7 +20,7 @@ from cep.apps.parts.app_context import AppContext, PartContext
 from cep.apps.parts.chunks import CURRENT, Chunk, Event, Row
 from cep.apps.parts.scope import Columns, Environment, RowScope, unknown
 from cep.apps.parts.selector import Selected, Selector
-from cep.apps.parts.tables import Table
+from cep.apps.parts.tables import Table, TableWrite
 from cep.apps.parts.windows import EventWindow
 
 
@@ -28,6 +30,13 @@ class Answer:
 
     columns: Columns
     rows: list[Row]
+
+
+class _AskedContext(PartContext):
+    """The app as a query from outside sees it: ids that it makes are of no log, and the app's go on as they were."""
+
+    def next_id(self) -> str:
+        return str(uuid4())
 
 
 class AppData:
@@ -50,28 +59,48 @@ class AppData:
         """Raise KeyError if the app has no such aggregation."""
         return self._aggregations[name]
 
-    def ask(self, query: OnDemandQuery) -> Answer:
-        """Answer `query`, or do what it does to a table. Raises AppTextError, AppUnsupportedError, and one of FAULTS
-        if a row cannot be computed."""
-        with placed(query.at):
-            return self._answer(bound(query, self._plan.own))
+    def ask(self, query: OnDemandQuery, meter: QuestionMeter | None = None) -> Answer:
+        """Answer `query`, or do what it does to a table: all of it or, if anything is raised, nothing.
 
-    def _answer(self, query: OnDemandQuery) -> Answer:
-        plan, environment = self._plan, environment_of(self._plan, self._context)
-        chunk, scope = self._read(query, environment)
+        Without `meter` it may take what it likes. Raises AppTextError, AppUnsupportedError; QuestionRefusedError if it
+        takes more than `meter` allows; and one of FAULTS if a row cannot be computed."""
+        with placed(query.at):
+            return self._answer(bound(query, self._plan.own), meter or QuestionMeter(NO_LIMITS, lambda: 0.0))
+
+    def _answer(self, query: OnDemandQuery, meter: QuestionMeter) -> Answer:
+        environment = environment_of(self._plan, _AskedContext(self._context.app, self._context.rank))
+        chunk, scope = self._read(query, environment, meter)
         selection, columns = Selecting(scope, environment).plan(query.at, query.selection, "current")
         selected = list[Selected]()
-        Selector(selection, AppContext().part(), selected.extend).receive(chunk)
-        rows: Chunk = [(kind, at, row) for kind, at, row, _ in selected]
+        Selector(meter.counted(selection), AppContext().part(), selected.extend).receive(chunk)
         if isinstance(query.output, Return):
-            return Answer(columns, [row for _, _, row in rows])
-        name = query.output.target.name
-        if name not in plan.tables:
-            raise unknown(query.output.at, f"there is no table {name!r}", name, list(plan.tables))
-        table_write(query.output, plan.tables[name], columns, environment).receive(rows)
+            answer = Answer(columns, [row for _, _, row, _ in selected])
+            meter.check_answer(answer.rows)
+            return answer
+        self._write(query.output, [(kind, at, row) for kind, at, row, _ in selected], columns, environment, meter)
         return Answer((), [])
 
-    def _read(self, query: OnDemandQuery, environment: Environment) -> tuple[Chunk, RowScope]:
+    def _write(
+        self,
+        output: InsertInto | UpdateTable | DeleteFrom,
+        rows: Chunk,
+        columns: Columns,
+        environment: Environment,
+        meter: QuestionMeter,
+    ) -> None:
+        name, most = output.target.name, self._plan.limits.table_rows
+        if name not in self._plan.tables:
+            raise unknown(output.at, f"there is no table {name!r}", name, list(self._plan.tables))
+        table = self._plan.tables[name]
+        write = _counted(table_write(output, table, columns, environment), meter)
+        before = table.row_count
+        with table.whole(meter.close):
+            write.receive(rows)
+            if table.row_count > max(most, before):
+                problem = f"the table {name!r} would keep {table.row_count:,} rows"
+                raise QuestionRefusedError(f"{problem}, and {most:,} are allowed (table.rows)")
+
+    def _read(self, query: OnDemandQuery, environment: Environment, meter: QuestionMeter) -> tuple[Chunk, RowScope]:
         """Return the rows that the condition holds for; one without values if nothing is read."""
         plan, now = self._plan, self._context.now
         if query.source is None:
@@ -92,7 +121,30 @@ class AppData:
             raise unknown(query.source.at, f"there is no table, window or aggregation {name!r}", name, known)
         scope = RowScope(columns, frozenset((name,)))
         passes = row_condition(query.on, scope, environment)
-        return [(CURRENT, at, row) for _, at, row in kept if passes(row, at)], scope
+        return list(_passing(kept, passes, meter)), scope
+
+
+def _passing(kept: Iterable[Event], passes: RowPasses, meter: QuestionMeter) -> Iterator[Event]:
+    for _, at, row in kept:
+        meter.step()
+        if passes(row, at):
+            yield CURRENT, at, row
+
+
+def _counted(write: TableWrite, meter: QuestionMeter) -> TableWrite:
+    """Return the write, whose conditions and changed rows are counted."""
+    meets, changed = write.meets, write.changed
+
+    def counted_meets(row: Row, at: int, kept: Row) -> bool:
+        meter.step()
+        return meets(row, at, kept)
+
+    def counted_changed(row: Row, at: int, kept: Row) -> Row:
+        found = kept if changed is None else changed(row, at, kept)
+        meter.made(found)
+        return found
+
+    return replace(write, meets=counted_meets, changed=None if changed is None else counted_changed)
 
 
 def _found(at: Place, finds: Finds, aggregation: Aggregation, now: int) -> Iterable[Event]:

@@ -36,8 +36,12 @@ class EventWatch:
         self._looks = 0
 
     def look(self) -> None:
-        """Raise AppLimitError if the row of the look before takes too long, or the app keeps too much."""
+        """Raise AppLimitError if the row of the look before takes too long, or the app keeps too much;
+        QuestionRefusedError if an on-demand query takes too long."""
         app = self._app()
+        if app is not None and app.question is not None:
+            app.question.look()
+            return
         row = None if app is None or app.busy_with is None else (app, app.busy_with)
         if app is None or row is None or row != self._row:
             self._row, self._looks = row, 0

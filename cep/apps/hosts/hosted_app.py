@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from time import thread_time
 from typing import Any
 
 from cep.apps.compiler.own_calls import operator_files
@@ -19,6 +20,7 @@ from cep.apps.engine.failures import FAILURES, failure
 from cep.apps.engine.host_choice import HostName, host_of
 from cep.apps.engine.junctions import RowListener
 from cep.apps.engine.on_demand import Answer
+from cep.apps.engine.question_meter import QUESTION_LIMITS, QuestionMeter
 from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
@@ -215,6 +217,7 @@ class HostedApp:
         """`unrepeated`: of no row yet, if the app reads `ticks` itself and rows of them may come again; what came
         again is left out. `observe`: called with the engine, once there is one, by who looks at its rows."""
         self._source, self._partition, self._observe = source, partition, observe
+        self.question_limits = QUESTION_LIMITS
         streams = read_streams(source.app)
         self._log = LogRows(source.topic, streams, is_merged=source.is_merged, unrepeated=unrepeated)
         self._stored = {one.table: one for one in source.outside.tables}
@@ -229,6 +232,8 @@ class HostedApp:
         """None before the first row, at whose time the app's clock begins."""
         self.busy_with: int | None = None
         """The offset of the row that is computed now."""
+        self.question: QuestionMeter | None = None
+        """Of the on-demand query that is answered now."""
 
     @property
     def engine(self) -> StreamEngine | None:
@@ -242,17 +247,19 @@ class HostedApp:
 
     def ask(self, query: OnDemandQuery) -> Answer:
         """Answer an on-demand query, or do what it does to a table. Raises AppTextError; AppFailedError, after which
-        the app goes on."""
+        the app goes on as if it had not been asked."""
         if self._engine is None:
             raise AppFailedError("the app has had no row yet; ask again in a moment")
         # what watches over rows watches over this too
-        self.busy_with = self.position
+        self.question = meter = QuestionMeter(self.question_limits, thread_time)
         try:
-            return self._engine.data.ask(query)
+            return self._engine.data.ask(query, meter)
         except FAILURES as error:
             raise failure(error, "the on-demand query", self._source.app) from error
+        except MemoryError as error:
+            raise AppFailedError("the on-demand query takes more memory than there is; ask for less") from error
         finally:
-            self.busy_with = None
+            self.question = None
 
     @property
     def limits(self) -> AppLimits:

@@ -1,7 +1,8 @@
 """Tables of an app: rows that queries write and read. With a primary key a row whose key is there already is dropped,
 as in Siddhi 5.1."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cep.apps.parts.app_context import Stateful
@@ -62,6 +63,30 @@ class Table(Stateful):
             self._rows.pop(key, None)
         else:
             self._rows[key] = row
+
+    @property
+    def row_count(self) -> int:
+        return len(self._rows)
+
+    @contextmanager
+    def whole(self, settle: Callable[[], None]) -> Iterator[None]:
+        """Write what is written while it lasts whole, or if anything is raised not at all; the listener hears of it at
+        its end. `settle`: called before either, after which nothing more may be raised from outside."""
+        rows, number, listener = dict(self._rows), self._number, self._listener
+        reported = list[tuple[Hashable, Row | None]]()
+        self._listener = None if listener is None else lambda key, row: reported.append((key, row))
+        try:
+            yield
+            settle()
+        except BaseException:
+            try:
+                settle()
+            finally:
+                self._rows, self._number, self._listener = rows, number, listener
+            raise
+        self._listener = listener
+        for key, row in reported:
+            self._tell(key, row)
 
     def rows(self) -> Iterable[Event]:
         return [(CURRENT, 0, row) for row in self._rows.values()]

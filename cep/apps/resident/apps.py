@@ -86,7 +86,8 @@ class ResidentApps:
         while not self.ended.wait(WATCH_SECONDS):
             for bad in watch.bad_workers():
                 # first noted, so that the process that comes after this one has it no more
-                note_end(bad.app.folder, bad.problem)
+                if bad.app is not None:
+                    note_end(bad.app.folder, bad.problem)
                 with suppress(psutil.NoSuchProcess):
                     bad.process.kill()
             self._tell_ends()

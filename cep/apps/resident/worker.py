@@ -8,9 +8,11 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Mapping
 
+from cep.apps.engine.on_demand import Answer
 from cep.apps.errors import AppFailedError
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.event_watch import EventWatch, watched
+from cep.apps.language.app_tree import OnDemandQuery
 from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.parts.chunks import Row
 from cep.apps.resident.app_figures import AppFigures
@@ -97,15 +99,14 @@ class AppWorker:
         self._leave(place)
         return kernel.next
 
-    def computing(self, place: int) -> "ResidentKernel":
-        """Return the kernel, watched over from now on until `computed`. Raises KeyError if it does not run."""
+    def ask(self, place: int, query: OnDemandQuery) -> Answer:
+        """Raise KeyError if the app does not run, and as `HostedApp.ask`, after which the app goes on."""
         self._last = kernel = self.kernels[place]
-        self._notes.begin(place, kernel.next)
-        return kernel
-
-    def computed(self) -> None:
-        """End what `computing` began."""
-        self._notes.end()
+        self._notes.begin_question(place)
+        try:
+            return kernel.app.ask(query)
+        finally:
+            self._notes.end()
 
     async def ends(self) -> dict[Position, int]:
         """Return the ends of the topics that are read; none while nothing is. Raises StreamUnavailableError."""

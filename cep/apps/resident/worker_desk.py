@@ -6,6 +6,7 @@ only from the process that started this one.
 """
 
 import asyncio
+import logging
 import pickle
 import socket
 from collections.abc import Callable, Mapping
@@ -24,10 +25,13 @@ from cep.apps.resident.app_figures import SeenRow
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.worker import AppWorker
 
+log = logging.getLogger("cep")
+
 LENGTH_BYTES = 4
+UNEXPECTED = (RuntimeError, OSError, AssertionError, SyntaxError, BufferError, EOFError, StopIteration, MemoryError)
+"""What a query raises beside what the engine knows: a mistake of the program."""
 MOST_WAITING = 4 * 1024**2
 """Bytes of rows for one who follows and does not read: rows beyond are left out for him."""
-MOST_ROWS_OF_ANSWER = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class WorkerDesk:
                 # from the process that started this one, over a pair of sockets that nobody else has
                 asked: Asked = pickle.loads(await reader.readexactly(size))  # noqa: S301
                 answer = await self._answer(worker, asked, writer)
-                writer.write(framed(orjson.dumps({"number": asked.number, **answer}, default=plain_json)))
+                writer.write(framed(_encoded(asked, answer)))
         except (asyncio.IncompleteReadError, ConnectionError):
             return
         finally:
@@ -107,6 +111,15 @@ class WorkerDesk:
         return answer
 
 
+def _encoded(asked: Asked, answer: Mapping[str, Any]) -> bytes:
+    """Return the answer; that it cannot be written down, of a value that JSON has not, is one too."""
+    number = {"number": asked.number}
+    try:
+        return orjson.dumps({**number, **answer}, default=plain_json)
+    except (TypeError, MemoryError) as error:
+        return orjson.dumps({**number, "error": f"the answer cannot be written down: {error}", "kind": "failed"})
+
+
 def framed(data: bytes) -> bytes:
     return len(data).to_bytes(LENGTH_BYTES) + data
 
@@ -135,14 +148,14 @@ def _answered(worker: AppWorker, asked: Asked) -> Mapping[str, Any]:
         raise DeskRefusedError(str(error), "mistake") from error
     if not (asked.may_write or isinstance(query.output, Return)):
         raise DeskRefusedError("the query changes a table; ask one that selects", "not_allowed")
-    kernel = worker.computing(asked.place)
+    kernel = worker.kernels[asked.place]
     try:
-        answer = kernel.app.ask(query)
-    finally:
-        worker.computed()
-    if len(answer.rows) > MOST_ROWS_OF_ANSWER:
-        problem = f"the answer has {len(answer.rows):,} rows, and {MOST_ROWS_OF_ANSWER:,} are given; add a limit"
-        raise DeskRefusedError(problem, "failed")
+        answer = worker.ask(asked.place, query)
+    except UNEXPECTED as error:
+        # nobody's question ends the process of others' apps
+        log.exception("an on-demand query failed")
+        problem = f"the on-demand query cannot be computed: {type(error).__name__}: {error}"
+        raise DeskRefusedError(problem, "failed") from error
     now = 0 if kernel.app.engine is None else kernel.app.engine.now
     return {
         "columns": [(column.name, column.type) for column in answer.columns],

@@ -11,6 +11,8 @@ SUFFIX = ".progress"
 CELL_BYTES = 8
 _ROWS, _APP, _OFFSET, _LOST_APP, _LOST_OFFSET, _LOSSES = range(6)
 FILE_BYTES = 6 * CELL_BYTES
+QUESTION = 2**64 - 1
+"""In the place of an offset: the app answers an on-demand query, which is no row of its log."""
 MOST_LOSSES = 3
 """How often a process may be lost in the same row of the same app, before the app is taken for the reason."""
 
@@ -23,6 +25,11 @@ class WorkerProgress:
     rows: int
     app: int | None
     offset: int
+
+    @property
+    def is_question(self) -> bool:
+        """Whether what the app computes is an on-demand query."""
+        return self.offset == QUESTION
 
 
 class ProgressNotes:
@@ -40,6 +47,10 @@ class ProgressNotes:
         cells[_ROWS] += 1
         cells[_APP] = app + 1
 
+    def begin_question(self, app: int) -> None:
+        """Note that an app, by its place, answers an on-demand query."""
+        self.begin(app, QUESTION)
+
     def end(self) -> None:
         """Note that it has done so. What is not ended is a loss to the process that comes after this one."""
         self._cells[_APP] = 0
@@ -52,6 +63,10 @@ class ProgressNotes:
 
     def _count_loss(self) -> None:
         cells = self._cells
+        if cells[_OFFSET] == QUESTION:
+            # whoever asked is to blame, and the app runs on without it
+            cells[_APP] = 0
+            return
         is_same = (cells[_APP], cells[_OFFSET]) == (cells[_LOST_APP], cells[_LOST_OFFSET])
         cells[_LOSSES] = cells[_LOSSES] + 1 if is_same else 1
         cells[_LOST_APP], cells[_LOST_OFFSET] = cells[_APP], cells[_OFFSET]

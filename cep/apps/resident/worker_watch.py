@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from cep.apps.compiler.limit_annotation import app_limits
+from cep.apps.engine.question_meter import QUESTION_LIMITS
 from cep.apps.hosts.event_watch import LOOK_SECONDS
 from cep.apps.resident.ended_apps import noted_end
 from cep.apps.resident.kernel import PlacedApp
@@ -18,14 +19,17 @@ from cep.apps.resident.worker_progress import WorkerProgress, worker_progress
 
 PATIENCE = 2.0
 """How often the CPU that one row may take a process may take for it: the watch within it comes first if it can."""
+_QUESTION_SECONDS = PATIENCE * max(QUESTION_LIMITS.seconds, 2 * LOOK_SECONDS)
+"""The same of an on-demand query."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadWorker:
-    """A process that has to be killed, and the app of it that is not begun again. `problem`: one sentence."""
+    """A process that has to be killed, and the app of it that is not begun again; None if an on-demand query is to
+    blame: all of its apps go on without it. `problem`: one sentence."""
 
     process: psutil.Process
-    app: PlacedApp
+    app: PlacedApp | None
     problem: str
 
 
@@ -64,7 +68,10 @@ class WorkerWatch:
         self._looks[partition] = _Look(process.pid, progress, since, is_large)
         place = f"the app was ended: the process of partition {partition} took more than"
         busy = None if progress is None or progress.app is None or not is_stuck else self.apps.get(progress.app)
-        if busy is not None and used - since > (most := _most_seconds(busy)):
+        if progress is not None and busy is not None and progress.is_question:
+            if used - since > _QUESTION_SECONDS or (is_large and before is not None and before.is_large):
+                yield BadWorker(process, None, f"an on-demand query took the process of partition {partition}")
+        elif busy is not None and used - since > (most := _most_seconds(busy)):
             yield BadWorker(process, busy, f"{place} {most:g} s of CPU without a sign (event_seconds)")
         elif is_large and before is not None and before.is_large and before.pid == process.pid:
             problem = f"{place} {most_bytes:,} bytes of memory (worker_bytes)"

@@ -51,8 +51,8 @@ def use_cpu(seconds: float) -> None:
         pass
 
 
-def found(watch: WorkerWatch) -> list[tuple[str, str]]:
-    return [(one.app.source.name, one.problem) for one in watch.bad_workers()]
+def found(watch: WorkerWatch) -> list[tuple[str | None, str]]:
+    return [(None if one.app is None else one.app.source.name, one.problem) for one in watch.bad_workers()]
 
 
 def test_the_app_of_a_row_that_never_ends_is_seen_and_a_process_between_two_rows_is_not(tmp_path: Path) -> None:
@@ -75,6 +75,23 @@ def test_the_app_of_a_row_that_never_ends_is_seen_and_a_process_between_two_rows
         # the next row has its time for itself
         of_stuck.begin(1, 8)
         assert found(watches[0]) == []
+
+
+def test_a_question_that_never_ends_is_no_fault_of_the_app(tmp_path: Path) -> None:
+    watch = WorkerWatch(tmp_path, apps(tmp_path, AppLimits(event_seconds=0.05)))
+    with worker(tmp_path) as notes:
+        notes.begin_question(1)
+        assert found(watch) == []
+        use_cpu(1.1)
+        assert found(watch) == [(None, "an on-demand query took the process of partition 2")]
+
+
+def test_processes_that_are_lost_with_questions_accuse_no_row(tmp_path: Path) -> None:
+    for _ in range(MOST_LOSSES + 1):
+        with progress_notes(tmp_path, PARTITION) as notes:
+            notes.begin_question(1)
+    with progress_notes(tmp_path, PARTITION) as notes:
+        assert notes.deadly_row is None
 
 
 def test_memory_is_blamed_on_the_row_that_does_not_end_or_on_who_keeps_most(tmp_path: Path) -> None:
