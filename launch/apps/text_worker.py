@@ -3,11 +3,12 @@ and what somebody types must not stop them, however much there is to compile.
 
 A request is a JSON object on a line: `{"do": "check", "text", "name", "mode", "region", "cases"}` or
 `{"do": "explain", "text", "name", "mode", "region"}`: mode and region are the session's, which decide how its host
-compiles the text.
+compiles the text. `{"do": "diff", "before", "after", "names"}` is answered with a unified diff.
 The answer is one too: `{"is": …}`, or `{"mistakes": […]}` where the text must be right. Whoever asks ends a process
 that takes too long.
 """
 
+import difflib
 import json
 import os
 import resource
@@ -54,6 +55,10 @@ def main() -> None:
 
 def answer(request: Row, terms: OperatorTerms) -> Row:
     """Return the answer to one request."""
+    if request["do"] == "diff":
+        before, after = request["before"].splitlines(), request["after"].splitlines()
+        one, other = request["names"]
+        return {"is": "\n".join(difflib.unified_diff(before, after, one, other, lineterm=""))}
     text, name = str(request["text"]), str(request.get("name") or "app")
     try:
         with bounded_memory(MOST_BYTES):

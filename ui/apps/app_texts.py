@@ -31,6 +31,10 @@ class TextsBusyError(Exception):
     """So many questions wait that another would only wait longer; try again in a moment."""
 
 
+class TextTimeError(Exception):
+    """The question was not answered in time; try again later, or ask less."""
+
+
 class AppMistakesError(Exception):
     """The text is no app. `mistakes`: rows with line, column and message."""
 
@@ -57,17 +61,25 @@ class AppTexts:
     async def check(self, text: str, name: str = "", cases: str | None = None) -> Row:
         """Return `mistakes`, and of a text without any its `name`, `version` and the results of its `cases`. Raises
         TextsBusyError."""
-        answer = await self._answer({"do": "check", "text": text, "name": name, "cases": cases})
+        try:
+            answer = await self._answer({"do": "check", "text": text, "name": name, "cases": cases})
+        except TextTimeError:
+            return {"mistakes": [{"line": 1, "column": 1, "message": SLOW}]}
         found: Row = answer.get("is", answer)
         return found
 
     async def explain(self, text: str, name: str = "") -> Row:
-        """Return what the app is made of. Raises AppMistakesError, TextsBusyError."""
+        """Return what the app is made of. Raises AppMistakesError, TextTimeError, TextsBusyError."""
         answer = await self._answer({"do": "explain", "text": text, "name": name})
         if "is" not in answer:
             raise AppMistakesError(answer["mistakes"])
         found: Row = answer["is"]
         return found
+
+    async def difference(self, before: str, after: str, names: tuple[str, str]) -> str:
+        """Return the unified diff, empty if the texts are equal. Raises TextTimeError, TextsBusyError."""
+        answer = await self._answer({"do": "diff", "before": before, "after": after, "names": names})
+        return str(answer["is"])
 
     async def close(self) -> None:
         if self._idle is not None:
@@ -99,7 +111,7 @@ class AppTexts:
             raise
         if not line.endswith(b"\n"):
             await self._end()
-            return {"mistakes": [{"line": 1, "column": 1, "message": SLOW}]}
+            raise TextTimeError
         self._is_warm = True
         self._rest()
         found: Row = json.loads(line)

@@ -1,6 +1,5 @@
 """Changes of stored stream apps: one set of functions for all routes. Each leaves an entry in the audit log."""
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -119,11 +118,9 @@ class AppDesk:
         return APP_NAME.sub(lambda found: f"{found[1]}{found[2]}{other}{found[2]}", text, count=1)
 
     async def difference(self, name: str, before: int, after: int) -> str:
-        """Return the unified diff of two versions, empty if they are equal."""
+        """Return the unified diff of two versions, empty if they are equal. Raises TextTimeError, TextsBusyError."""
         first, second = await self.text(name, before), await self.text(name, after)
-        names = f"version {before}", f"version {after}"
-        lines = difflib.unified_diff(first.splitlines(), second.splitlines(), *names, lineterm="")
-        return "\n".join(lines)
+        return await self.texts.difference(first, second, (f"version {before}", f"version {after}"))
 
     async def _check(self, name: str, new: NewText) -> None:
         """Raise AppMistakesError for a text with mistakes, unless it is a draft; AppAnswerError for one of another

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError, Refusal
 from store.records.apps import is_app_name
-from ui.apps.app_texts import AppMistakesError, AppTexts, TextsBusyError
+from ui.apps.app_texts import AppMistakesError, AppTexts, TextsBusyError, TextTimeError
 from ui.apps.stored_apps import AppAnswerError, AppDesk, unknown
 from ui.http.problems import ProblemError, answer_problems, json_object, problem_of, problem_response
 from ui.http.rejected_changes import record_rejection
@@ -61,6 +61,10 @@ def answer_app_problems(app: FastAPI) -> None:
     @app.exception_handler(TextsBusyError)
     async def _busy(_: Request, __: TextsBusyError) -> JSONResponse:
         return problem_response(503, "Too many texts are being checked; try again.", headers=AGAIN)
+
+    @app.exception_handler(TextTimeError)
+    async def _late(_: Request, __: TextTimeError) -> JSONResponse:
+        return problem_response(503, "Not answered in time: the text takes too long; try again.", headers=AGAIN)
 
     @app.exception_handler(AppDoorSilentError)
     async def _silent(_: Request, error: AppDoorSilentError) -> JSONResponse:

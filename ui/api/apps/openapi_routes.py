@@ -8,7 +8,7 @@ from store.errors import StoreError
 from ui.api.apps.app_requests import Desk
 from ui.api.apps.row_routes import endpoints_of
 from ui.apps.app_endpoints import openapi_paths
-from ui.apps.app_texts import TextsBusyError
+from ui.apps.app_texts import TextsBusyError, TextTimeError
 
 router = APIRouter(include_in_schema=False)
 
@@ -21,6 +21,6 @@ async def openapi(request: Request, desk: Desk) -> dict[str, Any]:
     try:
         for app in await desk.dashboard.reader.apps.apps():
             paths |= openapi_paths(app.name, await endpoints_of(request).of(desk, app))
-    except (StoreError, TextsBusyError):
+    except (StoreError, TextsBusyError, TextTimeError):
         return document
     return {**document, "paths": paths}
