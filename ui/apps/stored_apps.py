@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
 from store.records.apps import MOST_NOTE_CHARACTERS, NAME_ADVICE, AppWanted, StoredApp, is_app_name
@@ -14,6 +14,8 @@ from ui.services.dashboard import Dashboard
 RESERVED = frozenset(("language", "check", "explain", "dry-run", "export", "import"))
 """Words that routes have in the place of a name."""
 MOST_APPS = 500
+AppWork = Literal["publish", "start", "rollback", "stop"]
+"""What is ordered, as the audit log says it: `app.publish`, …"""
 APP_NAME = re.compile(r"(@App:name\s*\(\s*)(['\"])[^'\"\n]*\2", re.IGNORECASE)
 
 
@@ -72,17 +74,20 @@ class AppDesk:
             return _there(stored, name)
 
     async def order(
-        self, name: str, wanted: AppWanted, caller: Caller, version: int | None = None, *, keeps_state: bool = True
+        self, name: str, work: AppWork, caller: Caller, version: int | None = None, *, keeps_state: bool = True
     ) -> StoredApp:
-        """Publish a version, or stop the app. Raises as `create`; a text with mistakes is not published."""
-        action = "app.publish" if wanted == "published" else "app.stop"
-        async with auditing(self.dashboard, caller, action, name) as note:
+        """Let a version run, the newest if none is named, or stop the app. Raises as `create`; a text with mistakes is
+        not published."""
+        wanted: AppWanted = "stopped" if work == "stop" else "published"
+        async with auditing(self.dashboard, caller, f"app.{work}", name) as note:
             before = await self.app(name)
             note.before = {"wanted": before.order.wanted, "version": before.order.version}
             note.after = {"wanted": wanted, "version": version, "keeps_state": keeps_state}
             self._check_may_write(name, caller)
             if wanted == "published":
-                await self._check(name, NewText(await self.text(name, version or before.version)))
+                # what is checked is what is ordered, whoever stores another version meanwhile
+                version = version or before.version
+                await self._check(name, NewText(await self.text(name, version)))
             apps = self.dashboard.reader.apps
             ordered = _there(await apps.order(name, wanted, caller.name, version, keeps_state=keeps_state), name)
             note.after = {"wanted": wanted, "version": ordered.order.version, "keeps_state": keeps_state}

@@ -139,7 +139,7 @@ async def publish(request: Request, name: AppName, desk: Desk, caller: Author) -
     if body.preview:
         stored = await desk.app(name)
         return JSONResponse(await _preview(desk, stored, body.version or stored.version, body.state == "keep"))
-    app = await desk.order(name, "published", caller, body.version, keeps_state=body.state == "keep")
+    app = await desk.order(name, "publish", caller, body.version, keeps_state=body.state == "keep")
     return await _answer(desk, app, 202)
 
 
@@ -150,14 +150,14 @@ async def start(request: Request, name: AppName, desk: Desk, caller: Author) -> 
     version = (await desk.app(name)).order.version
     if version is None:
         raise AppAnswerError(409, f"The app {name} was never published; publish it.")
-    return await _answer(desk, await desk.order(name, "published", caller, version), 202)
+    return await _answer(desk, await desk.order(name, "start", caller, version), 202)
 
 
 @router.post("/{name}/stop", status_code=202, responses=CHANGED, openapi_extra=body_schema(NoBody, {}))
 async def stop(request: Request, name: AppName, desk: Desk, caller: Author) -> JSONResponse:
     """Stop the app; what it has kept stays for a start in this session."""
     await body_of(request, NoBody, "nothing")
-    return await _answer(desk, await desk.order(name, "stopped", caller), 202)
+    return await _answer(desk, await desk.order(name, "stop", caller), 202)
 
 
 @router.post(
@@ -166,7 +166,7 @@ async def stop(request: Request, name: AppName, desk: Desk, caller: Author) -> J
 async def roll_back(request: Request, name: AppName, desk: Desk, caller: Author) -> JSONResponse:
     """Let an earlier version run again. The newest text stays what it is."""
     body = await body_of(request, RollBackBody, "`version`")
-    app = await desk.order(name, "published", caller, body.version, keeps_state=body.state == "keep")
+    app = await desk.order(name, "rollback", caller, body.version, keeps_state=body.state == "keep")
     return await _answer(desk, app, 202)
 
 

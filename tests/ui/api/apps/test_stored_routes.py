@@ -186,15 +186,19 @@ async def test_the_audit_log_has_every_change(api: httpx.AsyncClient, author: He
     await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
     await api.put("/api/apps/wide", json={"text": WRONG, "version": 1}, headers=author)
     await api.post("/api/apps/wide/publish", json={"state": "empty"}, headers=author)
+    await api.post("/api/apps/wide/start", headers=author)
+    await api.post("/api/apps/wide/rollback", json={"version": 1}, headers=author)
     await api.post("/api/apps/nothing/stop", headers=author)
     entries = (await api.get("/api/audit?who=writer", headers={"X-API-Key": key})).json()["items"]
     assert [(one["action"], one["target"], one["outcome"]) for one in reversed(entries)] == [
         ("app.create", "wide", "done"),
         ("app.replace", "wide", "rejected"),
         ("app.publish", "wide", "done"),
+        ("app.start", "wide", "done"),
+        ("app.rollback", "wide", "done"),
         ("app.stop", "nothing", "rejected"),
     ]
-    assert entries[1]["after"] == {"wanted": "published", "version": 1, "keeps_state": False}
+    assert entries[3]["after"] == {"wanted": "published", "version": 1, "keeps_state": False}
 
 
 async def test_the_state_is_what_the_host_says(
