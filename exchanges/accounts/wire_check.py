@@ -11,6 +11,7 @@ from typing import Any
 import ccxt
 
 from exchanges.accounts.order_apis import order_api
+from exchanges.catalogue import facts_of
 from exchanges.ccxt.order_documents import order_document
 from exchanges.ccxt.order_quirks import order_quirks
 from exchanges.ccxt.sent_orders import SentRequest, order_fault
@@ -56,7 +57,9 @@ class WireBench:
 
     def __init__(self, entry: ExchangeEntry, api_of: OrderApiOf = order_api) -> None:
         self.entry = entry
-        quote, price, tick = _YEN if entry.ccxt == "bitflyer" else _DOLLARS
+        facts = facts_of(entry.ccxt)
+        is_in_yen = facts is not None and facts.paper.symbol.endswith("/JPY")
+        quote, price, tick = _YEN if is_in_yen else _DOLLARS
         steps = decimal_of(tick), _LOT, _LOT, _LOT
         self.market = Market(entry.ccxt, "us", f"BTC/{quote}", "BTC", quote, *steps, "quote")
         self.price = Price(decimal_of(price))

@@ -2,6 +2,7 @@
 
 The tables are written by hand from the pages that `exchanges/ccxt/order_documents.py` names."""
 
+import ast
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -13,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from exchanges.accounts import wire_check
 from exchanges.accounts.exchange_account import open_account
 from exchanges.accounts.wire_check import MARKET_ID, OUR_ID, THEIR_ID, WireBench, wire_fault
 from exchanges.catalogue import EXCHANGES
@@ -248,6 +250,18 @@ async def test_ccxts_other_requests_of_an_order(name: str) -> None:
         last = (await bench.caught(call)).requests[-1]
         assert (what, last.method, last.path) == (what, method, path)
         assert (fields or {}).items() <= fields_of(last).items()
+
+
+def test_what_serves_all_exchanges_names_none() -> None:
+    """Facts of one exchange stand in its own folder."""
+    named = {
+        (path.name, node.value)
+        for path in Path(wire_check.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in EXCHANGES
+    }
+    assert named == set()
+    assert WireBench(ExchangeEntry("bitflyer", "generic")).market.quote_currency == "JPY"
 
 
 def with_quirks(quirks: OrderQuirks) -> Any:
