@@ -16,7 +16,14 @@ from cep.detection.log_start import Checkpoint, LogStart
 from cep.detection.market_layout import layout_of
 from cep.detection.window_query import start_spreads
 from cep.errors import CepStoppedError
-from cep.spark_session import archive_path, connector_jars, spark_session, stop_in_order
+from cep.spark_session import (
+    archive_path,
+    connector_jars,
+    jar_list,
+    listed_jars,
+    spark_session,
+    stop_in_order,
+)
 from runtime.clock import SystemClock
 from session.session import Session
 from streams.errors import StreamError
@@ -31,6 +38,7 @@ def make_class_archive(session: Session, report: Callable[[str], None]) -> Path:
     """
     archive = archive_path(session.home)
     made = archive.with_suffix(".new")
+    made_for = listed_jars(archive)
     scratch = session.home / "spark-archive"
     report("creating an archive of Spark's classes for faster starts (about half a minute)")
     spark = spark_session(
@@ -52,7 +60,10 @@ def make_class_archive(session: Session, report: Callable[[str], None]) -> Path:
         shutil.rmtree(scratch, ignore_errors=True)
     if not made.exists():
         raise CepStoppedError("the JVM did not write an archive of its classes")
-    return made.replace(archive)
+    jar_list(archive).unlink(missing_ok=True)
+    made.replace(archive)
+    jar_list(archive).write_text(made_for)
+    return archive
 
 
 async def _has_run(query: StreamingQuery) -> None:

@@ -212,10 +212,25 @@ def archive_path(home: Path) -> Path:
     return (home / "jars").resolve() / f"spark-{pyspark.__version__}.jsa"
 
 
-def archive_is_current(archive: Path, jars: Path = PYSPARK_JARS) -> bool:
-    """Whether it exists and no jar of Spark, or of the connector beside it, is newer; otherwise the JVM ignores it."""
+def listed_jars(archive: Path, jars: Path = PYSPARK_JARS) -> str:
+    """Return what the JVM requires to be as it was when the archive was made: the jars of Spark, and of the connector
+    beside the archive, each with its size and its time of change in seconds."""
     on_class_path = (*jars.glob("*.jar"), *(archive.parent / "spark").glob("*.jar"))
-    return archive.exists() and all(jar.stat().st_mtime <= archive.stat().st_mtime for jar in on_class_path)
+    known = sorted((jar.name, jar.stat()) for jar in on_class_path)
+    return "".join(f"{name} {stat.st_size} {int(stat.st_mtime)}\n" for name, stat in known)
+
+
+def jar_list(archive: Path) -> Path:
+    """Path of the list of jars that the archive was made for."""
+    return archive.with_name(f"{archive.name}.jars")
+
+
+def archive_is_current(archive: Path, jars: Path = PYSPARK_JARS) -> bool:
+    """Whether it exists and was made for the very jars that are there; otherwise the JVM ignores it without a word."""
+    try:
+        return archive.exists() and jar_list(archive).read_text() == listed_jars(archive, jars)
+    except OSError:
+        return False
 
 
 def archive_options(archive: Path) -> tuple[str, ...]:
@@ -226,7 +241,9 @@ def archive_options(archive: Path) -> tuple[str, ...]:
     """
     if not archive.exists():
         return ()
-    unmoved = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+    # another Java may not know a diagnostic option
+    known = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+IgnoreUnrecognizedVMOptions")
+    unmoved = (*known, "-XX:ArchiveRelocationMode=0")
     return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable", *unmoved)
 
 

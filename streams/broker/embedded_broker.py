@@ -33,6 +33,8 @@ JVM_FLAGS = (
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"),
     # Java's own classes stay pages of their file, which all JVMs share; moved elsewhere, as by default, they do not
     *("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"),
+    # another Java may not know a diagnostic option
+    "-XX:+IgnoreUnrecognizedVMOptions",
 )
 RETAINED_BYTES = 2 * 1024**3
 LOOPBACK = "127.0.0.1"

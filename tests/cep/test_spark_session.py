@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -13,27 +14,62 @@ from cep.spark_session import (
     LONGEST_SOCKET_FOLDER,
     MANY_MARKETS,
     archive_is_current,
+    archive_options,
     closed_to_others,
     compiler_options,
+    jar_list,
+    listed_jars,
 )
+from tests.java_options import java_starts_without
+
+
+def removed(jar: Path) -> None:
+    jar.unlink()
+
+
+def added(jar: Path) -> None:
+    jar.with_name("two.jar").touch()
+
+
+def grown(jar: Path) -> None:
+    of_before = jar.stat().st_mtime
+    jar.write_text("more")
+    os.utime(jar, (of_before, of_before))
+
+
+def newer(jar: Path) -> None:
+    os.utime(jar, (300, 300))
+
+
+def untouched(_: Path) -> None:
+    """Do nothing."""
 
 
 @pytest.mark.parametrize("place", ["pyspark", "home/spark"])
-@pytest.mark.parametrize(
-    ("made", "installed", "is_current"), [(200, 100, True), (100, 100, True), (100, 200, False), (None, 100, False)]
-)
-def test_an_archive_older_than_a_jar_is_made_again(
-    made: int | None, installed: int, is_current: bool, place: str, tmp_path: Path
+@pytest.mark.parametrize("change", [removed, added, grown, newer, untouched])
+def test_an_archive_for_another_class_path_is_made_again(
+    change: Callable[[Path], None], place: str, tmp_path: Path
 ) -> None:
-    archive, jar = tmp_path / "home" / "spark.jsa", tmp_path / place / "one.jar"
-    archive.parent.mkdir()
-    jar.parent.mkdir(exist_ok=True)
-    jar.touch()
-    os.utime(jar, (installed, installed))
-    if made is not None:
-        archive.touch()
-        os.utime(archive, (made, made))
-    assert archive_is_current(archive, tmp_path / "pyspark") is is_current
+    jars, archive = tmp_path / "pyspark", tmp_path / "home" / "spark.jsa"
+    for folder in (jars, tmp_path / "home/spark"):
+        folder.mkdir(parents=True)
+        for name in ("one.jar", "other.jar"):
+            (folder / name).touch()
+            os.utime(folder / name, (100, 100))
+    assert not archive_is_current(archive, jars)
+    archive.touch()
+    assert not archive_is_current(archive, jars), "no list: made by an earlier version"
+    jar_list(archive).write_text(listed_jars(archive, jars))
+    assert archive_is_current(archive, jars)
+    change(tmp_path / place / "one.jar")
+    assert archive_is_current(archive, jars) is (change is untouched)
+
+
+def test_another_java_starts_with_options_that_it_does_not_know(tmp_path: Path) -> None:
+    archive = tmp_path / "spark.jsa"
+    assert archive_options(archive) == ()
+    archive.touch()
+    java_starts_without("ArchiveRelocationMode", archive_options(archive))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from runtime.logins import Login
 from streams.broker.embedded_broker import (
     ASIDE_DAYS,
     DAY,
+    JVM_FLAGS,
     EmbeddedBroker,
     drop_old_asides,
     free_ports,
@@ -24,6 +25,7 @@ from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
+from tests.java_options import java_starts_without
 from tests.services import LOGIN, START_SECONDS, kafka_process
 
 
@@ -59,6 +61,10 @@ def test_a_java_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     broker = EmbeddedBroker(tmp_path, "nothing.jar", 1, 2, LOGIN, "controller", java=str(tmp_path / "java"))
     with pytest.raises(StreamRejectedError, match="cannot be run"):
         broker.prepare()
+
+
+def test_another_java_starts_with_options_that_it_does_not_know() -> None:
+    java_starts_without("ArchiveRelocationMode", JVM_FLAGS)
 
 
 async def test_waiting_for_a_broker_ends_at_its_deadline() -> None:
