@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from backtest.detect.found_files import BASE, HITS, ROWS
+from backtest.detect.found_runs import HITS, ROWS
 from cep.detection.kernel.records import NONE
 from cep.detection.market_layout import Layout
 from market.money import Amount, Price, decimal_of
@@ -27,7 +28,7 @@ DIGITS = 32
 """Hexadecimal digits of an id."""
 _MADE_FROM = ("buy_quote", "sell_quote", "buy_rate", "sell_rate")
 _READ = (
-    *("offset", "received_time", "pair", "settings_version", "opportunity_lifetime"),
+    *("base", "offset", "received_time", "pair", "settings_version", "opportunity_lifetime"),
     *("gross_bps", "fee_bps", "net_bps", "buy_age", "sell_age", *_MADE_FROM),
 )
 _TIMES = ("exchange_time", "received_time")
@@ -46,7 +47,7 @@ class FoundId:
 
 def count_of(folder: Path) -> int:
     """Return how many were stored."""
-    return sum(len(hits) for path in _files(folder) for _, hits, _ in _batches(path))
+    return sum(len(hits) for path in _files(folder) for hits, _ in _batches(path))
 
 
 def opportunities_of(folder: Path, layout: Layout) -> Iterator[Opportunity]:
@@ -58,10 +59,10 @@ def opportunities_of(folder: Path, layout: Layout) -> Iterator[Opportunity]:
 def found_ids(folder: Path) -> Iterator[FoundId]:
     """Return the id of each, file by file."""
     for path in _files(folder):
-        for base, hits, rows in _batches(path):
+        for hits, rows in _batches(path):
             quotes = _Rows(rows)
-            columns = (hits[name].to_numpy().tolist() for name in ("offset", "pair", "net_bps", *_MADE_FROM))
-            for offset, pair, net_bps, *places in zip(*columns, strict=True):
+            columns = (hits[name].to_pylist() for name in ("base", "offset", "pair", "net_bps", *_MADE_FROM))
+            for base, offset, pair, net_bps, *places in zip(*columns, strict=True):
                 yield FoundId(_id_of(quotes.ids, places), base, offset, pair, net_bps)
 
 
@@ -73,14 +74,16 @@ def _files(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*{HITS}"))
 
 
-def _batches(path: Path) -> Iterator[tuple[str, pa.RecordBatch, pa.RecordBatch]]:
-    """Return (base, hits, their rows), batch by batch."""
+def _batches(path: Path) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """Return (hits, their rows), batch by batch. No file is open meanwhile: a cluster may have written thousands."""
     beside = path.with_name(path.name.removesuffix(HITS) + ROWS)
-    with pa.memory_map(str(path)) as hits_file, pa.memory_map(str(beside)) as rows_file:
-        hits, rows = pa.ipc.open_file(hits_file), pa.ipc.open_file(rows_file)
-        base = (hits.schema.metadata or {})[BASE].decode()
-        for number in range(hits.num_record_batches):
-            yield base, hits.get_batch(number), rows.get_batch(number)
+    for number in count():
+        with pa.memory_map(str(path)) as hits_file, pa.memory_map(str(beside)) as rows_file:
+            hits, rows = pa.ipc.open_file(hits_file), pa.ipc.open_file(rows_file)
+            if number == hits.num_record_batches:
+                return
+            batch = hits.get_batch(number), rows.get_batch(number)
+        yield batch
 
 
 class _Rows:
@@ -123,29 +126,28 @@ def _side_of(prices: Sequence[str], amounts: Sequence[str], levels: Sequence[str
 
 
 def _opportunities(path: Path, layout: Layout) -> Iterator[Opportunity]:
-    for base, hits, rows in _batches(path):
-        yield from _Batch(base, hits, rows, layout).opportunities()
+    for hits, rows in _batches(path):
+        yield from _Batch(hits, rows, layout).opportunities()
 
 
 class _Batch:
     """One batch of hits with its rows."""
 
-    def __init__(self, base: str, hits: pa.RecordBatch, rows: pa.RecordBatch, layout: Layout) -> None:
-        self._base = base
+    def __init__(self, hits: pa.RecordBatch, rows: pa.RecordBatch, layout: Layout) -> None:
         self._hits = hits
         self._rows = _Rows(rows)
         self._layout = layout
         self._profits = _finite(_expected_profits(hits, rows)).tolist()
 
     def opportunities(self) -> Iterator[Opportunity]:
-        layout, rows, base = self._layout, self._rows, self._base
+        layout, rows = self._layout, self._rows
         pairs = layout.pairs
         currencies = [slot.quote_currency for slot in layout.slots]
         for name in ("gross_bps", "fee_bps", "net_bps"):
             _finite(self._hits[name].to_numpy())
-        columns = (self._hits[name].to_numpy().tolist() for name in _READ)
+        columns = (self._hits[name].to_pylist() for name in _READ)
         for values in zip(self._profits, *columns, strict=True):
-            profit, offset, time, pair, version, lifetime, gross, fee, net, buy_age, sell_age, *places = values
+            profit, base, offset, time, pair, version, lifetime, gross, fee, net, buy_age, sell_age, *places = values
             buy, sell = pairs[pair]
             buy_quote, sell_quote, buy_rate, sell_rate = places
             yield Opportunity(

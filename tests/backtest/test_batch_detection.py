@@ -1,8 +1,12 @@
 """Detection over tick sets: what a plain loop finds, in every field, however the set is cut."""
 
 import json
+import resource
 import struct
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
 from math import floor
 from pathlib import Path
 
@@ -10,6 +14,7 @@ import pytest
 
 from backtest.detect.batch_detection import DetectionSummary, detection_summary, layout_of_set, store_found
 from backtest.detect.found_opportunities import count_of, opportunities_of
+from backtest.detect.found_runs import AT_ONCE, HITS, ROWS
 from backtest.detect.workers import ThisProcess, Workers
 from backtest.simulate.trade_simulation import trading_order
 from market.decide.settings import Settings
@@ -127,9 +132,42 @@ def test_what_a_log_says_later_of_earlier_times_is_traded_in_its_place(tmp_path:
     check_found(ThisProcess(), tick_set, None, wanted, tmp_path / "found")
 
 
-def set_back(message: bytes, number: int) -> bytes:
+@pytest.mark.parametrize("rows", [1, 37], ids=["mirrored rows", "a jitter at each row group"])
+def test_a_piece_has_one_pair_of_files_whatever_the_order_of_its_log(rows: int, tmp_path: Path) -> None:
+    messages = [set_back(message, number, rows) for number, message in enumerate(LogMaker(38).write(900))]
+    tick_set, wanted = log_set(tmp_path / "set", CUTS[2], messages), wanted_of(messages)
+    times = [message["event_time"] for message in wanted[BASES[0]]]
+    assert sum(later < earlier for earlier, later in pairwise(times)) > AT_ONCE
+    check_found(ThisProcess(), tick_set, None, wanted, tmp_path / "found")
+    for pieces in PIECES:
+        names = sorted(path.name for path in (tmp_path / "found" / str(pieces)).iterdir())
+        assert names == sorted(f"piece-{piece:05}{suffix}" for piece in range(pieces) for suffix in (HITS, ROWS))
+
+
+def test_what_many_files_hold_is_read_with_few_descriptors(tmp_path: Path) -> None:
+    messages = LogMaker(39).write(900)
+    tick_set, wanted = log_set(tmp_path / "set", CUTS[2], messages), wanted_of(messages)
+    store_found(ThisProcess(), tick_set, None, tmp_path / "found", 60)
+    assert len(list((tmp_path / "found").iterdir())) > 60
+    with few_descriptors(30):
+        assert list(opportunities_of(tmp_path / "found", layout_of_set(tick_set))) == traded_rows(wanted)
+
+
+@contextmanager
+def few_descriptors(more: int) -> Iterator[None]:
+    """Allow this process only so many descriptors more than it has."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    newest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (newest + more, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def set_back(message: bytes, number: int, rows: int = 150) -> bytes:
     row = json.loads(message)
-    return json.dumps(row | {"received_time": row["received_time"] - 700_000 * (number // 150 % 2)}).encode()
+    return json.dumps(row | {"received_time": row["received_time"] - 700_000 * (number // rows % 2)}).encode()
 
 
 def renumbered(message: bytes) -> bytes:
