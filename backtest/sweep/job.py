@@ -81,6 +81,7 @@ def _detect(workers: Workers, tick_set: TickSet, sets: list[Parameters], store: 
     """Detect once for all sets, into a folder that is renamed when complete."""
     scratch = store.folder / ".candidates"
     shutil.rmtree(scratch, ignore_errors=True)
+    store.drop_candidates()
     store_found(workers, tick_set, widest_settings(sets), scratch, report=report)
     count = count_of(scratch)
     if count > MAX_CANDIDATES:

@@ -1,7 +1,7 @@
 """A sweep on disk: what was asked, what detection found, and the results, a part per finished chunk.
 
     <home>/sweeps/NAME/sweep.json                     the definition; a sweep of another one is rejected under its name
-    <home>/sweeps/NAME/candidates/                       what the widest settings emit, once detection is through
+    <home>/sweeps/NAME/candidates-3/                  what the widest settings emit, once detection is through
     <home>/sweeps/NAME/results/part-00017.parquet     the sets of one chunk, whole or not there at all
 
 Files appear by renaming, so whatever is there after a crash is whole, and what is not there is done again.
@@ -24,8 +24,11 @@ from backtest.sweep.errors import SweepRejectedError
 from backtest.sweep.parameter_grids import Grid
 from backtest.sweep.results import SetResult, results_of, table_of
 
-FORMAT = 3
-DEFINITION, CANDIDATES, RESULTS, RATE_AGES, MARKS = "sweep.json", "candidates", "results", "rate_ages", "marks"
+FORMAT = 2
+"""Of the definition and the results."""
+CANDIDATES, CANDIDATE_FORMAT = "candidates", 3
+"""The candidates' format is apart: they can be found again, so those of another one are dropped, and no results."""
+DEFINITION, RESULTS, RATE_AGES, MARKS = "sweep.json", "results", "rate_ages", "marks"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CHUNKS, MAX_SETS_PER_CHUNK = 64, 50
 """Target number of chunks: a crash loses one chunk per core, and each chunk is a Spark task."""
@@ -74,7 +77,7 @@ class SweepStore:
     def candidates(self) -> Path:
         """Return the folder of candidates, as `backtest.detect.found_files` writes them; it also has the ages of FX
         rates."""
-        return self.folder / CANDIDATES
+        return self.folder / f"{CANDIDATES}-{CANDIDATE_FORMAT}"
 
     def begin(self, definition: SweepDefinition) -> None:
         """Store the definition, or find the same one there. Raises SweepRejectedError if it is another."""
@@ -84,7 +87,7 @@ class SweepStore:
             return
         # results without their definition are useless
         shutil.rmtree(self.folder / RESULTS, ignore_errors=True)
-        shutil.rmtree(self.candidates, ignore_errors=True)
+        self.drop_candidates()
         (self.folder / RESULTS).mkdir(parents=True)
         _put(path, _DEFINITION.dump_json(definition, indent=2))
 
@@ -99,7 +102,10 @@ class SweepStore:
         except (OSError, ValidationError) as error:
             _reject(f"{path}: cannot be read as a sweep ({str(error).splitlines()[0]}); remove its folder")
         if found.format != FORMAT:
-            _reject(f"{path}: is of format {found.format}, while this version reads format {FORMAT}")
+            _reject(
+                f"{path}: is of format {found.format}, while this version reads format {FORMAT}; show it with the "
+                "version that wrote it, or remove its folder and run the sweep again"
+            )
         return found
 
     def missing(self, definition: SweepDefinition) -> list[int]:
@@ -114,9 +120,14 @@ class SweepStore:
 
     def remove(self, chunks: list[int]) -> None:
         """Remove the results of these chunks, and the candidates."""
-        shutil.rmtree(self.candidates, ignore_errors=True)
+        self.drop_candidates()
         for chunk in chunks:
             self._part(chunk).unlink(missing_ok=True)
+
+    def drop_candidates(self) -> None:
+        """Remove the candidates, of any format."""
+        for folder in self.folder.glob(f"{CANDIDATES}*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def put_rate_ages(self, folder: Path, ages: list[int]) -> None:
         """Write the ages per candidate, in the order of `folder`, which is not in its place yet."""

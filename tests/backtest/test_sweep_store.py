@@ -1,5 +1,6 @@
 """What a sweep keeps on disk: another definition is rejected under its name, a part is whole or not there."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -83,6 +84,28 @@ def test_what_is_not_there_or_damaged_is_said(tmp_path: Path) -> None:
     store = begun(tmp_path)
     (store.folder / "sweep.json").write_text('{"name": 3')
     with pytest.raises(SweepRejectedError, match="cannot be read as a sweep"):
+        store.definition()
+
+
+def test_a_sweep_whose_candidates_are_of_an_earlier_format_is_shown_and_continued(tmp_path: Path) -> None:
+    """As the version before stored it: format 2, and candidates without a number."""
+    store = begun(tmp_path)
+    document = json.loads((store.folder / "sweep.json").read_text()) | {"format": 2}
+    (store.folder / "sweep.json").write_text(json.dumps(document))
+    (store.folder / "candidates").mkdir()
+    store.put_part(0, results_of(0))
+    store.begin(DEFINITION)
+    assert (store.definition(), store.results()) == (DEFINITION, results_of(0))
+    assert not store.candidates.exists(), "detection runs once more"
+    store.drop_candidates()
+    assert sorted(path.name for path in store.folder.iterdir()) == ["results", "sweep.json"]
+
+
+def test_a_definition_of_a_later_format_says_what_to_do(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    document = json.loads((store.folder / "sweep.json").read_text()) | {"format": 9}
+    (store.folder / "sweep.json").write_text(json.dumps(document))
+    with pytest.raises(SweepRejectedError, match=r"of format 9, .* remove its folder and run the sweep again"):
         store.definition()
 
 
