@@ -10,8 +10,7 @@ _OF_SPARK = (
     *("JTransforms*", "JLargeArrays*"),
     # Hive's catalogue (`spark.sql.catalogImplementation` is in-memory); ORC needs hive-storage-api
     *("spark-hive*", "hive-[!s]*", "hive-se*", "hive-sh*", "datanucleus*", "derby*"),
-    # masters in Kubernetes, which have a Spark of their own, and other systems' encryption
-    *("kubernetes-*", "spark-kubernetes*", "volcano-*", "vertx-*"),
+    # other systems' encryption
     *("netty-tcnative-*-osx-*", "netty-tcnative-*-windows-*"),
     # clients by gRPC, and Scala's shell
     *("spark-connect_*", "spark-repl*", "scala-compiler*"),

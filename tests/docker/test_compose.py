@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,14 @@ from launch.setup.service_logins import LOGIN_VARIABLES, configured_kafka_login,
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text())
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
+
+
+def test_the_image_has_byte_code_of_all_packages() -> None:
+    """Its user can write none, so each process would compile what it imports anew."""
+    installs = re.findall(r"pip install [^\n]*", DOCKERFILE)
+    assert len(installs) == 2
+    assert not any("--no-compile" in one for one in installs)
+    assert "PYTHONDONTWRITEBYTECODE" not in DOCKERFILE
 
 
 def test_follows_the_compose_specification() -> None:

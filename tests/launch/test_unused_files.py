@@ -5,7 +5,6 @@ from pathlib import Path
 from launch.setup.unused_files import remove_unused
 
 GONE = (
-    "pyspark/jars/spark-kubernetes_2.13-4.3.0.jar",
     "pyspark/pandas/frame.py",
     "pyspark/jars/spark-mllib_2.13-4.3.0.jar",
     "pyspark/jars/hive-exec-2.3.10-core.jar",
@@ -16,6 +15,13 @@ GONE = (
     "pandas/tests/frame/test_api.py",
 )
 LEFT = (
+    # the driver of a backtest with a master in Kubernetes
+    "pyspark/jars/spark-kubernetes_2.13-4.3.0.jar",
+    "pyspark/jars/kubernetes-client-7.6.1.jar",
+    "pyspark/jars/kubernetes-model-core-7.6.1.jar",
+    "pyspark/jars/kubernetes-httpclient-vertx-7.6.1.jar",
+    "pyspark/jars/vertx-core-4.5.26.jar",
+    "pyspark/jars/volcano-client-7.6.1.jar",
     # ORC's, which Spark SQL loads
     "pyspark/jars/hive-storage-api-2.8.1.jar",
     # state of real-time mode
