@@ -34,14 +34,6 @@ class WalkTerms:
     factor: Decimal = ONE
     min_bps: Decimal | None = None
 
-    def net_bps(self, ask: Decimal, bid: Decimal) -> Fraction:
-        """Return what one unit bought at `ask` and sold at `bid` brings after fees and FX, in bps of what is paid for
-        it."""
-        received, paid = self._sides
-        spent = EXACT.multiply(ask, paid)
-        gained = EXACT.subtract(EXACT.multiply(bid, received), EXACT.multiply(spent, EXACT.add(ONE, self.buy_fee)))
-        return Fraction(EXACT.multiply(gained, BPS)) / Fraction(spent)
-
     @cached_property
     def pays(self) -> Callable[[Decimal, Decimal], bool]:
         """Return whether a unit bought at an ask (first) and sold at a bid pays."""

@@ -189,9 +189,19 @@ def test_limits_cut_the_same_walk(
     assert limited.amount == expected
 
 
-@given(price=st.integers(1, 10**9), bid=st.integers(1, 10**9), terms=terms_of)
-def test_net_bps_is_what_one_unit_brings(price: int, bid: int, terms: WalkTerms) -> None:
+@given(
+    price=st.integers(1, 10**9),
+    bid=st.integers(1, 10**9),
+    terms=terms_of,
+    above=st.sampled_from([Fraction(-1, 10**6), Fraction(0), Fraction(1, 10**6)]),
+)
+def test_a_unit_pays_if_it_brings_the_minimum_to_the_last_digit(
+    price: int, bid: int, terms: WalkTerms, above: Fraction
+) -> None:
     paid = settled(terms.buy_rate, "buy", Fraction(price))
     received = settled(terms.sell_rate, "sell", Fraction(bid)) * Fraction(terms.factor) * (1 - Fraction(terms.sell_fee))
-    expected = (received - paid * (1 + Fraction(terms.buy_fee))) * 10_000 / paid
-    assert terms.net_bps(Decimal(price), Decimal(bid)) == expected
+    brought = (received - paid * (1 + Fraction(terms.buy_fee))) * 10_000 / paid
+    # near what it brings, as far as a decimal of 12 places can say it
+    least = Decimal(int((brought + above) * 10**12)).scaleb(-12)
+    pays = replace(terms, min_bps=least).pays
+    assert pays(Decimal(price), Decimal(bid)) is (brought >= Fraction(least))

@@ -112,4 +112,4 @@ def test_what_costs_no_fee_and_brings_nothing_is_left() -> None:
 def test_best_prices_and_their_spread(file: str, base: str, ask: str, bid: str, bps: str) -> None:
     asks, bids = merged(books_of(file, base))
     assert (asks[0].price, bids[0].price) == (Decimal(ask), Decimal(bid))
-    assert is_printed(WalkTerms().net_bps(asks[0].price, bids[0].price), bps)
+    assert is_printed((Fraction(bids[0].price) / Fraction(asks[0].price) - 1) * 10_000, bps)

@@ -107,7 +107,7 @@ def test_common_step(one: str, other: str, expected: str) -> None:
     assert common_step(Decimal(one), Decimal(other)) == Decimal(expected)
 
 
-def test_net_bps_is_what_fees_and_both_fx_sides_leave() -> None:
+def test_a_unit_pays_what_fees_and_both_fx_sides_leave() -> None:
     buy = side_of(EUR_MARKET, "buy", levels(("50000", "1")))
     sell = side_of(JPY_MARKET, "sell", levels(("9000000", "1")))
     cost = Fraction(50_000) * Fraction("1.1001")
@@ -115,7 +115,9 @@ def test_net_bps_is_what_fees_and_both_fx_sides_leave() -> None:
     # one BTC bought pays the fee of JPY's exchange in BTC, too: so much less of it is sold
     proceeds *= Fraction("0.998502246630")
     expected = (proceeds - cost - cost * Fraction("0.0012")) * 10_000 / cost
-    assert walk_terms(buy, sell, settings_of()).net_bps(Decimal(50_000), Decimal(9_000_000)) == expected
+    for above in (-0.001, 0.001):
+        pays = walk_terms(buy, sell, settings_of(min_net_bps=float(expected) + above)).pays
+        assert pays(Decimal(50_000), Decimal(9_000_000)) is (above < 0)
 
 
 def test_displayed_amount() -> None:
