@@ -29,7 +29,7 @@ class AppEndpoints:
         key = app.name, version, app.created_at
         if key not in self.known:
             try:
-                explained = await desk.texts.explain(await desk.text(app.name, version), app.name)
+                explained = await desk.texts.explain(await desk.text(app.name, version), app.name, f"app {app.name}")
             except AppMistakesError:
                 # an older version of the program took the text
                 explained = {"endpoints": []}

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -20,7 +21,9 @@ START_SECONDS = 60.0
 """For the first answer of a process, which has to read its modules."""
 IDLE_SECONDS = 300.0
 """After so long without a question the process ends, and its memory is free."""
-MOST_WAITING = 20
+MOST_WAITING = 60
+MOST_OF_ONE = 5
+"""Of those that wait, of one caller."""
 MOST_BYTES = 16 * 1024**2
 """Of an answer."""
 SLOW = f"the text takes longer than {ANSWER_SECONDS:g} s to be checked; write a shorter one"
@@ -55,30 +58,32 @@ class AppTexts:
         self._process: asyncio.subprocess.Process | None = None
         self._is_warm = False
         self._turn = asyncio.Lock()
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
+        """How many questions wait or are answered, by who asked."""
+        self._own_turns: dict[str, asyncio.Lock] = {}
         self._idle: asyncio.Task[None] | None = None
 
-    async def check(self, text: str, name: str = "", cases: str | None = None) -> Row:
+    async def check(self, text: str, name: str = "", cases: str | None = None, who: str = "") -> Row:
         """Return `mistakes`, and of a text without any its `name`, `version` and the results of its `cases`. Raises
         TextsBusyError."""
         try:
-            answer = await self._answer({"do": "check", "text": text, "name": name, "cases": cases})
+            answer = await self._answer({"do": "check", "text": text, "name": name, "cases": cases}, who)
         except TextTimeError:
             return {"mistakes": [{"line": 1, "column": 1, "message": SLOW}]}
         found: Row = answer.get("is", answer)
         return found
 
-    async def explain(self, text: str, name: str = "") -> Row:
+    async def explain(self, text: str, name: str = "", who: str = "") -> Row:
         """Return what the app is made of. Raises AppMistakesError, TextTimeError, TextsBusyError."""
-        answer = await self._answer({"do": "explain", "text": text, "name": name})
+        answer = await self._answer({"do": "explain", "text": text, "name": name}, who)
         if "is" not in answer:
             raise AppMistakesError(answer["mistakes"])
         found: Row = answer["is"]
         return found
 
-    async def difference(self, before: str, after: str, names: tuple[str, str]) -> str:
+    async def difference(self, before: str, after: str, names: tuple[str, str], who: str = "") -> str:
         """Return the unified diff, empty if the texts are equal. Raises TextTimeError, TextsBusyError."""
-        answer = await self._answer({"do": "diff", "before": before, "after": after, "names": names})
+        answer = await self._answer({"do": "diff", "before": before, "after": after, "names": names}, who)
         return str(answer["is"])
 
     async def close(self) -> None:
@@ -86,15 +91,19 @@ class AppTexts:
             self._idle.cancel()
         await self._end()
 
-    async def _answer(self, request: Mapping[str, object]) -> Row:
-        if self._waiting >= MOST_WAITING:
+    async def _answer(self, request: Mapping[str, object], who: str) -> Row:
+        """`who`: has one place among all that wait, however many questions it asks at a time."""
+        if self._waiting[who] >= MOST_OF_ONE or self._waiting.total() >= MOST_WAITING:
             raise TextsBusyError
-        self._waiting += 1
+        self._waiting[who] += 1
+        own_turn = self._own_turns.setdefault(who, asyncio.Lock())
         try:
-            async with self._turn:
+            async with own_turn, self._turn:
                 return await self._asked(request)
         finally:
-            self._waiting -= 1
+            self._waiting[who] -= 1
+            if not self._waiting[who]:
+                del self._waiting[who], self._own_turns[who]
 
     async def _asked(self, request: Mapping[str, object]) -> Row:
         process = await self._running()

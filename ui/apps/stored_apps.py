@@ -7,7 +7,7 @@ from typing import Any, Literal
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
 from store.records.apps import MOST_NOTE_CHARACTERS, NAME_ADVICE, AppWanted, StoredApp, is_app_name
 from ui.apps.app_texts import AppMistakesError, AppTexts
-from ui.auth.callers import Caller
+from ui.auth.callers import Caller, rate_name
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard
 
@@ -49,7 +49,7 @@ class AppDesk:
             note.after = _noted(new)
             check_name(name)
             self._check_may_write(name, caller)
-            await self._check(name, new)
+            await self._check(name, new, caller)
             apps = self.dashboard.reader.apps
             if len(await apps.apps()) >= MOST_APPS:
                 raise AppAnswerError(409, f"There are {MOST_APPS} apps already; remove unused ones.")
@@ -64,7 +64,7 @@ class AppDesk:
             note.after = _noted(new)
             note.before = {"version": expected}
             self._check_may_write(name, caller)
-            await self._check(name, new)
+            await self._check(name, new, caller)
             try:
                 kept = new.note[:MOST_NOTE_CHARACTERS]
                 stored = await self.dashboard.reader.apps.replace(name, new.text, expected, caller.name, kept)
@@ -87,7 +87,9 @@ class AppDesk:
             if wanted == "published":
                 # what is checked is what is ordered, whoever stores another version meanwhile
                 version = version or before.version
-                await self._check(name, NewText(await self.text(name, version)))
+                if version != before.order.version:
+                    # one that was published before was checked then, and its host checks it again
+                    await self._check(name, NewText(await self.text(name, version)), caller)
             apps = self.dashboard.reader.apps
             ordered = _there(await apps.order(name, wanted, caller.name, version, keeps_state=keeps_state), name)
             note.after = {"wanted": wanted, "version": ordered.order.version, "keeps_state": keeps_state}
@@ -122,15 +124,15 @@ class AppDesk:
         text = await self.text(name, (await self.app(name)).version)
         return APP_NAME.sub(lambda found: f"{found[1]}{found[2]}{other}{found[2]}", text, count=1)
 
-    async def difference(self, name: str, before: int, after: int) -> str:
+    async def difference(self, name: str, before: int, after: int, caller: Caller) -> str:
         """Return the unified diff of two versions, empty if they are equal. Raises TextTimeError, TextsBusyError."""
         first, second = await self.text(name, before), await self.text(name, after)
-        return await self.texts.difference(first, second, (f"version {before}", f"version {after}"))
+        return await self.texts.difference(first, second, (f"version {before}", f"version {after}"), rate_name(caller))
 
-    async def _check(self, name: str, new: NewText) -> None:
+    async def _check(self, name: str, new: NewText, caller: Caller) -> None:
         """Raise AppMistakesError for a text with mistakes, unless it is a draft; AppAnswerError for one of another
         name."""
-        checked = await self.texts.check(new.text, name)
+        checked = await self.texts.check(new.text, name, who=rate_name(caller))
         if checked["mistakes"] and not new.is_draft:
             raise AppMistakesError(checked["mistakes"])
         named = checked.get("name", name)

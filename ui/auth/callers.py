@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ui.auth.address_groups import counted_address
+
 Role = Literal["viewer", "author", "operator"]
 """A viewer reads; an author writes and publishes stream apps too; an operator changes all that can be changed."""
 Means = Literal["open", "key", "sign-in", "token"]
@@ -48,3 +50,8 @@ class Caller:
         """Return what a caller who is no operator may not do, as a sentence without its stop."""
         what = "may publish stream apps, and change nothing else" if self.may_publish else "may not change anything"
         return f"{self.named} and {what}"
+
+
+def rate_name(caller: Caller) -> str:
+    """Return by what a caller's requests are counted: its key, else its address."""
+    return f"address {counted_address(caller.address)}" if caller.means == "open" else f"key {caller.name}"

@@ -12,9 +12,8 @@ from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
 from ui.auth.access_service import Access
-from ui.auth.address_groups import counted_address
 from ui.auth.api_keys import KEY_FILE
-from ui.auth.callers import Caller
+from ui.auth.callers import Caller, rate_name
 from ui.auth.oidc_tokens import IssuerUnavailableError, TokenRejectedError, Tokens, looks_like_token
 from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import COOKIE
@@ -152,11 +151,6 @@ def _wrong(access: Access, address: str, detail: str) -> ProblemError:
 
 def access_of(request: Request) -> Access:
     return dashboard_of(request.app).access
-
-
-def rate_name(caller: Caller) -> str:
-    """Return the name of the caller's bucket: its key's, else its address's."""
-    return f"address {counted_address(caller.address)}" if caller.means == "open" else f"key {caller.name}"
 
 
 def too_many(wait: float) -> ProblemError:

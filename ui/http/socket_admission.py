@@ -9,10 +9,10 @@ from fastapi import WebSocket
 
 from runtime.clock import SystemClock
 from ui.auth.access_service import Access
-from ui.auth.callers import Caller
+from ui.auth.callers import Caller, rate_name
 from ui.http.operator_requests import key_in
 from ui.http.problems import ProblemError, problem_of
-from ui.http.route_auth import CHALLENGE, caller_by_key, rate_name, too_many
+from ui.http.route_auth import CHALLENGE, caller_by_key, too_many
 from ui.services.dashboard import dashboard_of
 
 PROTOCOL = "arbitrage.live"

@@ -36,6 +36,8 @@ def app_endpoints(app: App, terms: OperatorTerms) -> tuple[AppEndpoint, ...]:
     """Return the endpoints that the text declares, in their order. Raises AppTextError."""
     found: dict[str, AppEndpoint] = {}
     annotations = [one for one in app.annotations if one.name.lower() == ENDPOINT]
+    # has seen nothing, so that names and types are checked; endpoints only read, so that one serves all
+    engine = StreamEngine(app, terms=terms) if annotations else None
     for annotation in annotations:
         endpoint = _endpoint(annotation)
         shape = _PARAMETER.sub("{}", endpoint.path)
@@ -44,8 +46,8 @@ def app_endpoints(app: App, terms: OperatorTerms) -> tuple[AppEndpoint, ...]:
         if len(found) >= MOST_ENDPOINTS:
             raise AppTextError(annotation.at, f"there are more than {MOST_ENDPOINTS} endpoints")
         found[shape] = endpoint
-        # on an engine that has seen nothing, so that names and types are checked
-        _check_query(StreamEngine(app, terms=terms), endpoint, annotation.at)
+        if engine is not None:
+            _check_query(engine, endpoint, annotation.at)
     return tuple(found.values())
 
 

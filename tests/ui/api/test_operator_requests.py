@@ -7,11 +7,10 @@ from starlette.datastructures import Headers
 from tests.ui.samples import session_of
 from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, ensure_api_key, keys_folder, owner_key
-from ui.auth.callers import Caller, Role
+from ui.auth.callers import Caller, Role, rate_name
 from ui.auth.key_store import StoredKey, add_key
 from ui.auth.sign_ins import COOKIE
 from ui.http.operator_requests import operator_of
-from ui.http.route_auth import rate_name
 
 
 def test_an_operator_is_known_by_key_or_cookie_and_a_viewer_is_none(tmp_path: Path) -> None:

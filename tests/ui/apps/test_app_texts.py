@@ -1,5 +1,6 @@
 """Questions about texts are answered in a process of its own, whose end or slowness is never an answer."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from cep.apps.functions.operator_terms import OperatorTerms
 from launch.apps.text_worker import answer
 from tests.ui.samples import session_of
-from ui.apps.app_texts import AppTexts, TextTimeError
+from ui.apps.app_texts import MOST_OF_ONE, AppTexts, TextsBusyError, TextTimeError
 
 ENDS = "import sys; sys.stdin.readline()"
 ECHOES = """
@@ -37,6 +38,23 @@ async def test_a_question_that_is_not_answered_is_an_error_of_its_own(ending: Ap
 async def test_two_versions_are_compared_in_that_process(tmp_path: Path) -> None:
     texts = AppTexts(session_of(tmp_path), (sys.executable, "-c", ECHOES))
     assert await texts.difference("as the process says", "b", ("one", "two")) == "as the process says"
+    await texts.close()
+
+
+async def test_who_asks_much_waits_behind_himself_alone(tmp_path: Path) -> None:
+    """The process answers in turns: of ann's five questions one waits beside that of bob."""
+    texts, order = AppTexts(session_of(tmp_path), (sys.executable, "-c", ECHOES)), list[str]()
+
+    async def ask(who: str) -> None:
+        await texts.difference(who, "b", ("one", "two"), who)
+        order.append(who)
+
+    many = [asyncio.create_task(ask("ann")) for _ in range(MOST_OF_ONE)]
+    await asyncio.sleep(0)
+    with pytest.raises(TextsBusyError):
+        await ask("ann")
+    await asyncio.gather(*many, ask("bob"))
+    assert order.index("bob") == 1
     await texts.close()
 
 

@@ -10,6 +10,7 @@ from ui.api.apps.app_requests import Desk, body_of, body_schema
 from ui.apps.app_texts import AppMistakesError
 from ui.apps.dry_runs import MOST_WAITING, DryRuns, DryRunsFullError
 from ui.apps.stored_apps import AppAnswerError, AppDesk
+from ui.auth.callers import rate_name
 from ui.http.problems import PROBLEM_RESPONSE
 from ui.http.route_auth import Author
 from ui.services.change_audit import auditing
@@ -57,7 +58,7 @@ async def ask(request: Request, desk: Desk, caller: Author) -> JSONResponse:
         await _check_source(desk, body.source)
         against = await _against(desk, body.against)
         for text in (body.text, *(() if against is None else (against,))):
-            if mistakes := (await desk.texts.check(text, body.name))["mistakes"]:
+            if mistakes := (await desk.texts.check(text, body.name, who=rate_name(caller)))["mistakes"]:
                 raise AppMistakesError(mistakes)
         wanted = {"text": body.text, "name": body.name, "against": against}
         try:

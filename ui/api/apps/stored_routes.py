@@ -10,6 +10,7 @@ from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError
 from store.records.apps import MOST_NOTE_CHARACTERS, StoredApp
 from ui.api.apps.app_requests import AppName, Desk, body_of, body_schema
 from ui.apps.stored_apps import AppAnswerError, AppDesk, NewText
+from ui.auth.callers import Caller, rate_name
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Asker, Author
 from ui.rows.app import AppListRow, AppsRow, AppVersionRow, AppVersionsRow, StoredAppRow, app_list_row, version_row
@@ -138,7 +139,7 @@ async def publish(request: Request, name: AppName, desk: Desk, caller: Author) -
     body = await body_of(request, PublishBody, "`version` and `state`")
     if body.preview:
         stored = await desk.app(name)
-        return JSONResponse(await _preview(desk, stored, body.version or stored.version, body.state == "keep"))
+        return JSONResponse(await _preview(desk, stored, body.version or stored.version, caller, body.state == "keep"))
     app = await desk.order(name, "publish", caller, body.version, keeps_state=body.state == "keep")
     return await _answer(desk, app, 202)
 
@@ -199,10 +200,10 @@ async def version(name: AppName, version: int, desk: Desk) -> AppVersionRow:
 
 @router.get("/{name}/diff", responses={404: PROBLEM_RESPONSE})
 async def diff(
-    name: AppName, desk: Desk, _: Asker, before: Annotated[int, Query(alias="from", ge=1, le=10**9)], to: Version
+    name: AppName, desk: Desk, caller: Asker, before: Annotated[int, Query(alias="from", ge=1, le=10**9)], to: Version
 ) -> dict[str, Any]:
     """Return what differs between two versions: `from`, `to`, and `diff`, a unified diff."""
-    return {"from": before, "to": to, "diff": await desk.difference(name, before, to)}
+    return {"from": before, "to": to, "diff": await desk.difference(name, before, to, caller)}
 
 
 async def _statuses(desk: AppDesk) -> dict[str, Any] | None:
@@ -229,10 +230,10 @@ async def _answer(
     return JSONResponse(row, status_code, {"ETag": f'"{app.version}"', **(headers or {})})
 
 
-async def _preview(desk: AppDesk, app: StoredApp, version: int, keeps_state: bool) -> dict[str, Any]:
+async def _preview(desk: AppDesk, app: StoredApp, version: int, caller: Caller, keeps_state: bool) -> dict[str, Any]:
     """Return which parts go on, and which begin empty."""
     text = await desk.text(app.name, version)
-    explained = await desk.texts.explain(text, app.name)
+    explained = await desk.texts.explain(text, app.name, rate_name(caller))
     parts = [one["name"] for kind in ("tables", "windows", "aggregations") for one in explained[kind]]
     parts += [f"query at line {one['line']}" for one in explained["queries"] if one["parts"]]
     found: dict[str, Any] = {"keeps": [], "empty": parts, "dropped": []}

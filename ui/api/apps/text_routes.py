@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from ui.api.apps.app_requests import AppName, Desk, body_of, body_schema
+from ui.auth.callers import rate_name
 from ui.http.problems import PROBLEM_RESPONSE
 from ui.http.route_auth import Asker
 from ui.rows.app import CheckedTextRow
@@ -26,21 +27,21 @@ class TextAsk(BaseModel):
 
 
 @router.post("/check", responses=MISTAKES, openapi_extra=body_schema(TextAsk, EXAMPLE, "The text, and its cases."))
-async def check(request: Request, desk: Desk, _: Asker) -> CheckedTextRow:
+async def check(request: Request, desk: Desk, caller: Asker) -> CheckedTextRow:
     """Return all mistakes of a text, by their places; none if it can be published. Nothing is stored."""
     ask = await body_of(request, TextAsk, "`text`")
-    found: CheckedTextRow = await desk.texts.check(ask.text, cases=ask.cases)  # type: ignore[assignment]
+    found: CheckedTextRow = await desk.texts.check(ask.text, cases=ask.cases, who=rate_name(caller))  # type: ignore[assignment]
     return found
 
 
 @router.post("/explain", responses=MISTAKES, openapi_extra=body_schema(TextAsk, EXAMPLE, "The text."))
-async def explain(request: Request, desk: Desk, _: Asker) -> dict[str, Any]:
+async def explain(request: Request, desk: Desk, caller: Asker) -> dict[str, Any]:
     """Return what a text is made of: streams, queries, windows, tables, endpoints, and what reads what."""
-    return await desk.texts.explain((await body_of(request, TextAsk, "`text`")).text)
+    return await desk.texts.explain((await body_of(request, TextAsk, "`text`")).text, who=rate_name(caller))
 
 
 @router.get("/{name}/explain", responses=dict.fromkeys((404, 422), PROBLEM_RESPONSE))
-async def explain_stored(name: AppName, desk: Desk, _: Asker) -> dict[str, Any]:
+async def explain_stored(name: AppName, desk: Desk, caller: Asker) -> dict[str, Any]:
     """Return what the app's newest text is made of, as POST /api/apps/explain does."""
     app = await desk.app(name)
-    return await desk.texts.explain(await desk.text(name, app.version), name)
+    return await desk.texts.explain(await desk.text(name, app.version), name, rate_name(caller))
