@@ -17,8 +17,10 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import plain_json
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.input_log import sent_message
+from cep.apps.language.errors import AppTextError
+from launch.errors import CannotStartError
 from launch.published.host import PublishedApps
-from launch.published.hosted import CannotRunError, published_source
+from launch.published.hosted import CannotRunError, check_outside, published_source
 from launch.published.takeover import fitting
 from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError, short_path
 from store.errors import StoreError
@@ -131,8 +133,9 @@ class DoorServer:
         try:
             version = AppVersion(app, 0, text, "", 0)
             after = await asyncio.to_thread(published_source, self._apps.session, version, self._terms)
-        except CannotRunError as error:
-            raise AppDoorRefusedError(f"{error}.", "mistake") from error
+            await check_outside(self._apps.session, after)
+        except (CannotRunError, CannotStartError, AppTextError) as error:
+            raise AppDoorRefusedError(f"{str(error).rstrip('.')}.", "mistake") from error
         return asdict(await asyncio.to_thread(fitting, before, after))
 
 

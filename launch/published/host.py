@@ -20,7 +20,7 @@ from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.snapshot_folder import SnapshotFolder
 from launch.errors import CannotStartError
-from launch.published.hosted import CannotRunError, RunningApp, published_source
+from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
 from launch.published.placing import BEHIND_ROWS, LOOKS, MOST_ALONE, belongs_elsewhere
 from launch.published.rates import Look
 from launch.published.run_notes import RunNote, read_note, remove_note, write_note
@@ -199,6 +199,7 @@ class PublishedApps:
             if wanted.running is not None:
                 await self._report(app, "stopping")
                 await self._stop(wanted)
+            self._note_end(app.name)
             await self._report(app, "stopped")
         elif wanted.done == 0 and app.state_in(self.session.session_id)[0] == "failed":
             # this part was started again; whoever wants the app to be begun again says so
@@ -216,31 +217,52 @@ class PublishedApps:
         version = await self._apps.version(app.name, order.version or app.version)
         if version is None:
             raise CannotRunError(f"there is no version {order.version} of the app")
-        source = await asyncio.to_thread(published_source, self.session, version, self._terms)
-        await self._stop(wanted)
-        reason = await self._begin(app, wanted, source, version.version)
+        try:
+            source = await asyncio.to_thread(published_source, self.session, version, self._terms)
+            await check_outside(self.session, source)
+            await self._stop(wanted)
+            note, reason = await self._taken_over(app, source, version.version, self._folder / source.label)
+            await self._begin(app.name, wanted, source, note)
+        except (*PASSING, *REFUSALS):
+            if wanted.running is None:
+                await self._go_on(app.name, wanted)
+            raise
         await self._report(app, "running", reason)
 
-    async def _begin(self, app: StoredApp, wanted: _Wanted, source: AppSource, version: int) -> str:
-        """Begin a version; it takes over from the one that ran before. Returns what of the state did not fit."""
-        name, folder = app.name, self._folder / source.label
-        note, reason = await self._taken_over(app, source, version, folder)
-        write_note(self._folder, name, note)
+    async def _go_on(self, name: str, wanted: _Wanted) -> None:
+        """Begin again what ran last, unless it had ended: what was to take over cannot run."""
+        note = read_note(self._folder, name)
+        before = None if note is None or note.has_ended else await self._ended(name, note)
+        if before is None:
+            return
+        try:
+            await self._begin(name, wanted, before.source, before.note)
+        except REFUSALS as error:
+            log.warning("version before cannot go on", extra={"app": name, "reason": str(error)})
+
+    def _note_end(self, name: str) -> None:
+        note = read_note(self._folder, name)
+        if note is not None:
+            write_note(self._folder, name, replace(note, has_ended=True))
+
+    async def _begin(self, name: str, wanted: _Wanted, source: AppSource, note: RunNote) -> None:
+        """Begin a version. What was noted of the one before counts as long as this may fail."""
+        folder = self._folder / source.label
         with ExitStack() as held:
             held.enter_context(process_lock(self.session.home, f"app-{source.label}"))
             beside = await live_input(self.session, source, note.begin)
             placed = PlacedApp(source, folder, beside.first, self.session.place.region)
-            # other apps begin while this one waits
+            is_behind = await self._is_behind(placed, beside) and len(self._alone) < MOST_ALONE
+            write_note(self._folder, name, note)
             self._place = place = self._place + 1
-            group = await self._group_for(placed, beside)
+            group = self._own_group(source.label) if is_behind else self._shared
             running = RunningApp(note, source, place, placed, group, beside, held.pop_all())
         running.work = [asyncio.ensure_future(part) for part in beside.parts()]
         for one in running.work:
             one.add_done_callback(lambda done: self._on_end_beside(wanted, running, done))
         wanted.running = running
         await group.begin(running.place, placed)
-        log.info("app runs", extra={"app": name, "version": version, "group": group.name})
-        return reason
+        log.info("app runs", extra={"app": name, "version": note.version, "group": group.name})
 
     async def _taken_over(self, app: StoredApp, source: AppSource, version: int, folder: Path) -> tuple[RunNote, str]:
         """Return where the version begins, and what of the state before does not fit; a version that ran last goes on
@@ -250,7 +272,7 @@ class PublishedApps:
             return RunNote(version, source.label, order.number), ""
         is_same = (before.label, before.version) == (source.label, version)
         if before.order == order.number or (is_same and order.keeps_state):
-            return replace(before, order=order.number), ""
+            return replace(before, order=order.number, has_ended=False), ""
         ended = await self._ended(app.name, before)
         if ended is None:
             return RunNote(version, source.label, order.number), ""
@@ -296,6 +318,7 @@ class PublishedApps:
         async with wanted.lock:
             if wanted.running is running:
                 await self._stop(wanted)
+                self._note_end(running.source.name)
                 if wanted.app is not None:
                     await self._report(wanted.app, "failed", problem)
 
@@ -332,10 +355,6 @@ class PublishedApps:
         if found is not None:
             found[1].cancel()
             await asyncio.gather(found[1], return_exceptions=True)
-
-    async def _group_for(self, placed: PlacedApp, beside: LiveInput) -> WorkerGroup:
-        is_behind = await self._is_behind(placed, beside) and len(self._alone) < MOST_ALONE
-        return self._own_group(placed.source.label) if is_behind else self._shared
 
     async def _is_behind(self, placed: PlacedApp, beside: LiveInput) -> bool:
         """Return whether it has so much to catch up with that others would wait for it."""

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.call_addresses import call_addresses
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.language.errors import AppTextError
 from cep.apps.resident.kernel import PlacedApp
 from launch.apps.published_texts import texts_of
+from launch.apps.user_topics import user_brokers
 from launch.published.rates import AppRates
 from launch.published.run_notes import RunNote
 from launch.published.worker_group import WorkerGroup
@@ -38,6 +40,13 @@ def published_source(session: Session, version: AppVersion, terms: OperatorTerms
             f"@App:host({source.host!r}) is run by `arbitrage app run` alone; leave it out to publish the app"
         )
     return source
+
+
+async def check_outside(session: Session, source: AppSource) -> None:
+    """Find out whether the app may reach what it reads and writes outside; its topics in the session's Kafka exist
+    afterwards. Raises AppTextError, CannotStartError, StreamError."""
+    call_addresses(source.outside.calls, dict(source.terms.addresses), session.simulated.url)
+    await user_brokers(session, source)
 
 
 @dataclass(slots=True)

@@ -16,19 +16,21 @@ SUFFIX = ".run"
 @dataclass(frozen=True, slots=True)
 class RunNote:
     """`version`: of the stored app. `label`: of its files. `order`: the number of the one that was done. `begin`: where
-    it took over from another version, by partition; empty if it was the session's first."""
+    it took over from another version, by partition; empty if it was the session's first. `has_ended`: somebody stopped
+    it, or it failed; else it is begun again if a later version cannot run."""
 
     version: int
     label: str
     order: int
     begin: Mapping[int, LogBegin] = field(default_factory=dict)
+    has_ended: bool = False
 
 
 def write_note(folder: Path, name: str, note: RunNote) -> None:
     """`folder`: of the session's apps. Raises OSError."""
     begin = {str(partition): (one.offset, one.place.next, one.place.token) for partition, one in note.begin.items()}
-    text = json.dumps({"version": note.version, "label": note.label, "order": note.order, "begin": begin})
-    write_atomically(folder / f"{name}{SUFFIX}", text.encode())
+    kept = {"version": note.version, "label": note.label, "order": note.order, "begin": begin, "ended": note.has_ended}
+    write_atomically(folder / f"{name}{SUFFIX}", json.dumps(kept).encode())
 
 
 def read_note(folder: Path, name: str) -> RunNote | None:
@@ -39,7 +41,7 @@ def read_note(folder: Path, name: str) -> RunNote | None:
             int(partition): LogBegin(int(offset), InputPlace(dict(following), token))
             for partition, (offset, following, token) in kept["begin"].items()
         }
-        return RunNote(int(kept["version"]), str(kept["label"]), int(kept["order"]), begin)
+        return RunNote(int(kept["version"]), str(kept["label"]), int(kept["order"]), begin, bool(kept.get("ended")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -57,11 +57,15 @@ class PublishedWorld:
 
     async def until(self, name: str, state: AppState) -> str:
         """Wait for the state; return its reason."""
+        return await self.until_says(name, state, "")
+
+    async def until_says(self, name: str, state: AppState, part: str) -> str:
+        """Wait for the state with a reason that has this part; return the reason."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 app = await self.apps.app(name)
                 found = ("stopped", "") if app is None else app.state_in(self.session.session_id)
-                if found[0] == state:
+                if found[0] == state and part in found[1]:
                     return found[1]
                 await SystemClock().sleep(0.02)
 

@@ -12,6 +12,7 @@ import pytest
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.snapshot_folder import SnapshotFolder
 from launch.published.hosted import published_source
+from launch.setup.data_dir import process_lock
 from runtime.app_door import AppDoorRefusedError, AppDoorSilentError
 from runtime.clock import SystemClock, wall_now
 from session.session import Session
@@ -35,6 +36,15 @@ SLOW = "@App:name('slow') from quotes select exchange insert into A; from A sele
 SENT = """@App:name('sent') define stream Marks (text string, level int);
 from Marks select text, level + 1 as next insert into Out;
 """
+ASKS = (
+    MEANS
+    + """
+@sink(type = 'http-call', sink.id = 's', publisher.url = 'https://example.com/a', method = 'GET')
+define stream Asked (mean double);
+@source(type = 'http-call-response', sink.id = 's') define stream Got (mean double);
+from Means select mean insert into Asked;
+"""
+)
 ROWS = 1_500
 
 
@@ -154,6 +164,36 @@ async def test_a_version_that_takes_over_from_a_killed_process_repeats_no_row(se
     by_the_other = {offset(one) for one in await world.written(before.label, reaching(last))}
     assert by_the_other.isdisjoint(map(offset, found))
     assert by_the_other | {offset(one) for one in found} >= set(wanted)
+
+
+async def test_a_version_that_cannot_run_leaves_the_one_before_running_also_after_a_restart(session: Session) -> None:
+    apps, first = MemoryApps(SystemClock()), await log_begins(session)
+    label, places = source_of(session, "means", MORE).label, list[int]()
+    refused = {ASKS: "requests to https://example.com are not allowed", MORE: "already running"}
+    with process_lock(session.home, f"app-{label}"):
+        for text, problem in refused.items():
+            async with published(session, apps, first) as world:
+                if await apps.app("means") is None:
+                    await world.publish("means", MEANS)
+                    await world.until("means", "running")
+                    places.append(world.host.running("means").place)
+                await world.publish("means", text)
+                reason = await world.until_says("means", "running", "version 1 goes on")
+                assert problem in reason
+                assert (await world.door.status("means"))["version"] == 1
+                places.append(world.host.running("means").place)
+        # refused before the one that runs was stopped
+        assert places[0] == places[1]
+        async with published(session, apps, first) as world:
+            async with asyncio.timeout(60):
+                while "means" not in await world.door.all_status():
+                    await SystemClock().sleep(0.1)
+            assert (await world.door.status("means"))["version"] == 1
+            await apps.order("means", "stopped", "ada")
+            await world.until("means", "stopped")
+            await world.order("means", 3)
+            assert "already running" in await world.until("means", "failed")
+            assert await world.door.all_status() == {}
 
 
 async def test_what_is_sent_into_a_plain_stream_is_in_the_log_and_what_is_none_is_refused(session: Session) -> None:
