@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -136,7 +135,8 @@ class DoorServer:
             await check_outside(self._apps.session, after)
         except (CannotRunError, CannotStartError, AppTextError) as error:
             raise AppDoorRefusedError(f"{str(error).rstrip('.')}.", "mistake") from error
-        return asdict(await asyncio.to_thread(fitting, before, after))
+        parts = await asyncio.to_thread(fitting, before, after)
+        return {"fit": parts.fit, "empty": parts.empty, "dropped": parts.dropped}
 
 
 def _checked_row(source: AppSource, stream: str, values: Any) -> list[Any]:

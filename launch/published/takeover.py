@@ -12,6 +12,7 @@ from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace, place_in
 from cep.apps.hosts.input_merger import LogBegin
 from cep.apps.hosts.product_streams import STORE
+from cep.apps.hosts.stored_tables import has_stored
 from cep.apps.resident.snapshot_folder import SnapshotFolder
 from launch.published.run_notes import RunNote
 from launch.sessions.app_input import first_offsets
@@ -58,14 +59,23 @@ async def taken_over(
     begin, parts = dict[int, LogBegin](), None
     for partition in range(partitions):
         former = await _former(session, before, partition)
-        begin[partition] = await _begin(session, before, former, after, partition)
+        where = await _begin(session, before, former, after, partition)
         snapshots = SnapshotFolder(folder)
         if keeps_state:
-            data, parts = await asyncio.to_thread(_carried, former, after, partition, begin[partition].offset)
+            data, parts = await asyncio.to_thread(_carried, former, after, partition, where.offset)
             snapshots.save(partition, data)
         else:
             snapshots.path(partition).unlink(missing_ok=True)
+        begin[partition] = filled(where, after, parts)
     return TakenOver(begin, parts)
+
+
+def filled(begin: LogBegin, after: AppSource, parts: CarriedParts | None) -> LogBegin:
+    """Return where a log begins that has what is stored of the app's tables, if the app does not go on with that."""
+    if has_stored(after.outside.tables, parts):
+        return begin
+    following = {topic: offset for topic, offset in begin.place.next.items() if topic != TABLES}
+    return LogBegin(begin.offset, InputPlace(following, begin.place.token))
 
 
 def _carried(former: HostedApp, after: AppSource, partition: int, begin: int) -> tuple[bytes, CarriedParts]:

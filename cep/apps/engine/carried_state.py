@@ -33,11 +33,13 @@ _PLACES = frozenset(("at", "body_at"))
 
 @dataclass(frozen=True, slots=True)
 class CarriedParts:
-    """In words. `fit`: of the new text, with what they had; `empty`: of it, with nothing; `dropped`: of the other."""
+    """In words. `fit`: of the new text, with what they had; `empty`: of it, with nothing; `dropped`: of the other.
+    `names`: of the tables, windows and aggregations that fit."""
 
     fit: tuple[str, ...]
     empty: tuple[str, ...]
     dropped: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ def _matched(
 
 def _named(pairs: list[tuple[_Part, _Part]], empty: list[_Part], dropped: list[_Part]) -> CarriedParts:
     fit = tuple(part.label for _, part in pairs)
-    return CarriedParts(fit, tuple(one.label for one in empty), tuple(one.label for one in dropped))
+    names = tuple(part.key[1] for _, part in pairs if part.key[0] != "element")
+    return CarriedParts(fit, tuple(one.label for one in empty), tuple(one.label for one in dropped), names)
 
 
 def _parts(engine: StreamEngine, app: App) -> Iterator[_Part]:

@@ -31,7 +31,7 @@ from cep.apps.hosts.log_rows import LogRows
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS, STORE, parse_with_product_streams, read_streams
 from cep.apps.hosts.shared_parts import SharedParts, shared_parts
 from cep.apps.hosts.shared_rows import NoSharedRows, RegionRows, SharedRows
-from cep.apps.hosts.stored_tables import StoredBuckets, StoredRows
+from cep.apps.hosts.stored_tables import StoredBuckets, StoredRows, has_stored
 from cep.apps.language.app_tree import App, OnDemandQuery, StreamDefinition, TriggerDefinition
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place
@@ -349,8 +349,7 @@ class HostedApp:
             self._restore_engine(self._regions.restored(snapshot.state))
         if not keeps_position:
             if self._engine is not None:
-                for name in self._stored:
-                    _stored_rows(self._engine, name).clear()
+                self._clear_stored(self._engine)
             return
         self.position = position
         self._log.restore(taken)
@@ -358,17 +357,25 @@ class HostedApp:
     def take_over(self, before: "HostedApp", begin: int) -> CarriedParts:
         """Go on where another version was, from the row `begin` of this one's log; to be called once, before any row.
 
-        With what it has kept where that fits, and knowing what it took of each topic. Raises AppFailedError.
+        With what it has kept where that fits, and knowing what it took of each topic. Unless all that is stored fits
+        (`has_stored`), none of it is kept, and its log begins with that. Raises AppFailedError.
         """
         self.position = begin
         if self._log.is_like(before._log):
             self._log.restore(dict(before._log.taken))
         after = self._begun(0 if before._engine is None else before._engine.now)
         former = before._engine or before._begun(0)
-        if self._source.shared is not None or before._source.shared is not None:
-            # what regions share is not in parts of the text alone
-            return CarriedParts((), ("all that it keeps, since it shares some with other regions",), ())
-        return carry(former, before._source.app, after, self._source.app)
+        parts = CarriedParts((), ("all that it keeps, since it shares some with other regions",), ())
+        if self._source.shared is None and before._source.shared is None:
+            parts = carry(former, before._source.app, after, self._source.app)
+        if not has_stored(self._source.outside.tables, parts):
+            self._clear_stored(after)
+            self._log.taken.pop(TABLES, None)
+        return parts
+
+    def _clear_stored(self, engine: StreamEngine) -> None:
+        for name in self._stored:
+            _stored_rows(engine, name).clear()
 
     def _state_of(self, engine: StreamEngine) -> object:
         """Return what of it is in the snapshot."""

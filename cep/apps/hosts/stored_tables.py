@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import orjson
 
 from cep.apps.compiler.aggregation import AggregationPlan
+from cep.apps.engine.carried_state import CarriedParts
 from cep.apps.hosts.app_outside import StoredTable
 from cep.apps.hosts.input_log import TABLES, InputPlace, SourceRow
 from cep.apps.language.expression_tree import ValueType
@@ -213,6 +214,11 @@ class TableSource:
 
     async def _rows(self, tables: Iterable[StoredTable]) -> list[_TableRow]:
         return [(one.table, values) for one in tables for values in await self._kept(one)]
+
+
+def has_stored(tables: Iterable[StoredTable], parts: CarriedParts | None) -> bool:
+    """Return whether an app that took over has all that is stored of its tables. `parts`: None if it began empty."""
+    return {one.table for one in tables} <= set(() if parts is None else parts.names)
 
 
 def kept_values(table: StoredTable, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[Any, ...]]:
