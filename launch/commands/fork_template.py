@@ -35,6 +35,10 @@ def main() -> None:
     _load()
     if len(os.listdir("/proc/self/task")) > 1:
         sys.exit("the template has threads, which a fork would lose; parts are started without it")
+    try:
+        control.sendall(b"+")  # loaded
+    except OSError:
+        return
     words = _fork_of(control, supervisor)
     if words is None:
         return
@@ -78,8 +82,10 @@ def _fork_of(control: socket.socket, supervisor: int) -> list[str] | None:
 
 def _become_part(orders: socket.socket, log: int, is_adopted: int, supervisor: int) -> list[str]:
     """Become what a new process would be. Returns the words of its command."""
+    from launch.supervisor.children import UNORDERED
     from launch.supervisor.process_groups import end_with_parent
 
+    _set_name(UNORDERED)
     os.setsid()
     # closed by the template once it has seen the end of our parent
     os.read(is_adopted, 1)
@@ -97,21 +103,23 @@ def _become_part(orders: socket.socket, log: int, is_adopted: int, supervisor: i
     if not text:
         os._exit(1)
     order = json.loads(text)
+    words: list[str] = order["words"]
+    _show_as(words)
     os.environ.clear()
     os.environ.update(order["environment"])
     if order["niceness"]:
         os.nice(order["niceness"])
-    words: list[str] = order["words"]
-    _show_as(words)
     gc.enable()
     return words
 
 
+def _set_name(name: str) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_NAME, ctypes.c_char_p(name.encode()[:NAME_BYTES]), 0, 0, 0)
+
+
 def _show_as(words: list[str]) -> None:
     """Show our command, not the template's, in `ps` and `top`."""
-    library = ctypes.CDLL(None)
-    name = "-".join(word for word in words[:2] if not word.startswith("-"))
-    library.prctl(PR_SET_NAME, ctypes.c_char_p(name.encode()[:NAME_BYTES]), 0, 0, 0)
+    _set_name("-".join(word for word in words[:2] if not word.startswith("-")))
     with suppress(OSError, ValueError, IndexError):
         # proc(5): arg_start and arg_end are fields 48 and 49; the second, the name, may contain spaces
         fields = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()

@@ -29,9 +29,17 @@ def end_reason(code: int, log: Path, since: int) -> str:
     all there is to say then; else with the last line of its log."""
     if code < 0:
         by_whom = " (by hand, or by a system out of memory)" if -code == signal.SIGKILL else ""
-        return f"killed by {signal.Signals(-code).name}{by_whom}"
+        return f"killed by {_name_of(-code)}{by_whom}"
     last = _last_event(log, since)
     return f"exit code {code}" if last is None else f"exit code {code}; last logged: {last}"
+
+
+def _name_of(number: int) -> str:
+    """Return a signal's name; real-time signals have none but the first and the last."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def busy_machine(load: float, cores: int) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ import psutil
 
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
+from launch.supervisor.children import Child, reap_group, reap_orphans
 from launch.supervisor.failure_log import end_reason, last_log_lines
-from launch.supervisor.forks import TEMPLATE, Child, Template, reap_group
+from launch.supervisor.forks import TEMPLATE, Template
 from launch.supervisor.priorities import AutogroupNice
 from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group
 from launch.supervisor.process_states import ProcessStates
@@ -84,6 +85,7 @@ class Supervisor:
         self.states = ProcessStates(is_ordered=session is not None)
         self._status_writer = None if session is None else StatusWriter(session, self.states)
         self._status_task: asyncio.Task[None] | None = None
+        self._template_tasks: tuple[asyncio.Task[None], ...] = ()
         self.restarts: dict[str, int] = {}
 
     async def start(self) -> None:
@@ -91,6 +93,8 @@ class Supervisor:
         parts, self._parts = self._parts, ()
         if sum(part.own_words is not None for part in parts) >= FEWEST_FORKS:
             self._template.start()
+            keeping, reaping = self._template.keep_running(self._write_process_ids), self._reap()
+            self._template_tasks = (asyncio.create_task(keeping), asyncio.create_task(reaping))
         self.add(parts)
         if self._status_writer is not None:
             self._status_task = asyncio.create_task(self._status_writer.run())
@@ -101,7 +105,7 @@ class Supervisor:
             ready_file(self._home, part.name).unlink(missing_ok=True)
             self._parts = (*self._parts, part)
             self.states.add(part)
-            self._tasks[part.name] = asyncio.create_task(self._supervise(part))
+            self._tasks[part.name] = asyncio.create_task(self._keep_supervising(part))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,6 +190,9 @@ class Supervisor:
         """Stop the services once nobody needs them any more, also in other regions."""
         services = self._services()
         await self._end_all(part.name for part in self._parts if part.name in services)
+        for task in self._template_tasks:
+            task.cancel()
+        await asyncio.gather(*self._template_tasks, return_exceptions=True)
         self._template.stop()
         (self._home / PROCESSES_FILE).unlink(missing_ok=True)
 
@@ -205,8 +212,30 @@ class Supervisor:
         """Return the services, which others depend on: also in a region if nothing but MongoDB runs."""
         return frozenset({"mongodb"}).union(*(part.after + part.awaits for part in self._parts))
 
+    async def _reap(self) -> None:
+        while True:
+            await self._clock.sleep(CHECK_SECONDS)
+            reap_orphans()
+
+    async def _keep_supervising(self, part: ProcessSpec) -> None:
+        """Go on after a fault of our own: a part without a supervising task would be neither restarted nor stopped."""
+        delays = backoff()
+        while True:
+            supervising = asyncio.create_task(self._supervise(part))
+            try:
+                await asyncio.wait((supervising,))
+            finally:
+                supervising.cancel()
+                await asyncio.gather(supervising, return_exceptions=True)
+            fault = supervising.exception()
+            log.error("supervising failed", extra={"part": part.name, "error": repr(fault)}, exc_info=fault)
+            self.states.set_ended(part.name, f"supervising it failed: {fault}")
+            await self._clock.sleep(next(delays))
+
     async def _supervise(self, part: ProcessSpec) -> None:
         delays = backoff()
+        # never two of one part: what a failed supervising task had started runs on
+        await self._end(part.name)
         while True:
             await self._wait_until_due(part)
             started = steady_now()

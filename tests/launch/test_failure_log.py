@@ -44,6 +44,7 @@ def test_what_another_session_said_is_not_repeated(tmp_path: Path) -> None:
         (3, None, "exit code 3"),
         (0, "over\n", "exit code 0; last logged: over"),
         (-15, "over\n", "killed by SIGTERM"),
+        (-40, "over\n", "killed by signal 40"),
         (-9, "over\n", "killed by SIGKILL (by hand, or by a system out of memory)"),
     ],
 )

@@ -13,8 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from launch.supervisor.forks import ForkedProcess, Template
-from launch.supervisor.process_groups import OWN_COMMAND, ProcessSpec
+from launch.supervisor.children import ForkedProcess, become_subreaper, reap_orphans
+from launch.supervisor.forks import Template
+from launch.supervisor.process_groups import OWN_COMMAND, ProcessSpec, spawn
 from runtime.clock import SystemClock
 from streams.broker.embedded_broker import free_ports
 
@@ -125,6 +126,102 @@ async def test_parts_outlive_a_killed_template_and_others_start_without_it(tmp_p
         second.kill()
         second.wait()
         await end(first)
+
+
+async def test_of_code_that_has_changed_no_part_is_forked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stamps = iter(("before", "after"))
+    starts: list[int | None] = []
+    template = Template(tmp_path, lambda: next(stamps), stamp_seconds=0)
+    template.start()
+    child = await template.start_part(exchanges(tmp_path), tmp_path / "log")
+    assert isinstance(child, subprocess.Popen)
+    child.kill()
+    child.wait()
+    assert template.pid is None
+    assert [getattr(record, "error", None) for record in caplog.records] == ["the code on disk has changed"]
+    async with asyncio.timeout(60):
+        await template.keep_running(lambda: starts.append(template.pid))
+    assert starts == []
+
+
+async def test_a_template_that_fell_silent_holds_up_one_part_for_two_seconds(tmp_path: Path) -> None:
+    async with started_template(tmp_path) as template:
+        first = await forked(template, exchanges(tmp_path), tmp_path / "one.log")
+        assert template.pid is not None
+        os.kill(template.pid, signal.SIGSTOP)
+        async with asyncio.timeout(60):
+            second = await template.start_part(exchanges(tmp_path / "other"), tmp_path / "two.log")
+        assert isinstance(second, subprocess.Popen)
+        second.kill()
+        second.wait()
+        await end(first)
+
+
+async def test_another_template_takes_the_place_of_a_killed_one(tmp_path: Path) -> None:
+    starts: list[int | None] = []
+    async with started_template(tmp_path) as template:
+        first = template.pid
+        assert first is not None
+        keeping = asyncio.create_task(template.keep_running(lambda: starts.append(template.pid)))
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: bool(starts))
+        assert starts == [template.pid]
+        assert template.pid not in (None, first)
+        kinds = []
+        async with asyncio.timeout(60):
+            while ForkedProcess not in kinds:
+                # until it has imported, parts start without it
+                child = await template.start_part(exchanges(tmp_path), tmp_path / "log")
+                kinds.append(type(child))
+                os.kill(child.pid, signal.SIGKILL)
+                child.wait()
+        keeping.cancel()
+
+
+async def test_a_fork_that_gets_no_order_leaves_no_zombie(tmp_path: Path) -> None:
+    async with started_template(tmp_path) as template:
+        await end(await forked(template, exchanges(tmp_path), tmp_path / "log"))
+        assert template.pid is not None
+        asking = asyncio.create_task(template.start_part(exchanges(tmp_path), tmp_path / "log"))
+        os.kill(template.pid, signal.SIGSTOP)
+        await SystemClock().sleep(0)
+        asking.cancel()
+        os.kill(template.pid, signal.SIGCONT)
+
+        def left() -> list[psutil.Process]:
+            reap_orphans()
+            return [child for child in psutil.Process().children() if child.pid != template.pid]
+
+        await asyncio.gather(asking, return_exceptions=True)
+        # it answers in order: what was asked before has come
+        await end(await forked(template, exchanges(tmp_path), tmp_path / "log"))
+        await until(lambda: not left())
+
+
+async def test_orphans_are_collected_and_exit_codes_left_to_who_waits_for_them(tmp_path: Path) -> None:
+    become_subreaper()
+    orphaning = "import subprocess; print(subprocess.Popen(['true']).pid, flush=True); raise SystemExit(7)"
+    log = tmp_path / "log"
+    started = [spawn(ProcessSpec("part", (sys.executable, "-c", orphaning)), log), ended_child()]
+    await until(lambda: all(psutil.Process(one.pid).status() == psutil.STATUS_ZOMBIE for one in started))
+    orphan = int(log.read_text())
+    await until(lambda: psutil.Process(orphan).status() == psutil.STATUS_ZOMBIE)
+    reap_orphans()
+    assert not psutil.pid_exists(orphan)
+    assert [one.wait() for one in started] == [7, 1]
+
+
+def ended_child() -> "subprocess.Popen[bytes]":
+    """Return a child in our own session."""
+    return subprocess.Popen(["false"])
+
+
+def test_a_child_that_another_collected_has_ended() -> None:
+    child = subprocess.Popen(["true"])
+    ours = [ForkedProcess(child.pid), ForkedProcess(child.pid)]
+    child.wait()
+    assert ours[0].poll() == 0
+    assert ours[1].wait() == 0
 
 
 async def test_a_fork_dies_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:

@@ -56,6 +56,26 @@ async def test_a_killed_part_comes_back_and_stop_leaves_nothing(tmp_path: Path) 
     assert any("restarting in" in line for line in said)
 
 
+async def test_a_fault_in_supervising_a_part_ends_neither_its_supervision_nor_leaves_two_of_it(tmp_path: Path) -> None:
+    faults = [ValueError("a fault of our own")]
+    running: list[int] = []
+
+    def say(line: str) -> None:
+        if "ready after" in line and faults:
+            running.append(process_of(tmp_path, "bot"))
+            raise faults.pop()
+
+    supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "bot")], say)
+    await supervisor.start()
+    async with asyncio.timeout(20):
+        while not running:
+            await SystemClock().sleep(0.02)
+    second = await eventually_restarted(tmp_path, "bot", running[0])
+    assert not psutil.pid_exists(running[0])
+    await supervisor.stop()
+    assert not psutil.pid_exists(second)
+
+
 @pytest.mark.skipif(not has_autogroups(), reason="this kernel has no autogroups, or they are off")
 async def test_a_part_that_comes_back_has_its_priority_again(tmp_path: Path) -> None:
     async def eventually_nice(pid: int) -> int:
