@@ -10,6 +10,7 @@ from ui.apps.stored_apps import AppAnswerError, check_name
 
 MOST_ENTRIES = 100
 MOST_TOTAL_BYTES = 8 * 1024**2
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 SUFFIX = ".app"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every entry, so that equal texts are equal archives."""
@@ -56,6 +57,8 @@ def _name(entry: zipfile.ZipInfo, found: Mapping[str, str]) -> str:
 
 
 def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
+    if entry.compress_type not in PACKINGS:
+        raise AppAnswerError(422, f"{entry.filename!r} in the zip is packed in an unusual way; use stored or deflated.")
     # what the zip says of its sizes may be a lie: no more is unpacked than may be there
     with archive.open(entry) as file:
         content = file.read(MOST_TEXT_BYTES + 1)

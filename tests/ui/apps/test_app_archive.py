@@ -22,6 +22,15 @@ def zip_of(*entries: tuple[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
+def lzma_zip() -> bytes:
+    """Return a zip that is packed by LZMA, damaged within its entry."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("wide.app", "from quotes select bid insert into Wide;" * 20)
+    whole = buffer.getvalue()
+    return whole[:50] + b"\xff" * 10 + whole[60:]
+
+
 @given(st.dictionaries(NAMES, st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5))
 def test_what_is_packed_comes_back(texts: dict[str, str]) -> None:
     assert unpacked(packed(texts)) == texts
@@ -43,6 +52,7 @@ BAD = {
     "too many": zip_of(*((f"a{number}.app", b"x") for number in range(MOST_ENTRIES + 1))),
     "a bomb": zip_of(("a.app", b"0" * 50_000_000)),
     "many that are large together": zip_of(*((f"a{number}.app", b"0" * MOST_TEXT_BYTES) for number in range(40))),
+    "damaged LZMA": lzma_zip(),
     "no text": zip_of(("a.app", b"\xff\xfe")),
 }
 

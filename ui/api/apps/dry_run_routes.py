@@ -1,5 +1,6 @@
 """Dry runs of texts: over a recorded session, a tick set, or the last minutes of the running log."""
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -95,7 +96,7 @@ async def rows(
 ) -> dict[str, Any]:
     """Return rows of a dry run that is done, oldest first by partition, with the ids that the published app gives."""
     try:
-        return {"rows": _runs(request).rows(run_id, offset, limit)}
+        return {"rows": await asyncio.to_thread(_runs(request).rows, run_id, offset, limit)}
     except KeyError:
         raise _unknown(run_id) from None
 

@@ -14,6 +14,7 @@ from store.records.apps import AppReport
 from tests.ui.api.apps.app_samples import WIDE, WIDER, WRONG, key_of
 from tests.ui.api.apps.door import door_of
 from tests.ui.clients import client_of
+from ui.apps.app_archive import packed
 from ui.services.dashboard import dashboard_of
 
 Headers = dict[str, str]
@@ -226,6 +227,17 @@ async def test_a_published_app_says_if_nobody_is_there_who_runs_it(
         assert "reason" not in (await api.get("/api/apps/wide")).json()
     stopped = (await api.post("/api/apps/wide/stop", headers=author)).json()
     assert (stopped["state"], "reason" in stopped) == ("stopped", False)
+
+
+async def test_an_import_says_of_each_app_what_became_of_it(api: httpx.AsyncClient, author: Headers) -> None:
+    texts = {"first": WIDE, "second": f"@App:name('other') {WIDE}", "third": WIDE}
+    answer = await api.post("/api/apps/import", content=packed(texts), headers=author)
+    assert (answer.status_code, answer.json()["created"], list(answer.json()["failed"])) == (
+        200,
+        ["first", "third"],
+        ["second"],
+    )
+    assert "names itself 'other'" in answer.json()["failed"]["second"]
 
 
 async def test_apps_are_exported_and_imported_as_a_zip(api: httpx.AsyncClient, author: Headers) -> None:
