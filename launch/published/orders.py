@@ -95,7 +95,7 @@ class _Publishing:
 
     async def _versions(self, apps: StoredApps) -> int:
         app = await self._known(apps, self._arguments.app)
-        for one in await apps.versions(app.name):
+        for one in await apps.versions(app.name, with_texts=False):
             at = datetime.fromtimestamp(one.at // MICROSECONDS, UTC).strftime("%Y-%m-%d %H:%M:%S")
             mark = "  published" if one.version == app.order.version else ""
             self._echo(f"{one.version}  {at}  {one.author}  {one.note}{mark}".rstrip())

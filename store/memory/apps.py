@@ -67,8 +67,9 @@ class MemoryApps:
     async def version(self, name: str, version: int) -> AppVersion | None:
         return self._versions.get((name, version))
 
-    async def versions(self, name: str) -> list[AppVersion]:
-        return sorted((one for one in self._versions.values() if one.name == name), key=lambda one: -one.version)
+    async def versions(self, name: str, *, with_texts: bool = True) -> list[AppVersion]:
+        found = [one if with_texts else replace(one, text="") for one in self._versions.values() if one.name == name]
+        return sorted(found, key=lambda one: -one.version)
 
     async def report(self, name: str, report: AppReport) -> None:
         if name in self._apps:

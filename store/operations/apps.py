@@ -104,10 +104,11 @@ class MongoApps:
             document = await self._database[APP_VERSIONS].find_one({"_id": _key(name, version)})
         return None if document is None else _value(_VERSION, document)
 
-    async def versions(self, name: str) -> list[AppVersion]:
+    async def versions(self, name: str, *, with_texts: bool = True) -> list[AppVersion]:
+        left_out = None if with_texts else {"text": False}
         with translated_errors():
-            found = self._database[APP_VERSIONS].find({"name": name}).sort("version", DESCENDING)
-            return [_value(_VERSION, one) async for one in found]
+            found = self._database[APP_VERSIONS].find({"name": name}, left_out).sort("version", DESCENDING)
+            return [_value(_VERSION, {"text": "", **one}) async for one in found]
 
     async def report(self, name: str, report: AppReport) -> None:
         with translated_errors():

@@ -38,8 +38,8 @@ class StoredApps(Protocol):
 
     async def version(self, name: str, version: int) -> AppVersion | None: ...
 
-    async def versions(self, name: str) -> list[AppVersion]:
-        """Newest first; none if there is no such app."""
+    async def versions(self, name: str, *, with_texts: bool = True) -> list[AppVersion]:
+        """Newest first; none if there is no such app. Without texts they are empty, and not read."""
         ...
 
     async def report(self, name: str, report: AppReport) -> None:

@@ -10,6 +10,8 @@ AppState = Literal["draft", "starting", "running", "stopping", "stopped", "faile
 
 MOST_TEXT_BYTES = 262_144
 """Of one version's text, as UTF-8."""
+MOST_VERSIONS = 1_000
+"""Of one app."""
 MOST_NOTE_CHARACTERS = 500
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 NAME_ADVICE = "a name is a letter, and then at most 63 letters, digits, - and _"

@@ -54,6 +54,10 @@ async def test_only_one_of_many_changes_of_a_version_wins(store: TradeStore) -> 
     assert app is not None
     assert app.version == 2
     assert [(one.version, one.text) for one in await store.apps.versions("wide")] == [(2, NEXT_TEXT), (1, TEXT)]
+    assert [(one.version, one.text) for one in await store.apps.versions("wide", with_texts=False)] == [
+        (2, ""),
+        (1, ""),
+    ]
     assert await store.apps.replace("other", TEXT, 1, "ada") is None
     assert await store.apps.versions("other") == []
     assert await store.apps.version("wide", 3) is None

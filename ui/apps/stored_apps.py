@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
-from store.records.apps import MOST_NOTE_CHARACTERS, NAME_ADVICE, AppWanted, StoredApp, is_app_name
+from store.records.apps import (
+    MOST_NOTE_CHARACTERS,
+    MOST_TEXT_BYTES,
+    MOST_VERSIONS,
+    NAME_ADVICE,
+    AppWanted,
+    StoredApp,
+    is_app_name,
+)
 from ui.apps.app_texts import AppMistakesError, AppTexts
 from ui.auth.callers import Caller, rate_name
 from ui.services.change_audit import auditing
@@ -64,6 +72,9 @@ class AppDesk:
             note.after = _noted(new)
             note.before = {"version": expected}
             self._check_may_write(name, caller)
+            if expected >= MOST_VERSIONS:
+                problem = f"The app {name} may have {MOST_VERSIONS:,} versions; clone it, and go on with the copy."
+                raise AppAnswerError(409, problem)
             await self._check(name, new, caller)
             try:
                 kept = new.note[:MOST_NOTE_CHARACTERS]
@@ -131,7 +142,9 @@ class AppDesk:
 
     async def _check(self, name: str, new: NewText, caller: Caller) -> None:
         """Raise AppMistakesError for a text with mistakes, unless it is a draft; AppAnswerError for one of another
-        name."""
+        name, or that is too long even for a draft."""
+        if len(new.text.encode(errors="replace")) > MOST_TEXT_BYTES:
+            raise AppAnswerError(422, f"The text has more than {MOST_TEXT_BYTES:,} bytes; write a shorter one.")
         checked = await self.texts.check(new.text, name, who=rate_name(caller))
         if checked["mistakes"] and not new.is_draft:
             raise AppMistakesError(checked["mistakes"])

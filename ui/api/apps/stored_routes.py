@@ -186,7 +186,7 @@ async def clone(request: Request, name: AppName, desk: Desk, caller: Author) -> 
 async def versions(name: AppName, desk: Desk) -> AppVersionsRow:
     """Return all versions, newest first."""
     await desk.app(name)
-    return {"versions": [version_row(one) for one in await desk.dashboard.reader.apps.versions(name)]}
+    return {"versions": [version_row(one) for one in await desk.dashboard.reader.apps.versions(name, with_texts=False)]}
 
 
 @router.get("/{name}/versions/{version}", responses={404: PROBLEM_RESPONSE})

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from session.session import Session
 from store.mongo.store import MongoTradeStore
-from store.records.apps import AppReport
+from store.records.apps import MOST_TEXT_BYTES, MOST_VERSIONS, AppReport
 from tests.ui.api.apps.app_samples import WIDE, WIDER, WRONG, key_of
 from tests.ui.api.apps.door import door_of
 from tests.ui.clients import client_of
@@ -138,6 +138,15 @@ async def test_a_name_is_letters_and_digits_and_nothing_else(
     await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
     assert (await api.post("/api/apps/wide/clone", json={"name": name}, headers=author)).status_code == 422
     assert [one["name"] for one in (await api.get("/api/apps")).json()["apps"]] == ["wide"]
+
+
+async def test_drafts_and_versions_have_an_end(api: httpx.AsyncClient, author: Headers, store: MongoTradeStore) -> None:
+    for text in ("x" * (MOST_TEXT_BYTES + 1), "é" * (MOST_TEXT_BYTES // 2 + 1)):
+        answer = await api.post("/api/apps", json={"name": "long", "text": text, "draft": True}, headers=author)
+        assert (answer.status_code, "bytes" in answer.json()["detail"]) == (422, True)
+    await store.apps.create("wide", WIDE, "ada")
+    full = await api.put("/api/apps/wide", json={"text": WIDER, "version": MOST_VERSIONS}, headers=author)
+    assert (full.status_code, "clone it" in full.json()["detail"]) == (409, True)
 
 
 async def test_a_text_does_not_name_another_app(api: httpx.AsyncClient, author: Headers) -> None:
