@@ -37,6 +37,7 @@ from launch.setup.data_dir import home_folder, read_session, write_atomically
 from market.time_units import MICROSECONDS
 from runtime.clock import steady_now
 from streams.errors import StreamError
+from streams.mirrored_rows import unrepeated_rows
 from tick_sets.errors import ImportRejectedError
 
 NICENESS = 15
@@ -109,7 +110,7 @@ def _run(folder: Path, request: Row, terms: OperatorTerms) -> None:
     for number, text in enumerate(texts):
         source = texts_of(session, terms).source(text, request["name"])
         reported = _progress(folder, number / len(texts), 1 / len(texts))
-        ran.append(_ran(source, log_of(source, request["source"]), reported))
+        ran.append(ran_over(source, log_of(source, request["source"]), reported))
     with (folder / "rows.jsonl").open("wb") as file:
         file.writelines(orjson.dumps(row) + b"\n" for row in ran[0].rows)
     write_atomically(folder / "result.json", orjson.dumps(result_of(*ran)))
@@ -128,12 +129,15 @@ def log_of(source: AppSource, wanted: Row) -> Iterator[LogRow]:
             yield one.partition, offset, written_at, row
 
 
-def _ran(source: AppSource, log: Iterator[LogRow], tell: Callable[[int, int], None]) -> Ran:
+def ran_over(source: AppSource, log: Iterator[LogRow], tell: Callable[[int, int], None]) -> Ran:
+    """Return what the app gives over the log. `tell`: called now and then with how many rows were read and given."""
     ran, apps, began = Ran(), dict[int | str, HostedApp](), time.process_time()
     newest: HostedApp | None = None
     with watched(EventWatch(lambda: newest)):
         for partition, offset, written_at, row in log:
-            newest = apps.get(partition) or apps.setdefault(partition, HostedApp(source, partition))
+            newest = apps.get(partition) or apps.setdefault(
+                partition, HostedApp(source, partition, unrepeated_rows(source.region))
+            )
             for out in newest.take(offset, written_at, row):
                 ran.add(app_message(out))
             at = int(row.get("received_time") or row.get("time") or written_at)
@@ -161,7 +165,8 @@ def result_of(here: Ran, there: Ran | None = None) -> Row:
         "rows": here.rows[-MOST_SHOWN:],
         "cpu_seconds": here.cpu_seconds,
         "state_bytes": here.state_bytes,
-        "is_cut": sum(here.by_stream.values()) > MOST_ROWS,
+        # of a text whose rows were not all kept, more would seem to be missing
+        "is_cut": any(sum(one.by_stream.values()) > MOST_ROWS for one in (here, there) if one is not None),
     }
     if there is not None:
         for name, one, other in (("only_here", here, there), ("only_there", there, here)):

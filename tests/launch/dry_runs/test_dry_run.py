@@ -14,10 +14,12 @@ import pytest
 from backtest.apps.replay import replayed
 from cep.apps.functions.operator_terms import OperatorTerms
 from launch.apps.published_texts import PublishedTexts
-from launch.dry_runs.dry_run import Ran, only_in, result_of
+from launch.dry_runs.dry_run import MOST_ROWS, Ran, only_in, ran_over, result_of
 from launch.dry_runs.recorded_app_log import recorded_partitions
 from launch.setup.data_dir import write_atomically
+from streams.message_format import row_of
 from tests.backtest.verify.made_up import SESSION_ID, made_up_session
+from tests.cep.logs import LogMaker
 from tests.ui.samples import session_of
 
 ROOT = Path(__file__).parents[3]
@@ -99,6 +101,25 @@ def test_what_cannot_be_run_is_said_in_a_sentence(
 ) -> None:
     code, reported, _, _ = ran(home, tmp_path / "run", {"text": text, "source": source})
     assert (code, sentence in reported, "Traceback" in reported) == (1, True, False)
+
+
+@pytest.mark.parametrize(("region", "expected"), [(None, [1, 2, 3]), ("us", [1, 2])])
+def test_a_mirrored_row_that_comes_again_counts_in_no_region(region: str | None, expected: list[int]) -> None:
+    source = PublishedTexts(OperatorTerms(), "paper", region).source(QUOTES, "app")
+    rows = [row for row in map(row_of, LogMaker(3).write(50)) if row["kind"] == "quote"][:2]
+    log = [(0, number, 0, row) for number, row in enumerate((*rows, rows[0]))]
+    found = ran_over(source, iter(log), lambda _, __: None)
+    assert [row["values"]["n"] for row in found.rows] == expected
+
+
+def test_a_comparison_is_cut_if_either_text_gives_too_much() -> None:
+    little, much = Ran(), Ran()
+    much.by_stream["S"] = MOST_ROWS + 1
+    assert [result_of(one, other)["is_cut"] for one, other in ((little, much), (much, little), (little, little))] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_row_that_comes_twice_is_compared_twice() -> None:
