@@ -21,7 +21,7 @@ from market.time_units import MICROSECONDS
 from runtime.app_door import AppDoorSilentError
 from runtime.backoff import backoff
 from runtime.clock import SystemClock, steady_now
-from runtime.tasks import run_all, run_until_first
+from runtime.tasks import run_again, run_all, run_until_first
 from streams.errors import StreamUnavailableError
 from streams.topic_reader import TopicReader
 
@@ -60,14 +60,22 @@ class WorkerGroup:
         return self._folder.name
 
     async def run(self) -> None:
-        """Keep the processes running until cancelled; they end with it."""
+        """Keep the processes running until cancelled, whatever fails; they end with it."""
+
+        def on_failure(failure: BaseException) -> None:
+            log.error("processes of apps failed, started again", exc_info=failure, extra={"group": self.name})
+
         forget_progress(self._folder)
+        await run_again(self._run, on_failure)
+
+    async def _run(self) -> None:
         try:
             await run_all(self._watch(), *(self._keep(partition) for partition in self.partitions))
         finally:
             for link in self._links.values():
                 link.process.terminate()
             await asyncio.gather(*(asyncio.to_thread(_ended, link) for link in self._links.values()))
+            self._begun_again |= {(place, partition) for place in self.apps for partition in self._links}
 
     async def begin(self, place: int, placed: PlacedApp) -> None:
         """Run one more app, in each partition that it has. An app that cannot be begun ends by itself."""

@@ -52,7 +52,7 @@ class WorkerLink:
                 if not waiting.done():
                     waiting.set_exception(AppDoorSilentError(f"{RESTARTED}."))
             for queue in self._following.values():
-                queue.put_nowait(None)
+                _put(queue, None)
 
     async def begin(self, place: int, placed: PlacedApp) -> None:
         """Raise AppFailedError, AppDoorSilentError."""
@@ -120,6 +120,11 @@ class WorkerLink:
             return
         queue = self._following.get(number)
         if queue is not None:
-            if queue.full():
-                queue.get_nowait()
-            queue.put_nowait(answer["row"])
+            _put(queue, answer["row"])
+
+
+def _put(queue: asyncio.Queue[Mapping[str, Any] | None], row: Mapping[str, Any] | None) -> None:
+    """Leave out the oldest row if there is no place."""
+    if queue.full():
+        queue.get_nowait()
+    queue.put_nowait(row)
