@@ -4,8 +4,8 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import orjson
@@ -22,12 +22,14 @@ from launch.published.host import PublishedApps
 from launch.published.hosted import CannotRunError, check_outside, published_source
 from launch.published.takeover import fitting
 from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError, short_path
+from runtime.tasks import run_until_first
 from store.errors import StoreError
 from store.records.apps import AppVersion
 from streams.errors import StreamError
 from streams.topic_writer import TopicWriter
 
 MOST_BYTES_OF_REQUEST = 1024**2
+MOST_FOLLOWING = 200
 OWNER_ALONE = 0o177
 """What others may not."""
 
@@ -38,6 +40,7 @@ class DoorServer:
     def __init__(self, apps: PublishedApps, terms: OperatorTerms) -> None:
         self._apps, self._terms = apps, terms
         self._writer: TopicWriter | None = None
+        self._following = 0
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -62,24 +65,34 @@ class DoorServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
-                async for answer in self._answers(line):
-                    writer.write(orjson.dumps(answer, default=plain_json) + b"\n")
-                    await writer.drain()
+                request = _request(line)
+                if request.get("do") == "follow":
+                    # a quiet stream gives nothing by whose writing the client's end would be seen
+                    await run_until_first(self._tell(request, writer), _gone(reader))
+                    return
+                await self._tell(request, writer)
         except (ConnectionError, ValueError, asyncio.CancelledError):
             # gone, or the line is too long: nothing to answer
             return
         finally:
             writer.close()
 
-    async def _answers(self, line: bytes) -> AsyncIterator[Mapping[str, Any]]:
+    async def _tell(self, request: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
+        async with aclosing(self._answers(request)) as answers:
+            async for answer in answers:
+                writer.write(orjson.dumps(answer, default=plain_json) + b"\n")
+                await writer.drain()
+
+    async def _answers(self, request: Mapping[str, Any]) -> AsyncGenerator[Mapping[str, Any]]:
         try:
-            request = json.loads(line)
             if request.get("do") == "follow":
                 # the first one says that it begins
                 self._apps.running(request["app"])
-                yield {"is": True}
-                async for row in self._apps.follow(request["app"], request["stream"]):
-                    yield {"is": row}
+                with self._place():
+                    yield {"is": True}
+                    async with aclosing(self._apps.follow(request["app"], request["stream"])) as rows:
+                        async for row in rows:
+                            yield {"is": row}
             else:
                 yield {"is": await self._done(request)}
         except AppDoorRefusedError as error:
@@ -89,6 +102,17 @@ class DoorServer:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             log.info("request not understood", extra={"error": repr(error)})
             yield {"error": "the request is none of the door's.", "kind": "mistake"}
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Give one who follows a place. Raises AppDoorSilentError if there is none."""
+        if self._following >= MOST_FOLLOWING:
+            raise AppDoorSilentError(f"{MOST_FOLLOWING} follow rows already; try again once one has gone.")
+        self._following += 1
+        try:
+            yield
+        finally:
+            self._following -= 1
 
     async def _done(self, request: Mapping[str, Any]) -> Any:
         match request["do"]:
@@ -137,6 +161,21 @@ class DoorServer:
             raise AppDoorRefusedError(f"{str(error).rstrip('.')}.", "mistake") from error
         parts = await asyncio.to_thread(fitting, before, after)
         return {"fit": parts.fit, "empty": parts.empty, "dropped": parts.dropped}
+
+
+def _request(line: bytes) -> Mapping[str, Any]:
+    """Return an empty one if it cannot be read."""
+    with suppress(ValueError):
+        request = json.loads(line)
+        if isinstance(request, dict):
+            return request
+    return {}
+
+
+async def _gone(reader: asyncio.StreamReader) -> None:
+    """Wait until the client closes its end; what it writes meanwhile is nothing."""
+    while await reader.read(MOST_BYTES_OF_REQUEST):
+        pass
 
 
 def _checked_row(source: AppSource, stream: str, values: Any) -> list[Any]:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -125,8 +125,9 @@ class PublishedApps:
         once it does not run any more, AppDoorSilentError if its process ends."""
         while True:
             one = self.running(name)
-            async for row in one.group.follow(one.place, stream):
-                yield row
+            async with aclosing(one.group.follow(one.place, stream)) as rows:
+                async for row in rows:
+                    yield row
             await SystemClock().sleep(LOOK_SECONDS)
 
     async def _watch(self, ready: Callable[[], None]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -170,8 +170,9 @@ class WorkerGroup:
         queue = asyncio.Queue[Mapping[str, Any]](1)
 
         async def one(link: WorkerLink) -> None:
-            async for row in link.follow(place, stream):
-                await queue.put(row)
+            async with aclosing(link.follow(place, stream)) as rows:
+                async for row in rows:
+                    await queue.put(row)
 
         following = asyncio.ensure_future(run_until_first(*(one(link) for link in self._links_of(place))))
         try:
