@@ -41,7 +41,20 @@ select o.opportunity_id as id, h.exchange as exchange, h.amount as amount insert
 from fills select exchange, price insert into Recent;
 from Recent select exchange, avg(price) as mean insert into RecentMeans;
 """
-OTHERS = (JOINED, TAKEN, BOOKED, WATCHED, EXCHANGES, HELD)
+KEPT_ROWS = """@App:name('kept-rows')
+from quotes#window.hopping(2 sec, 700 milliseconds)
+select base, count() as n, math:percentile(bid, 75) as high group by base insert into Hops;
+from fills#reorder:kslack(filled_at, 5 sec, 20L) select exchange, filled_at, count() as n insert into Ordered;
+from opportunities#unique:deduplicate(opportunity_id, 3 sec)
+select opportunity_id as id, count() as n insert into Once;
+from fills#window.length(4) select list:collect(side) as sides, str:groupConcat(exchange, '-', true) as exchanges,
+math:percentile(price, 50) as middle insert into Collected;
+from every o = opportunities -> (t = trades[arbitrage_id == o.opportunity_id] within 4 sec)
+select o.opportunity_id as id, t.state as state insert into Soon;
+from every o = opportunities -> (q = quotes[exchange == o.buy_exchange]<2:3> within 1 sec) -> s = spreads
+select o.opportunity_id as id, q[0].bid as first_bid, s.rows as n insert into Quick;
+"""
+OTHERS = (JOINED, TAKEN, BOOKED, WATCHED, EXCHANGES, HELD, KEPT_ROWS)
 
 BY_BASE = """@App:name('by-base') @App:host('structured')
 partition with (base of quotes, base of opportunities, base of spreads) begin
@@ -89,5 +102,14 @@ partition with (side of Large, reason of rejections) begin
     output first every 2 events insert into Refused;
 end;
 """
-BY_KEY = (BY_BASE, BY_EXCHANGE, BY_CUSTOMER, BY_SIDE)
+BY_SYMBOL = """@App:name('by-symbol') @App:host('structured')
+partition with (exchange of ticks) begin
+    from ticks#unique:deduplicate(symbol, 500 milliseconds) select exchange, symbol, count() as n insert into Once;
+    from ticks#window.length(4) select exchange, list:collect(kind) as kinds,
+    str:groupConcat(symbol, '-', true, 'desc') as symbols, math:percentile(bid, 50) as middle insert into Collected;
+    from every a = ticks[kind == 'quote'] -> (b = ticks[bid > a.bid]<1:3> within 300 milliseconds)
+    select a.exchange as exchange, a.bid as bid, b[last].bid as higher insert into Rises;
+end;
+"""
+BY_KEY = (BY_BASE, BY_EXCHANGE, BY_CUSTOMER, BY_SIDE, BY_SYMBOL)
 """All of them ask for the structured host; the others run them as well."""

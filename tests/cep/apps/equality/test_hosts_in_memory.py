@@ -1,4 +1,4 @@
-"""Twenty-three apps over made-up logs, by what each host runs, without Spark and Kafka: the resident host's kernel, cut
+"""Many apps over made-up logs, by what each host runs, without Spark and Kafka: the resident host's kernel, cut
 and gone on from its snapshots on disk, that of batch, that of the structured host by key, and the tester. `make soak`
 does the same with both."""
 

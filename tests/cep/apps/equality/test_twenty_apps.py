@@ -1,4 +1,4 @@
-"""Twenty-four apps over made-up logs and over a recording: resident, structured, batch and tester give the same rows,
+"""Many apps over made-up logs and over a recording: resident, structured, batch and tester give the same rows,
 with the same ids if the host gives ids."""
 
 import asyncio
