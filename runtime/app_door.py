@@ -18,7 +18,7 @@ SOCKET = "apps.sock"
 MOST_BYTES_OF_LINE = 32 * 1024**2
 """Of a request or an answer."""
 ANSWER_SECONDS = 10.0
-MOST_ROWS = 1_000
+MOST_ROWS = 500
 """That one request for the newest rows gives; so many of each stream are kept."""
 
 Refusal = Literal["unknown", "not_running", "mistake", "not_allowed", "failed"]

@@ -23,7 +23,7 @@ from launch.errors import CannotStartError
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
 from launch.published.placing import BEHIND_ROWS, LOOKS, MOST_ALONE, belongs_elsewhere
 from launch.published.rates import Look
-from launch.published.run_notes import RunNote, read_note, remove_note, write_note
+from launch.published.run_notes import RunNote, forget_app, read_note, write_note
 from launch.published.takeover import FormerVersion, taken_over
 from launch.published.worker_group import WorkerGroup
 from launch.sessions.app_input import FOLDER, LiveInput, apps_folder, live_input
@@ -170,7 +170,7 @@ class PublishedApps:
                 async with wanted.lock:
                     if app is None:
                         await self._stop(wanted)
-                        remove_note(self._folder, name)
+                        await asyncio.to_thread(forget_app, self._folder, name)
                         return
                     await self._follow_order(app, wanted)
                 delays = backoff(first=0.2, longest=5.0)

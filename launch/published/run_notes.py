@@ -1,11 +1,13 @@
 """What ran last of an app in this session, on disk: whoever runs it next goes on there."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cep.apps.hosts.hosted_app import DIGEST_CHARACTERS
 from cep.apps.hosts.input_log import InputPlace
 from cep.apps.hosts.input_merger import LogBegin
 from launch.setup.data_dir import write_atomically
@@ -48,5 +50,9 @@ def read_note(folder: Path, name: str) -> RunNote | None:
         return None
 
 
-def remove_note(folder: Path, name: str) -> None:
+def forget_app(folder: Path, name: str) -> None:
+    """Remove what this session has on disk of a removed app: its note, and the snapshots of all its versions. Raises
+    OSError."""
     (folder / f"{name}{SUFFIX}").unlink(missing_ok=True)
+    for label in folder.glob(f"{name}-{'[0-9a-f]' * DIGEST_CHARACTERS}"):
+        shutil.rmtree(label)

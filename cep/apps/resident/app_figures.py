@@ -10,11 +10,10 @@ from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.language.stream_names import output_streams, stream_names
 from cep.apps.parts.chunks import Row
+from runtime.app_door import MOST_ROWS
 from runtime.clock import steady_now, wall_now
 from streams.records import Record
 
-KEPT_ROWS = 500
-"""Of each stream."""
 ROWS_BETWEEN_TIMES = 32
 """One row in so many is timed, since reading a clock twice for each would cost more than many an app does."""
 
@@ -117,7 +116,7 @@ class AppFigures:
         }
 
     def _listener(self, stream: str, app: HostedApp) -> RowListener:
-        kept, counts, is_given = deque[SeenRow](maxlen=KEPT_ROWS), self.counts, stream in self._given
+        kept, counts, is_given = deque[SeenRow](maxlen=MOST_ROWS), self.counts, stream in self._given
         self.newest[stream] = kept
         followers = self._followers.setdefault(stream, [])
 

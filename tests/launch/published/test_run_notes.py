@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from cep.apps.hosts.hosted_app import file_label
 from cep.apps.hosts.input_log import InputPlace
 from cep.apps.hosts.input_merger import LogBegin
-from launch.published.run_notes import RunNote, read_note, remove_note, write_note
+from cep.apps.resident.snapshot_folder import SnapshotFolder
+from launch.published.run_notes import RunNote, forget_app, read_note, write_note
 
+DIGESTS = ("0123456789", "abcdef0123")
 NOTES = (
     RunNote(1, "wide-1a2b", 1),
     RunNote(2, "wide-3c4d", 7, {0: LogBegin(12)}),
@@ -27,7 +30,7 @@ def test_an_app_that_was_removed_has_not_run(tmp_path: Path) -> None:
     write_note(tmp_path, "wide", NOTES[0])
     write_note(tmp_path, "other", NOTES[1])
     for _ in range(2):
-        remove_note(tmp_path, "wide")
+        forget_app(tmp_path, "wide")
         assert (read_note(tmp_path, "wide"), read_note(tmp_path, "other")) == (None, NOTES[1])
 
 
@@ -53,3 +56,14 @@ def test_a_note_that_cannot_be_read_counts_as_none(tmp_path: Path, text: str | b
     (file,) = tmp_path.iterdir()
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     assert read_note(tmp_path, "wide") is None
+
+
+def test_nothing_is_left_of_a_removed_app_and_all_of_others(tmp_path: Path) -> None:
+    for name in ("a", "a-b", "a-0123abcd"):
+        for digest in DIGESTS:
+            SnapshotFolder(tmp_path / file_label(name, digest)).save(0, b"state")
+        write_note(tmp_path, name, RunNote(1, file_label(name, DIGESTS[0]), 1))
+    forget_app(tmp_path, "a")
+    assert read_note(tmp_path, "a") is None
+    others = {file_label(name, digest) for name in ("a-b", "a-0123abcd") for digest in DIGESTS}
+    assert {one.name for one in tmp_path.iterdir()} == {*others, "a-b.run", "a-0123abcd.run"}
