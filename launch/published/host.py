@@ -27,6 +27,7 @@ from launch.published.run_notes import RunNote, forget_app, read_note, write_not
 from launch.published.takeover import FormerVersion, taken_over
 from launch.published.worker_group import WorkerGroup
 from launch.sessions.app_input import FOLDER, LiveInput, apps_folder, live_input
+from launch.sessions.detection_start import NotBegunError
 from launch.setup.data_dir import process_lock
 from runtime.app_door import AppDoorRefusedError
 from runtime.backoff import backoff, retry_on
@@ -44,8 +45,7 @@ from streams.topics import TICKS
 LOOK_SECONDS = 1.0
 FRESH_SECONDS = 60
 """A snapshot that is older has much behind it, and so has an app that goes on there."""
-PASSING = (StreamUnavailableError, StoreUnavailableError, LookupError)
-"""LookupError: the session's detection has not begun."""
+PASSING = (StreamUnavailableError, StoreUnavailableError, NotBegunError)
 REFUSALS = (CannotRunError, CannotStartError, AppError, StreamError, StoreError, OSError)
 
 log = logging.getLogger("launch")

@@ -96,7 +96,9 @@ async def _former(session: Session, before: FormerVersion, partition: int) -> Ho
     if app.position is None:
         noted = before.note.begin.get(partition)
         position = before.source.topic, partition
-        app.position = (await first_offsets(session, position[0]))[position] if noted is None else noted.offset
+        # a topic may have fewer partitions than the session
+        found = {} if noted is not None else await first_offsets(session, position[0])
+        app.position = found.get(position, 0) if noted is None else noted.offset
     return app
 
 

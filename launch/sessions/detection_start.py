@@ -5,11 +5,17 @@ import json
 from session.session import Session
 
 
+class NotBegunError(LookupError):
+    """The session's detection has not started yet, or more than once; one sentence."""
+
+
 def detection_start(session: Session) -> tuple[dict[int, int], str | None]:
     """Return the offsets of `ticks` and the settings that the detection started with, from its checkpoint folder.
-    Raises LookupError if it has not started yet, or started more than once; OSError, ValueError if it is damaged."""
+    Raises NotBegunError; OSError, ValueError if it is damaged."""
     found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
     if len(found) != 1:
-        raise LookupError(f"detection started {len(found)} times, so where the log of this session begins is not known")
+        raise NotBegunError(
+            f"detection started {len(found)} times, so where the log of this session begins is not known"
+        )
     opening = json.loads(found[0].read_text())
     return {int(partition): int(offset) for partition, offset in opening["offsets"].items()}, opening["settings"]
