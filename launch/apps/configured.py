@@ -12,7 +12,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from runtime.backoff import retry_on
 from session.session import Session
-from store.errors import StoreError, StoreUnavailableError
+from store.errors import AppExistsError, StoreError, StoreUnavailableError, VersionConflictError
 from store.mongo.store import open_store
 from store.ports.apps import StoredApps
 from store.records.apps import NAME_ADVICE, is_app_name
@@ -39,8 +39,12 @@ async def publishing(session: Session, config: Configuration, echo: Callable[[st
     async def publish() -> None:
         async with await open_store(session) as store:
             for name, text in texts.items():
-                if await publish_configured(store.apps, name, text):
-                    echo(f"app {name}: published as [apps] publish says")
+                try:
+                    if await publish_configured(store.apps, name, text):
+                        echo(f"app {name}: published as [apps] publish says")
+                except (VersionConflictError, AppExistsError) as error:
+                    # somebody changed it at this moment, and what people do stays
+                    log.warning("configured app not published", extra={"app": name, "error": str(error)})
 
     task = asyncio.create_task(retry_on(publish, (StoreUnavailableError,), lambda _: None)) if texts else None
     try:
@@ -55,14 +59,18 @@ async def publishing(session: Session, config: Configuration, echo: Callable[[st
 
 async def publish_configured(apps: StoredApps, name: str, text: str) -> bool:
     """Publish the text unless the configuration did so before: what people did since then stays. Returns whether it
-    was published now. Raises StoreError."""
+    was published now. Raises StoreError.
+
+    A text that is stored, and of which nobody has ordered anything since, lost its order to an outage and gets it now.
+    """
     known = await apps.app(name)
     if known is None:
         await apps.create(name, text, AUTHOR)
     else:
         of_file = next((one for one in await apps.versions(name) if one.author == AUTHOR), None)
-        if of_file is not None and of_file.text == text:
+        if of_file is None or of_file.text != text:
+            await apps.replace(name, text, known.version, AUTHOR)
+        elif known.order.at >= of_file.at:
             return False
-        await apps.replace(name, text, known.version, AUTHOR)
     await apps.order(name, "published", AUTHOR)
     return True

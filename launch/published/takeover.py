@@ -19,7 +19,7 @@ from launch.sessions.app_input import first_offsets
 from session.session import Session
 from streams.mirrored_rows import unrepeated_rows
 from streams.records import Position
-from streams.topic_admin import ensure_input_log
+from streams.topic_admin import ensure_app_topic, ensure_input_log
 from streams.topic_reader import TopicReader
 
 NO_TOPICS = (STORE, CALLS, TABLES)
@@ -56,6 +56,8 @@ async def taken_over(
     partitions = session.services.partitions if after.is_keyed else 1
     if after.is_merged:
         await ensure_input_log(session.services.kafka, after.topic, partitions)
+    if after.rows_topic is not None:
+        await ensure_app_topic(session.services.kafka, after.rows_topic, partitions)
     begin, parts = dict[int, LogBegin](), None
     for partition in range(partitions):
         former = await _former(session, before, partition)

@@ -228,6 +228,12 @@ async def test_what_is_sent_into_a_plain_stream_is_in_the_log_and_what_is_none_i
         found = await world.written(label, lambda rows: len(rows) >= 2)
         assert [row_of(one)["values"] for one in found] == [{"text": "a", "next": 2}, {"text": "b", "next": None}]
         await left_behind_by_followers(world)
+        newer = SENT.replace("level + 1", "level + 2")
+        await world.publish("sent", newer)
+        await world.until("sent", "running")
+        await world.door.inject("sent", "Marks", {"text": "c", "level": 1})
+        (row,) = await world.written(source_of(session, "sent", newer).label, lambda rows: len(rows) >= 1)
+        assert row_of(row)["values"] == {"text": "c", "next": 3}
         app = await world.apps.order("sent", "stopped", "ada")
         assert app is not None
         await world.until("sent", "stopped")
