@@ -1,6 +1,6 @@
 """Regions over REST, with the real carrier's commands."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from runtime.clock import wall_now
+from session.session import Session
 from tests.ui.clients import client_of
 from tests.ui.regional_dashboard import AuditingReader, application_of, carrier, dashboard_at, regional_session, seen
 from tests.ui.samples import session_of
@@ -159,13 +160,7 @@ async def test_a_cut_that_takes_the_store_away_is_answered_and_recorded_later(
     await rest.post(LINKS, json={"command": "heal"})
 
 
-async def asked(home: Path, reader: AuditingReader, **changes: object) -> tuple[httpx.Response, httpx.Response]:
-    """Return the regions of another session, and a cut there."""
-    session = replace(regional_session(home), **changes)  # type: ignore[arg-type]  # fields of a session, from a table
-    return await _asked(dashboard_at(session, reader))
-
-
-async def _asked(dashboard: Dashboard) -> tuple[httpx.Response, httpx.Response]:
+async def asked(dashboard: Dashboard) -> tuple[httpx.Response, httpx.Response]:
     key = ensure_api_key(dashboard.session.home).read_text().strip()
     async with client_of(application_of(dashboard, region_routes.router)) as client:
         client.headers["X-API-Key"] = key
@@ -173,22 +168,22 @@ async def _asked(dashboard: Dashboard) -> tuple[httpx.Response, httpx.Response]:
 
 
 async def test_a_session_without_regions_has_nothing_here(tmp_path: Path, reader: AuditingReader) -> None:
-    answers = await _asked(dashboard_at(session_of(tmp_path), reader))
+    answers = await asked(dashboard_at(session_of(tmp_path), reader))
     assert [(one.status_code, one.json()["detail"]) for one in answers] == [(404, "This session has no regions.")] * 2
 
 
 @pytest.mark.parametrize(
-    ("changes", "status", "why"),
+    ("changed_session", "status", "why"),
     [
-        ({"carrier_home": None}, 409, "this session has no carrier"),
-        ({"mode": "live"}, 409, "Only a paper session has links that can be changed."),
-        ({}, 503, "the carrier of the regions is not there"),
+        (lambda one: replace(one, place=replace(one.place, carrier_home=None)), 409, "this session has no carrier"),
+        (lambda one: replace(one, mode="live"), 409, "Only a paper session has links that can be changed."),
+        (lambda one: one, 503, "the carrier of the regions is not there"),
     ],
 )
 async def test_links_that_cannot_be_changed_are_said_so_and_the_regions_are_shown(
-    tmp_path: Path, reader: AuditingReader, changes: dict[str, object], status: int, why: str
+    tmp_path: Path, reader: AuditingReader, changed_session: Callable[[Session], Session], status: int, why: str
 ) -> None:
-    found, changed = await asked(tmp_path, reader, **changes)
+    found, changed = await asked(dashboard_at(changed_session(regional_session(tmp_path)), reader))
     assert (changed.status_code, why in changed.json()["detail"]) == (status, True)
     assert (found.status_code, found.json()["links"]) == (200, [])
     assert [one["clock_ahead_ms"] for one in found.json()["regions"]] == [None] * 3
