@@ -7,12 +7,12 @@ lines come until one of the two closes. The folder is the owner's alone, so whoe
 
 import asyncio
 import json
-import os
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from runtime.socket_path import short_path
 
 SOCKET = "apps.sock"
 MOST_BYTES_OF_LINE = 32 * 1024**2
@@ -118,22 +118,12 @@ class AppDoor:
 
     async def _opened(self, request: Values) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
-            with short_path(self.home) as path:
+            with short_path(self.home, SOCKET) as path:
                 reader, writer = await asyncio.open_unix_connection(path, limit=MOST_BYTES_OF_LINE)
         except OSError as error:
             raise AppDoorSilentError(f"the part that runs apps is not there ({error.strerror or error}).") from error
         writer.write(json.dumps(request).encode() + b"\n")
         return reader, writer
-
-
-@contextmanager
-def short_path(home: Path) -> Iterator[str]:
-    """Give the socket a short path: the kernel takes 107 bytes for it, and data folders may have longer paths."""
-    folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{folder}/{SOCKET}"
-    finally:
-        os.close(folder)
 
 
 async def _line(reader: asyncio.StreamReader, seconds: float | None) -> bytes:
@@ -142,7 +132,7 @@ async def _line(reader: asyncio.StreamReader, seconds: float | None) -> bytes:
             line = await reader.readline()
     except (OSError, ValueError) as error:
         # TimeoutError among them; ValueError: the line is too long
-        raise AppDoorSilentError(f"the part that runs apps does not answer ({error or 'too slow'}).") from error
+        raise AppDoorSilentError(f"the part that runs apps does not answer ({str(error) or 'too slow'}).") from error
     if not line.endswith(b"\n"):
         raise AppDoorSilentError("the part that runs apps has ended; try again in a moment.")
     return line

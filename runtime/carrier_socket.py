@@ -1,13 +1,11 @@
 """The Unix socket of the carrier of the links between regions, as those see it who send it commands."""
 
 import json
-import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from runtime.link_states import CarrierState, state_of_json
+from runtime.socket_path import short_path
 
 SOCKET = "regions.sock"
 MOST_BYTES_OF_COMMAND = 4_096
@@ -45,20 +43,10 @@ def ask_carrier(home: Path, line: str) -> CarrierState:
     return state_of_json(answer)
 
 
-@contextmanager
-def short_path(home: Path) -> Iterator[str]:
-    """Give the socket a short path: the kernel takes 107 bytes for it, and data folders may have longer paths."""
-    folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{folder}/{SOCKET}"
-    finally:
-        os.close(folder)
-
-
 def _answer(home: Path, line: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.settimeout(ANSWER_SECONDS)
-        with short_path(home) as path:
+        with short_path(home, SOCKET) as path:
             connection.connect(path)
         connection.send(line[:MOST_BYTES_OF_COMMAND])
         return connection.recv(MOST_BYTES_OF_ANSWER)

@@ -1,4 +1,4 @@
-"""The door of the part that runs published apps (`session.app_door`): who may reach the socket may ask."""
+"""The door of the part that runs published apps (`runtime.app_door`): who may reach the socket may ask."""
 
 import asyncio
 import json
@@ -21,7 +21,8 @@ from launch.errors import CannotStartError
 from launch.published.host import PublishedApps
 from launch.published.hosted import CannotRunError, check_outside, published_source
 from launch.published.takeover import fitting
-from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError, short_path
+from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError
+from runtime.socket_path import short_path
 from runtime.tasks import run_until_first
 from store.errors import StoreError
 from store.records.apps import AppVersion
@@ -49,7 +50,7 @@ class DoorServer:
         (home / SOCKET).unlink(missing_ok=True)
         before = os.umask(OWNER_ALONE)
         try:
-            with short_path(home) as path:
+            with short_path(home, SOCKET) as path:
                 server = await asyncio.start_unix_server(self._serve, path, limit=MOST_BYTES_OF_REQUEST)
         finally:
             os.umask(before)

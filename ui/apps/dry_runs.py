@@ -116,9 +116,15 @@ class DryRuns:
         self._note(state | {"state": "running", "started_at": wall_now(), "attempts": state["attempts"] + 1})
         environment = os.environ | {"ARBITRAGE_HOME": str(self.home)}
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *self.command, str(place), stdin=pipe, stdout=asyncio.subprocess.DEVNULL, stderr=pipe, env=environment
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self.command, str(place), stdin=pipe, stdout=asyncio.subprocess.DEVNULL, stderr=pipe, env=environment
+            )
+        except OSError as error:
+            # those that wait have their turn all the same
+            reason = f"its process did not start: {error.strerror or error}"
+            self._note(self._state(run_id) | {"state": "failed", "reason": reason, "ended_at": wall_now()})
+            return
         self._running[run_id] = process
         reason = f"it took longer than {MOST_SECONDS:g} s; choose less of the log"
         try:

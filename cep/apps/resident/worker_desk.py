@@ -49,7 +49,7 @@ class Asked:
 
 
 class DeskRefusedError(AppError):
-    """What was asked is not done. `kind`: as in `session.app_door.Refusal`."""
+    """What was asked is not done. `kind`: as in `runtime.app_door.Refusal`."""
 
     def __init__(self, problem: str, kind: str) -> None:
         super().__init__(problem)

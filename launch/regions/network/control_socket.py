@@ -8,8 +8,9 @@ from pathlib import Path
 
 from launch.errors import CannotStartError, LaunchError
 from launch.regions.layout import LAYOUT_FILE
-from runtime.carrier_socket import SOCKET, CarrierSilentError, LinkCommandRefusedError, ask_carrier, short_path
+from runtime.carrier_socket import SOCKET, CarrierSilentError, LinkCommandRefusedError, ask_carrier
 from runtime.link_states import CarrierState
+from runtime.socket_path import short_path
 
 WAITING = 16
 
@@ -20,7 +21,7 @@ def listening(home: Path) -> Iterator[socket.socket]:
     carrier's."""
     (home / SOCKET).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as listener:
-        with short_path(home) as path:
+        with short_path(home, SOCKET) as path:
             listener.bind(path)
         # before it listens nobody can connect
         (home / SOCKET).chmod(0o600)

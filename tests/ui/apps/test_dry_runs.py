@@ -38,6 +38,14 @@ async def test_a_run_ends_with_its_result_or_a_sentence(
     await dry_runs.close()
 
 
+async def test_a_run_whose_process_does_not_start_fails_and_the_next_has_its_turn(tmp_path: Path) -> None:
+    dry_runs = DryRuns(tmp_path, (str(tmp_path / "absent"),))
+    for run_id in [dry_runs.ask({}, "writer")["id"] for _ in range(2)]:
+        found = await ended(dry_runs, run_id)
+        assert (found["state"], found["reason"]) == ("failed", "its process did not start: No such file or directory")
+    await dry_runs.close()
+
+
 async def test_the_queue_has_an_end_and_each_run_can_be_cancelled(tmp_path: Path) -> None:
     dry_runs = runs(tmp_path, ENDLESS)
     first = dry_runs.ask({}, "writer")["id"]

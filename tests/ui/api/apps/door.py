@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from runtime.app_door import short_path
+from runtime.app_door import SOCKET
+from runtime.socket_path import short_path
 from session.session import Session
 
 Asked = dict[str, Any]
@@ -31,7 +32,7 @@ async def door_of(session: Session, answer: Answer) -> AsyncIterator[list[Asked]
         await writer.drain()
         writer.close()
 
-    with short_path(session.home) as path:
+    with short_path(session.home, SOCKET) as path:
         server = await asyncio.start_unix_server(serve, path)
     async with server:
         yield asked
