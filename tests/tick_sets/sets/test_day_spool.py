@@ -5,6 +5,7 @@ import resource
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -12,11 +13,13 @@ from tests.tick_sets.sets.samples import DAY, TickRow, source_table
 from tick_sets.sets.day_spool import FILE_BYTES, DaySpool
 
 OPEN_FILES = 64
+"""How many files it may open beside those that the process has from its parent."""
 
 
 def spool_and_take(folder: Path, tables: int, file_bytes: int) -> None:
     """Spool tables whose rows are of two days each, and check that each comes back in its place."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    most = psutil.Process().num_fds() + OPEN_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     spool, rows_each = DaySpool(folder, file_bytes), 2
     one = source_table([TickRow(day * DAY) for day in (0, 1) for _ in range(rows_each)])
     days = np.repeat([20_000, 20_001], rows_each)
