@@ -9,7 +9,7 @@ from market.instruments.markets import Market
 from session.simulated_market import MarketName
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.ladders import Ladder
-from simulators.market.market_prices import MarketPrices
+from simulators.market.price_port import MarketPrices
 from simulators.matching.listings import Listing, listings_of
 from simulators.server import STEP_SECONDS
 

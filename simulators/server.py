@@ -20,14 +20,14 @@ from runtime.clock import Clock, SystemClock, wall_now
 from session.simulated_market import DEFAULT_MARKET, MARKETS
 from simulators.catalogue import EXCHANGES
 from simulators.faults.fault_kinds import Faults
-from simulators.faults.frames import SymbolOf
+from simulators.faults.garbled_frames import SymbolOf
 from simulators.faults.orders import OrderFaults
 from simulators.faults.schedule import FaultSchedule, ScheduledFault
 from simulators.faults.skewed_clock import SkewedClock
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.ladders import Ladder
-from simulators.market.market_prices import MarketPrices
 from simulators.market.pace import MarketPace
+from simulators.market.price_port import MarketPrices
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
 from simulators.matching.simulated_exchange import CUSTOMER, SimulatedExchange

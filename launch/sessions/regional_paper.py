@@ -17,9 +17,10 @@ from launch.config.notice_destinations import configured_destinations
 from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.regions.layout import RegionLayout
+from launch.regions.mirror_process import mirror_process
 from launch.regions.network.namespaces import region_networks
 from launch.regions.network.user_network import Address, Listeners, forwarded
-from launch.regions.parts import in_region, mirror_part, outside_parts, region_parts
+from launch.regions.region_processes import in_region, outside_parts, region_parts
 from launch.regions.sessions import (
     RegionSession,
     check_regions,
@@ -158,7 +159,7 @@ def _supervisors(
 
     def mirrors() -> dict[str, ProcessSpec]:
         mirrored = [one for one in sessions if not one.only_votes]
-        return {one.name: in_region(mirror_part(one, sessions), layout, one.name) for one in mirrored}
+        return {one.name: in_region(mirror_process(one, sessions), layout, one.name) for one in mirrored}
 
     return RegionSupervisors(outside, regions, mirrors)
 

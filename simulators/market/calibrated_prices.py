@@ -14,7 +14,7 @@ from simulators.catalogue import terms_of
 from simulators.market.currency_rates import BPS, CurrencyRates
 from simulators.market.dislocations import Dislocations
 from simulators.market.efficient_prices import EfficientPrices
-from simulators.market.market_prices import MarketOrder
+from simulators.market.price_port import MarketOrder
 from simulators.market.terms import MarketTerms
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade

@@ -9,8 +9,8 @@ from simulators.catalogue import terms_of
 from simulators.market.calibrated_prices import CalibratedPrices
 from simulators.market.efficient_prices import DrawnPrices, Tape, TapePrices
 from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape, storm_shape
-from simulators.market.market_prices import MarketPrices
-from simulators.market.prices import Prices
+from simulators.market.price_port import MarketPrices
+from simulators.market.storm_prices import Prices
 from simulators.market.terms import MARKET_TERMS
 from simulators.matching.listings import Listing
 

@@ -74,4 +74,4 @@ MARKET_TERMS: dict[MarketName, MarketTerms] = {
     ),
     "busy": _BUSY,
 }
-"""`storm` is `simulators.market.prices`."""
+"""`storm` is `simulators.market.storm_prices`."""

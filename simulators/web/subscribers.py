@@ -12,7 +12,7 @@ from aiohttp.typedefs import Handler
 from runtime.clock import Clock
 from simulators.exchange_terms import SocketTerms
 from simulators.faults.fault_kinds import ExchangeFaults
-from simulators.faults.frames import Frame, FrameFaults, SymbolOf
+from simulators.faults.garbled_frames import Frame, FrameFaults, SymbolOf
 from simulators.web.socket_terms import SocketLife, SocketStep
 
 # A reader that is this many messages behind is cut off, as exchanges do.

@@ -10,9 +10,9 @@ from store.mongo.batched_reads import BatchedRead
 from store.preconditions import check_lease
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import NOW, server_now, time_in
+from store.server.deciding_region import Standpoint
 from store.server.documents import CLAIMS, LEASES, SESSION_CLAIM, lease_document, lease_of
 from store.server.field_updates import field_update
-from store.server.leader_region import Standpoint
 from store.server.transactions import Transaction, in_transaction
 
 

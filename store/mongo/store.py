@@ -48,6 +48,7 @@ from store.server.client import (
     translated_errors,
 )
 from store.server.clock import server_now
+from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
     ARBITRAGES,
     CLAIMS,
@@ -59,7 +60,6 @@ from store.server.documents import (
     fill_of,
 )
 from store.server.indexes import create_indexes
-from store.server.leader_region import Standpoint, connect_watched
 from store.server.transactions import Transaction, in_transaction
 from store.unit_of_work import Result, TradeSteps, Work
 

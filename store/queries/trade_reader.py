@@ -40,6 +40,7 @@ from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.trade_history import TradeHistory
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.client import Client, Document, connect, database_of, read_nearby, translated_errors
+from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -59,7 +60,6 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
-from store.server.leader_region import Standpoint, connect_watched
 from store.server.page_reader import Page, read_page
 
 ALL = "all"

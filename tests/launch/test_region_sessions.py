@@ -13,7 +13,7 @@ from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.regions.layout import RegionLayout, RegionPlace
 from launch.regions.network.links import OBSERVER
-from launch.regions.parts import in_region, outside_parts
+from launch.regions.region_processes import in_region, outside_parts
 from launch.regions.sessions import (
     RegionSession,
     check_regions,

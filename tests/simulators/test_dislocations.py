@@ -11,7 +11,7 @@ from runtime.clock import SystemClock
 from session.simulated_market import MarketName
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.dislocations import Dislocations
-from simulators.market.market_prices import MarketOrder, MarketPrices
+from simulators.market.price_port import MarketOrder, MarketPrices
 from simulators.market.terms import MARKET_TERMS
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade

@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from simulators.faults.fault_kinds import FaultKind
-from simulators.faults.frames import cut
+from simulators.faults.garbled_frames import cut
 from tests.simulators.test_faults_http import EVERYWHERE
 from tests.simulators.visitor import Visitor, visiting
 from tests.simulators.wire_clients import WIRE_CLIENTS, WireClient

@@ -15,8 +15,8 @@ from store.errors import StoreError
 from store.mongo.store import MongoTradeStore
 from store.server.client import Listener, connect, database_of, read_nearby
 from store.server.database_users import DatabaseUser
+from store.server.deciding_region import Standpoint, connect_watched
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
-from store.server.leader_region import Standpoint, connect_watched
 from store.server.replica_set import ReplicaSet, regional_set
 from store.server.system_client import system_client
 from streams.broker.embedded_broker import free_ports

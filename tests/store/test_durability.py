@@ -9,7 +9,7 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 from runtime.logins import login_of
 from store.mongo.store import MongoTradeStore
 from store.server.client import Client
-from store.server.leader_region import PrimaryWatch, Standpoint
+from store.server.deciding_region import PrimaryWatch, Standpoint
 from tests.market.samples import settings_of
 from tests.store.reservation_requests import open_books
 

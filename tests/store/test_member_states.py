@@ -8,7 +8,7 @@ from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 from pymongo.topology_description import TOPOLOGY_TYPE, TopologyDescription
 
-from store.server.leader_region import PrimaryWatch
+from store.server.deciding_region import PrimaryWatch
 from store.server.member_states import MemberState, member_states
 
 ADDRESS = ("10.0.0.1", 27_017)

@@ -9,10 +9,7 @@ from launch.config.configuration import Configuration
 from launch.regions.layout import RegionLayout
 from launch.regions.network.namespaces import carrier_process, command_prefix
 from launch.regions.sessions import RegionSession
-from launch.setup.jars import mirror_classpath
-from launch.setup.login_files import OwnLogins, own_logins
-from launch.setup.login_rights import MIRROR, MIRROR_READER
-from launch.setup.prerequisites import checked_java
+from launch.setup.login_files import OwnLogins
 from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
 from launch.supervisor.process_plan import (
     exchanges_process,
@@ -21,14 +18,9 @@ from launch.supervisor.process_plan import (
     own_processes,
 )
 from market.decide.settings import Settings
-from runtime.clock import wall_now
-from runtime.logins import Address
 from store.server.embedded_mongod import EmbeddedMongod
-from streams.broker.mirror_maker import MirrorMaker, RegionKafka
 
 NO_PROXIES = {"no_proxy": "*", "NO_PROXY": "*"}
-MIRROR_SECONDS = 600.0
-"""How long one look waits until rows are mirrored; the supervisor looks again."""
 
 
 def outside_parts(home: Path, sessions: Sequence[RegionSession], layout: RegionLayout | None) -> list[ProcessSpec]:
@@ -63,20 +55,6 @@ def region_parts(
     return [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange, config=config)]
 
 
-def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> ProcessSpec:
-    """Return the process that copies the other regions' quotes into this region's log; each Kafka is there already."""
-    own = own_logins(one.session.home, has_regions=True)
-    target = RegionKafka(one.name, Address(one.session.services.kafka, own.login(MIRROR)))
-    sources = tuple(_read_from(other) for other in sessions if other.name != one.name and not other.only_votes)
-    mirror = MirrorMaker(one.session.home, mirror_classpath(one.session.home), target, sources, checked_java())
-    mirror.prepare()
-
-    async def probe() -> None:
-        await mirror.wait_ready(wall_now(), MIRROR_SECONDS)
-
-    return ProcessSpec("mirror", mirror.command(), after=("kafka",), probe=probe)
-
-
 def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> ProcessSpec:
     """Return the part as it is started in the network of its region, from which nothing else can be reached: therefore
     no proxy is used, and the notifier stays outside if root makes the networks."""
@@ -84,8 +62,3 @@ def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> Pr
         return part
     command = (*command_prefix(layout.place(region)), *part.command)
     return replace(part, command=command, environment=part.environment | NO_PROXIES)
-
-
-def _read_from(other: RegionSession) -> RegionKafka:
-    logins = own_logins(other.session.home, has_regions=True)
-    return RegionKafka(other.name, Address(other.session.services.kafka, logins.login(MIRROR_READER)))

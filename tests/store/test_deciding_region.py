@@ -7,7 +7,7 @@ from pymongo.monitoring import TopologyClosedEvent, TopologyDescriptionChangedEv
 from pymongo.server_description import ServerDescription
 from pymongo.topology_description import TOPOLOGY_TYPE, TopologyDescription
 
-from store.server.leader_region import PrimaryWatch, Standpoint, primary_region
+from store.server.deciding_region import PrimaryWatch, Standpoint, primary_region
 
 TOPOLOGY = ObjectId()
 REGIONS = ("us", "eu", "jp")

@@ -11,7 +11,7 @@ from random import Random
 
 from exchanges.simulated_coins import START_DOLLARS
 from simulators.market.currency_rates import BPS, CurrencyRates
-from simulators.market.market_prices import MarketOrder
+from simulators.market.price_port import MarketOrder
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from simulators.market.ladders import LEVELS, Ladder
-from simulators.market.prices import Prices
+from simulators.market.storm_prices import Prices
 from simulators.matching.listings import listings_of
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
