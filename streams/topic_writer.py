@@ -16,9 +16,6 @@ DELIVERY_SECONDS = 30.0
 """An outage of Kafka up to this long loses no rows."""
 FLUSH_SLICE_SECONDS = 0.2
 ANY_PARTITION = -1  # the library's value for: by the key's CRC-32
-LINGER_MS = 1
-"""An exchange sends what changed in several books at once: their rows then go in one request. Broker, detection and
-every other reader are woken once for them, and the writer by one acknowledgement."""
 BUFFERED_ROWS = 100_000
 BUFFERED_KILOBYTES = 128 * 1024
 
@@ -40,7 +37,8 @@ class TopicWriter:
         self._producer = Producer(
             client_settings(address)
             | {
-                "linger.ms": LINGER_MS,
+                # a millisecond here is one more for each hop: quote, opportunity, page
+                "linger.ms": 0,
                 "acks": "all",
                 "enable.idempotence": True,
                 "enable.gapless.guarantee": is_gapless,
