@@ -11,6 +11,7 @@ from exchanges.books.port import Conversation, WireOutput
 from exchanges.catalogue import wire_of
 from exchanges.ccxt.generic_book import GenericBooks
 from market.instruments.markets import Market
+from market.money import decimal_of
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedStatus
 from market.time_units import MICROSECONDS
@@ -119,12 +120,18 @@ def _corrected(feed: SymbolFeed, event: RecordedEvent) -> list[Row]:
     return []
 
 
+def _looking_down(feed: SymbolFeed, event: RecordedEvent) -> list[Row]:
+    feed.look_down_to(decimal_of(_bytes_of(event.data).decode()))
+    return []
+
+
 _STEPS: dict[RecordedEventKind, Callable[[SymbolFeed, RecordedEvent], list[Row]]] = {
     "alive": lambda feed, event: feed.alive(event.now),
     "lost": lambda feed, event: feed.withdraw(_status_of(event.data), event.now),
     "book": lambda feed, event: feed.take(book_of(event.data), event.now),
     "confirmed": lambda feed, event: feed.confirm(int(event.data), event.now),
     "offset": _corrected,
+    "depth": _looking_down,
 }
 """Events that concern the SymbolFeed only."""
 

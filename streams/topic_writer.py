@@ -29,16 +29,16 @@ class TopicWriter:
     Close the writer then and open another.
     """
 
-    def __init__(self, address: str, *, is_gapless: bool = False) -> None:
-        """`is_gapless`: no row behind a lost one is written any more; else those may be that wait with it."""
+    def __init__(self, address: str, *, is_gapless: bool = False, wait_ms: int = 0) -> None:
+        """`is_gapless`: no row behind a lost one is written any more; else those may be that wait with it. `wait_ms`:
+        how long a row may wait for others to go with, each one more for every hop: quote, opportunity, page."""
         self._address = address
         self._log_throttle = LogThrottle(address)
         self._failure: StreamError | None = None
         self._producer = Producer(
             client_settings(address)
             | {
-                # a millisecond here is one more for each hop: quote, opportunity, page
-                "linger.ms": 0,
+                "linger.ms": wait_ms,
                 "acks": "all",
                 "enable.idempotence": True,
                 "enable.gapless.guarantee": is_gapless,

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from exchanges.books.errors import FrameFault, FrameRejectedError
 from exchanges.books.port import Conversation, FetchSnapshot, Send, WireOutput
+from market.money import text_of
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedCounter, FeedStatus
 from market.time_units import MICROSECONDS
@@ -96,8 +98,14 @@ class FeedSession:
         self._recorder.record(self._symbol, "offset", now, str(offset))
         self.feed.correct(offset, now)
 
+    def look_down_to(self, usable: Decimal, now: int) -> None:
+        """Take how deep trades reach into the book, as notional in quote currency."""
+        self._recorder.record(self._symbol, "depth", now, text_of(usable))
+        self.feed.look_down_to(usable)
+
     def renew(self, now: int) -> None:
-        """Once a second: publish that the quote is still in force, or withdraw it if the feed is stale."""
+        """Once a second: publish that the quote is still in force, or the newer one that is; withdraw it if the feed is
+        stale."""
         if self.verdict(now) == "stale":
             self.withdraw("stale", now)
             return

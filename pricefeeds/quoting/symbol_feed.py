@@ -1,8 +1,12 @@
-"""One symbol's feed: turns books into the rows that are written to the log. No I/O."""
+"""One symbol's feed: turns books into the rows that are written to the log. No I/O.
+
+A book that offers to trades what the quote in the log offers is written in place of the next `alive`, not at once.
+"""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from market.decide.usable_depth import offer_the_same
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.feed_state import FeedCounter, FeedState, FeedStatus
@@ -66,6 +70,10 @@ class SymbolFeed:
         self._sequence = last_sequence
         self._quote: Quote | None = None
         """This symbol's quote in the log; None if it was withdrawn or there was none."""
+        self._later: Quote | None = None
+        """The newest accepted quote, if it differs from the one in the log behind the usable depth alone."""
+        self._usable: Decimal | None = None
+        """Notional, in quote currency, up to which a change is written at once; None: every change is."""
         self._last_mid: Decimal | None = None
         """Mid of the last accepted book, even if it was withdrawn since."""
         self._leap: _Leap | None = None
@@ -82,6 +90,15 @@ class SymbolFeed:
             offset_us=self._offset.value,
         )
 
+    @property
+    def status(self) -> FeedStatus:
+        return self._status
+
+    def look_down_to(self, usable: Decimal) -> None:
+        """From now on write a change at once only if it is within that notional of a side's best price, in quote
+        currency. 0: only if it is of a best price."""
+        self._usable = usable
+
     def begin(self, now: int) -> None:
         """Begin on a new connection. Its first book is requested now, so it cannot be older."""
         self._requested_at, self._last_book = now, None
@@ -91,7 +108,8 @@ class SymbolFeed:
         return now + (self._offset.value or 0)
 
     def take(self, top: BookTop, now: int) -> list[Row]:
-        """Rows for a book that was just received; none if its ten best levels are in the log already.
+        """Rows for a book that was just received; none if the log has its ten best levels already, or as much of them
+        as trades can use.
 
         An invalid book makes the quote before it doubtful too, so that is withdrawn. A mid that differs by more than
         half from the last accepted one is accepted once five books in a row, over 3 s, agree on it; until then they
@@ -124,15 +142,20 @@ class SymbolFeed:
         self.clock_is_doubtful = False
 
     def alive(self, now: int) -> list[Row]:
-        """Return the row that renews the age of the quote in the log, if there is one."""
-        return [] if self._quote is None else [self._mark("alive", now)]
+        """Return the row that renews the age of the quote in the log, if there is one: the newest book if that quote
+        does not show all of it."""
+        if self._quote is None:
+            return []
+        if self._later is None:
+            return [self._mark("alive", now)]
+        return [self._written(self._at(self._later, now))]
 
     def withdraw(self, status: FeedStatus, now: int) -> list[Row]:
         """Set `status` and withdraw the quote in the log, once."""
         self._change(status, now)
         if self._quote is None:
             return []
-        self._quote = None
+        self._quote = self._later = None
         return [self._mark("withdrawn", now)]
 
     def count(self, counter: FeedCounter) -> None:
@@ -146,14 +169,29 @@ class SymbolFeed:
             self.clock_is_doubtful |= reason == "late"
             return [RejectedQuote(quote, reason), *self.withdraw("resyncing", now)]
         self.last_accepted, self._last_mid = now, _middle(quote)
-        is_new = self._quote is None or (self._quote.bids, self._quote.asks) != (quote.bids, quote.asks)
         self._change("live", now)
         self._last_received = now
-        if not is_new:
-            return []
-        self._quote, self._sequence = quote, quote.sequence
+        if self._quote is None or not self._offers(self._quote, quote):
+            return [self._written(quote)]
+        is_shown = (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks)
+        self._later = None if is_shown else quote
+        return []
+
+    def _offers(self, shown: Quote, quote: Quote) -> bool:
+        """Return whether the quote that is shown offers to trades what the other one does."""
+        if self._usable is None:
+            return (shown.bids, shown.asks) == (quote.bids, quote.asks)
+        sides = (shown.bids, quote.bids), (shown.asks, quote.asks)
+        return all(offer_the_same(*side, self._usable) for side in sides)
+
+    def _written(self, quote: Quote) -> Quote:
+        self._quote, self._later, self._sequence = quote, None, quote.sequence
         self._quotes += 1
-        return [quote]
+        return quote
+
+    def _at(self, quote: Quote, now: int) -> Quote:
+        """Return a quote that is in force at `now`."""
+        return replace(quote, received_time=now, sequence=next_sequence(self._sequence, now))
 
     def _update_offset(self, exchange_time: int, now: int) -> None:
         before = self._offset.value

@@ -35,7 +35,18 @@ GZIP = 31
 """zlib's `wbits` for gzip with the largest window."""
 
 RecordedEventKind = Literal[
-    "started", "opened", "frame", "snapshot", "book", "confirmed", "offset", "alive", "lost", "closed", "row"
+    "started",
+    "opened",
+    "frame",
+    "snapshot",
+    "book",
+    "confirmed",
+    "offset",
+    "depth",
+    "alive",
+    "lost",
+    "closed",
+    "row",
 ]
 """What happened to a symbol's feed, and the event's data:
 
@@ -46,7 +57,8 @@ RecordedEventKind = Literal[
 * `book`: a book without a Conversation (`book_text`)
 * `confirmed`: REST confirmed the newest book; the time at which it was in force, in microseconds UTC
 * `offset`: the exchange's clock was measured; its offset to ours in microseconds
-* `alive`: renewal of the quote, once a second; no data
+* `depth`: how deep trades reach into the book, as notional in quote currency, from now on
+* `alive`: renewal of the quote, once a second, or a newer one in its place; no data
 * `lost`: the quote was withdrawn; the feed's new status
 * `row`: a row that was published (`row_text`)
 """

@@ -203,8 +203,8 @@ class MemoryTradeStore(TradeSteps):
     async def fills(self) -> list[Fill]:
         return list(self._fills.values())
 
-    async def save_feed_state(self, state: FeedState) -> None:
-        self.feed_states[state.exchange, state.symbol] = state
+    async def save_feed_states(self, states: Sequence[FeedState]) -> None:
+        self.feed_states |= {(state.exchange, state.symbol): state for state in states}
 
     async def close(self) -> None:
         """Nothing is held open."""

@@ -5,6 +5,8 @@ from decimal import Decimal
 from types import TracebackType
 from typing import Self
 
+from pymongo import ReplaceOne
+
 from market.instruments.orders import Fill
 from market.prices.episodes import Episode, EpisodeOutcome
 from market.prices.feed_state import FeedState
@@ -224,8 +226,9 @@ class MongoTradeStore(TradeSteps):
         sums; how many. 0: there are none."""
         return await remove_ended_before(self._database, moment)
 
-    async def save_feed_state(self, state: FeedState) -> None:
-        document = feed_document(state)
+    async def save_feed_states(self, states: Sequence[FeedState]) -> None:
+        documents = map(feed_document, states)
+        writes = [ReplaceOne({"_id": document["_id"]}, document, upsert=True) for document in documents]
         with translated_errors():
             feeds = self._database[FEEDS].with_options(write_concern=QUICK)
-            await feeds.replace_one({"_id": document["_id"]}, document, upsert=True)
+            await feeds.bulk_write(writes, ordered=False)

@@ -12,6 +12,9 @@ import pytest
 from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.feeder import run_feeder
 from pricefeeds.feed.timeouts import FeedTimeouts
+from pricefeeds.raw_replay import replay_raw
+from pricefeeds.recording.feed_recorder import recordings_folder
+from pricefeeds.recording.feed_recording import read_recording
 from session.session import Placement, Session
 from store.mongo.database_setup import prepare_database
 from store.mongo.store import open_store
@@ -22,6 +25,7 @@ from streams.topic_reader import TopicReader
 from streams.topics import QUOTES, REGION_TOPICS, REJECTS, TICKS
 from tests.market.samples import settings_of
 from tests.pricefeeds.conftest import World
+from tests.pricefeeds.recorded_notes import notes_in
 
 DEADLINE_SECONDS = 60.0
 STILL_ROWS = 20
@@ -154,6 +158,32 @@ async def test_an_asset_on_standby_is_fed_once_it_was_added(world: World, sessio
         async with await open_store(session) as store:
             await store.settings.amend(lambda now: now.model_copy(update={"enabled_assets": ("ETH",)}), "test")
         await log.until(lambda: _is_fed(log.kinds("kraken", "ETH/USD")))
+
+
+async def test_a_feed_looks_as_deep_as_trades_may_reach_and_its_recording_says_so(
+    world: World, session: Session, mongodb_uri: str
+) -> None:
+    session = replace(
+        session,
+        services=replace(session.services, mongodb=mongodb_uri, database="depth"),
+        upkeep=replace(session.upkeep, recordings_mb=10),
+    )
+    first = settings_of(enabled_exchanges=("kraken",), taker_fees={"kraken": Decimal("0.001")})
+    await prepare_database(session, first)
+    folder = recordings_folder(session.home) / session.session_id / "kraken"
+
+    def depths(symbol: str) -> list[str | bytes]:
+        return [note.data for note in notes_in(folder) if note.kind == "depth" and note.symbol == symbol]
+
+    async with viewing(session, TICKS) as log, moving(world), feeding(session, "kraken"):
+        await log.until(lambda: len(depths("BTC/USD")) == 1)
+        async with await open_store(session) as store:
+            await store.settings.amend(lambda now: now.model_copy(update={"max_notional": Decimal(100)}), "test")
+        await log.until(lambda: len(depths("BTC/USD")) == 2)
+        looked_at = len(log.rows)
+        await log.until(lambda: len(log.rows) > looked_at + STILL_ROWS)
+    assert (depths("BTC/USD"), depths("EUR/USD")) == (["5125", "625"], ["0"])
+    assert replay_raw(read_recording(folder)).difference is None
 
 
 async def test_a_crossed_book_goes_to_the_rejects(world: World, session: Session) -> None:

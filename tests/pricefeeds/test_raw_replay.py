@@ -70,6 +70,7 @@ def text_of_book(top: BookTop) -> str:
 
 LIFE = (
     RecordedEvent(SYMBOL, "started", 1, "500"),
+    RecordedEvent(SYMBOL, "depth", 1, "100"),
     RecordedEvent(SYMBOL, "lost", 2, "resyncing"),
     RecordedEvent(SYMBOL, "opened", 3),
     RecordedEvent(SYMBOL, "frame", 4, text_of_book(book("1", "2"))),
@@ -81,9 +82,11 @@ LIFE = (
     RecordedEvent(SYMBOL, "lost", 9, "down"),
     RecordedEvent(SYMBOL, "closed", 9),
     RecordedEvent(SYMBOL, "book", 10, book_text(book("101", "103"))),
-    RecordedEvent(SYMBOL, "lost", 11, "down"),
+    RecordedEvent(SYMBOL, "book", 11, book_text(book("101", "103", "2"))),
+    RecordedEvent(SYMBOL, "alive", 12),
+    RecordedEvent(SYMBOL, "lost", 13, "down"),
 )
-ROWS = ["quote", "alive", "crossed", "withdrawn", "quote", "withdrawn", "quote", "withdrawn"]
+ROWS = ["quote", "alive", "crossed", "withdrawn", "quote", "withdrawn", "quote", "quote", "withdrawn"]
 
 
 def recorded(root: Path, *lives: tuple[RecordedEvent, ...]) -> list[Entry]:
@@ -209,6 +212,6 @@ def test_files_of_two_exchanges_are_no_one_recording() -> None:
 
 
 def test_a_difference_says_when_it_was() -> None:
-    outcome = replayed([HEADER, *LIFE[:5], RecordedEvent(SYMBOL, "row", 5, b"{}")])
+    outcome = replayed([HEADER, *LIFE[:6], RecordedEvent(SYMBOL, "row", 5, b"{}")])
     assert outcome.difference is not None
     assert outcome.difference == ReplayDifference(SYMBOL, 1, 5, b"{}", outcome.difference.replayed)

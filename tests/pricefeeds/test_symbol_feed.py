@@ -1,9 +1,12 @@
+from decimal import Decimal
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from market.decide.usable_depth import offer_the_same
+from market.money import ZERO
 from market.prices.book_top import BookTop
 from market.prices.quotes import FeedMark, Quote
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
@@ -101,6 +104,102 @@ def test_an_unchanged_book_is_published_again_after_it_was_withdrawn() -> None:
     feed = fed(book("100", "101"))
     feed.withdraw("stale", 5_000)
     assert kinds(feed.take(book("100", "101"), 6_000)) == ["quote"]
+
+
+def deep(*amounts: str, bid: str = "100") -> BookTop:
+    """Bids downwards from `bid` in steps of 1, one of each amount; one ask that stays."""
+    bids = tuple(level(str(int(bid) - depth), amount) for depth, amount in enumerate(amounts))
+    return BookTop(bids, (level("101", "50"),))
+
+
+# name: (the book in the log, a later one, what comes out at once, and with the next second)
+DEPTHS: dict[str, tuple[BookTop, BookTop, list[str], str]] = {
+    "behind the depth": (deep("10", "1"), deep("10", "2"), [], "quote"),
+    "within the depth": (deep("9", "1"), deep("9", "2"), ["quote"], "alive"),
+    "more than enough stays": (deep("30"), deep("10"), [], "quote"),
+    "less than enough stays": (deep("30"), deep("9"), ["quote"], "alive"),
+    "another best price": (deep("30"), deep("30", bid="99"), ["quote"], "alive"),
+    "the same": (deep("30"), deep("30"), [], "alive"),
+}
+
+
+@pytest.mark.parametrize(("before", "later", "at_once", "renewal"), DEPTHS.values(), ids=DEPTHS.keys())
+def test_what_no_trade_can_use_is_written_with_the_next_renewal(
+    before: BookTop, later: BookTop, at_once: list[str], renewal: str
+) -> None:
+    feed = SymbolFeed(MARKET, 0, 0)
+    feed.look_down_to(Decimal(1_000))
+    feed.take(before, 1_000)
+    assert kinds(feed.take(later, 2_000)) == at_once
+    assert kinds(feed.alive(3_000)) == [renewal]
+    assert kinds(feed.alive(4_000)) == ["alive"]
+
+
+def test_a_renewal_is_the_newest_book_in_force_at_its_own_time() -> None:
+    feed = SymbolFeed(MARKET, 0, 0)
+    feed.look_down_to(Decimal(1_000))
+    for number, amount in enumerate(("30", "20", "15"), start=1):
+        feed.take(deep(amount), number * 1_000)
+    [quote] = feed.alive(9_000)
+    assert isinstance(quote, Quote)
+    assert (quote.bids, quote.received_time, quote.sequence) == (deep("15").bids, 9_000, 9_000)
+
+
+def test_a_book_that_is_back_as_it_was_needs_no_quote() -> None:
+    feed = SymbolFeed(MARKET, 0, 0)
+    feed.look_down_to(Decimal(1_000))
+    for number, amount in enumerate(("30", "20", "30"), start=1):
+        feed.take(deep(amount), number * 1_000)
+    assert kinds(feed.alive(9_000)) == ["alive"]
+
+
+def test_small_steps_that_add_up_are_written() -> None:
+    """Each is compared with what the log shows, not with the one before."""
+    feed = SymbolFeed(MARKET, 0, 0)
+    feed.look_down_to(Decimal(1_000))
+    rows = [kinds(feed.take(deep(amount), number)) for number, amount in enumerate(("12", "11", "10", "9"), start=1)]
+    assert rows == [["quote"], [], [], ["quote"]]
+
+
+def test_nothing_that_waited_outlives_a_withdrawal() -> None:
+    feed = SymbolFeed(MARKET, 0, 0)
+    feed.look_down_to(Decimal(1_000))
+    feed.take(deep("30"), 1_000)
+    feed.take(deep("20"), 2_000)
+    assert kinds(feed.withdraw("stale", 3_000)) == ["withdrawn"]
+    assert feed.alive(4_000) == []
+    assert kinds(feed.take(deep("20"), 5_000)) == ["quote"]
+
+
+def test_until_the_depth_is_known_every_change_is_written() -> None:
+    feed = fed(deep("30", "1"))
+    assert kinds(feed.take(deep("30", "2"), 9_000)) == ["quote"]
+
+
+def test_of_a_rate_only_its_prices_count() -> None:
+    feed = SymbolFeed(FX_MARKET, 0, 0)
+    feed.look_down_to(ZERO)
+    feed.take(book("1.08", "1.09", "5"), 1)
+    assert kinds(feed.take(book("1.08", "1.09", "7"), 2)) == []
+    assert kinds(feed.take(book("1.07", "1.09", "7"), 3)) == ["fx"]
+
+
+BOOKS = st.lists(st.lists(st.sampled_from(["1", "4", "9", "10", "30"]), min_size=1, max_size=4), min_size=1, max_size=8)
+
+
+@given(amounts=BOOKS)
+def test_the_log_always_offers_what_the_exchange_does_and_all_of_it_after_a_second(amounts: list[list[str]]) -> None:
+    feed, shown = SymbolFeed(MARKET, 0, 0), list[Row]()
+    feed.look_down_to(Decimal(1_000))
+    for number, one in enumerate(amounts, start=1):
+        top = deep(*one)
+        shown += feed.take(top, number)
+        newest = shown[-1]
+        assert isinstance(newest, Quote)
+        assert offer_the_same(newest.bids, top.bids, Decimal(1_000))
+    shown += feed.alive(1_000)
+    quotes = [row for row in shown if isinstance(row, Quote)]
+    assert quotes[-1].bids == deep(*amounts[-1]).bids
 
 
 def test_fx_marks_and_quotes_say_so_and_may_lack_amounts() -> None:

@@ -266,7 +266,7 @@ async def test_new_balances_leave_holds_held(store: TradeStore) -> None:
 
 
 async def test_feeds_and_rejections_are_taken(store: TradeStore) -> None:
-    await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1}))
+    await store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1})])
     rejection = Rejection("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
     for identity in ("1", "2", "2"):
         await store.reject([replace(rejection, rejection_id=identity)])

@@ -104,8 +104,8 @@ async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_s
     found = opportunity()
     feed = FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1})
     await mongo_store.save_opportunities([found])
-    await mongo_store.save_feed_state(replace(feed, quotes=2))
-    await mongo_store.save_feed_state(feed)
+    await mongo_store.save_feed_states([replace(feed, quotes=2)])
+    await mongo_store.save_feed_states([feed])
     await close_one(mongo_store, "opportunity-1")
     changed = await mongo_store.settings.change(settings_of(min_net_bps=7), 1, "somebody")
     closed = await mongo_store.arbitrage("opportunity-1")
@@ -234,7 +234,7 @@ async def test_what_was_touched_is_told_once_however_often_it_changed(
         await mongo_store.reject([rejection(index, second=index) for index in range(300)])
         await anext(touched["rejections"])
         told = {what: asyncio.ensure_future(anext(one)) for what, one in touched.items()}
-        await mongo_store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3))
+        await mongo_store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3)])
         await told["ledger"]
         assert not told["rejections"].done()
         await mongo_store.reject([rejection(400)])

@@ -46,10 +46,10 @@ async def test_the_whole_report_is_answered(
     api: httpx.AsyncClient, application: FastAPI, store: MongoTradeStore, session: Session
 ) -> None:
     now = wall_now()
-    await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", now, now, quotes=3, gaps=1, offset_us=5))
+    await store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", now, now, quotes=3, gaps=1, offset_us=5)])
     await store.consumer_positions.record(ConsumerPosition("bot-alpha", "alpha", 0, 1_000, {"opportunities/0": 5}))
     # of an earlier session
-    await store.save_feed_state(FeedState("bitstamp", "eu", "BTC/EUR", "live", now, now))
+    await store.save_feed_states([FeedState("bitstamp", "eu", "BTC/EUR", "live", now, now)])
     await store.consumer_positions.record(
         ConsumerPosition("bot-bitstamp", "bitstamp", 0, 1_000, {"opportunities/0": 5})
     )

@@ -228,7 +228,7 @@ async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeSt
     state = FeedState(
         "beta", "eu", "BTC/EUR", "stale", 5, 4, quotes=3, rejected={"crossed": 2}, gaps=1, rest_checks=7, offset_us=-12
     )
-    await store.save_feed_state(state)
+    await store.save_feed_states([state])
     expected = {
         "exchange": "beta", "region": "eu", "symbol": "BTC/EUR", "status": "stale", "changed_at": 5,
         "last_received": 4, "quotes": 3, "reconnects": 0, "rejected": {"crossed": 2},

@@ -323,7 +323,7 @@ async def test_an_episode_that_nobody_rejects_is_counted_too(following: LiveHub,
 
 
 async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store: MongoTradeStore) -> None:
-    await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3))
+    await store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3)])
     await store.settings.change(SETTINGS.model_copy(update={"min_net_bps": 9.0}), 1, "test")
     await until(lambda: [feed.quotes for feed in following.live_state.ledger.feeds] == [3])
     await until(lambda: following.settings is not None and following.settings.min_net_bps == 9.0)

@@ -146,7 +146,7 @@ async def prepare(session: Session) -> None:
     await ensure_topics(session.services.kafka, 1)
     async with await open_store(session) as store:
         await open_books(store, SETTINGS)
-        await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", wall_now(), wall_now(), quotes=3))
+        await store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", wall_now(), wall_now(), quotes=3)])
         await traded(store, opportunity("the-first-trade", 1), "0.01")
     writer = TopicWriter(session.services.kafka)
     now = wall_now()
