@@ -1,6 +1,5 @@
 """`arbitrage exchanges`: the simulated exchanges on their own, for any ccxt bot."""
 
-import asyncio
 import json
 import socket
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +18,7 @@ from launch.supervisor.ctrl_c import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
 from runtime.clock import wall_now
+from runtime.event_loop import run_until_done
 from session.session import Session
 from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.binance.signing_keys import ensure_signing_keys, signing_keys
@@ -83,7 +83,7 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
         if _WITH_SIGNING_KEYS in names:
             ensure_signing_keys(home, account_names(_WITH_SIGNING_KEYS, options.accounts))
         ready = partial(_announce, home, options, served, ca, echo)
-        return asyncio.run(_until_stopped(home, served, ready))
+        return run_until_done(_until_stopped(home, served, ready))
 
 
 def _tls(home: Path) -> tuple[SSLContext, Path]:

@@ -16,6 +16,7 @@ from launch.errors import LaunchError
 from launch.setup.data_dir import process_lock, read_session, ready_file, write_atomically
 from runtime.clock import region_clock
 from runtime.clock_shift import CLOCK_FILE
+from runtime.event_loop import run_until_done
 from store.errors import LoginRefusedError
 
 Ready = Callable[[], None]
@@ -55,7 +56,7 @@ def run_process(home: Path, name: str, entry: Entry, drain: Callable[[], None] |
     log_events()
 
     def work() -> int:
-        return asyncio.run(_until_cancelled(entry(_ready(home, name)), drain))
+        return run_until_done(_until_cancelled(entry(_ready(home, name)), drain))
 
     return _exit_code(home, name, work)
 
