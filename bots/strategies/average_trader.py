@@ -78,15 +78,15 @@ class AverageTrader:
         with_order = self.cache.settings.ma_trading == "orders"
         markets = [market for market in self.session.traded if market.exchange == self.exchange]
         quotes = await self.quotes.fetch([_key(market) for market in markets])
-        for market in markets:
-            latest = quotes.get(_key(market))
-            if latest is None or not latest.is_fresh(self.clock.now(), self.cache.settings.max_quote_age_ms * 1_000):
-                continue
-            close = self._close(market, latest, period)
-            trade = await self.store.averages.record_close(close, self.rule, with_order=with_order, by=self.by)
-            if trade is not None:
-                self._may_be_unsettled |= with_order
-                log.info("price crossed its moving average", extra={"trade_id": trade.trade_id})
+        found = [(market, quotes.get(_key(market))) for market in markets]
+        now, max_age = self.clock.now(), self.cache.settings.max_quote_age_ms * 1_000
+        fresh = [(market, latest) for market, latest in found if latest is not None and latest.is_fresh(now, max_age)]
+        if not fresh:
+            return
+        closes = [self._close(market, latest, period) for market, latest in fresh]
+        for trade in await self.store.averages.record_closes(closes, self.rule, with_order=with_order, by=self.by):
+            self._may_be_unsettled |= with_order
+            log.info("price crossed its moving average", extra={"trade_id": trade.trade_id})
 
     def _close(self, market: Market, latest: LatestQuote, period: int) -> Close:
         """Return the close at the mid price: the log has no public trades, whose last price the original used."""

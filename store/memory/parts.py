@@ -1,7 +1,7 @@
 """The parts of the store in memory; every method runs without waiting, so each is one transaction."""
 
 from asyncio import Queue
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
@@ -196,16 +196,17 @@ class MemoryAverages:
         self._states: dict[tuple[str, str], AverageState] = {}
         self._trades: dict[str, AverageTrade] = {}
 
-    async def record_close(
-        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
-    ) -> AverageTrade | None:
-        key = (close.exchange, close.symbol)
-        before = self._states.get(key, AverageState())
-        state, trade = after_close(before, close, rule, self._moment(by).now, with_order=with_order)
-        self._states[key] = state
-        if trade is not None:
-            self._trades[trade.trade_id] = trade
-        return trade
+    async def record_closes(
+        self, closes: Sequence[Close], rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> list[AverageTrade]:
+        now, trades = self._moment(by).now, list[AverageTrade]()
+        for close in closes:
+            key = (close.exchange, close.symbol)
+            before = self._states.get(key, AverageState())
+            self._states[key], trade = after_close(before, close, rule, now, with_order=with_order)
+            trades += [] if trade is None else [trade]
+        self._trades |= {trade.trade_id: trade for trade in trades}
+        return trades
 
     async def record_order(self, trade_id: str, order: AverageOrder, by: Actor) -> None:
         self._moment(by)

@@ -40,24 +40,26 @@ class MongoAverages:
         self._database = database
         self._session_id = session_id
 
-    async def record_close(
-        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
-    ) -> AverageTrade | None:
-        key = f"{close.exchange}|{close.symbol}"
+    async def record_closes(
+        self, closes: Sequence[Close], rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> list[AverageTrade]:
+        keys = [f"{close.exchange}|{close.symbol}" for close in closes]
 
-        def step(transaction: Transaction) -> AverageTrade | None:
-            now, (leases, states) = read_batch(transaction, [lease_read(by), BatchedRead(AVERAGES, {"_id": key})])
+        def step(transaction: Transaction) -> list[AverageTrade]:
+            wanted = BatchedRead(AVERAGES, {"_id": {"$in": keys}})
+            now, (leases, found) = read_batch(transaction, [lease_read(by), wanted])
             check_lease_read(leases, by)
-            before = self._state_in(states)
-            after, trade = after_close(before, close, rule, now, with_order=with_order)
-            if after is before:
-                return None
-            document = average_state_document(after) | {"session_id": self._session_id}
-            transaction.write(AVERAGES, [ReplaceOne({"_id": key}, document, upsert=True)])
-            if trade is not None:
-                row = average_trade_document(trade) | {"session_id": self._session_id}
-                transaction.write(AVERAGE_TRADES, [InsertOne(row)])
-            return trade
+            before, trades = self._states_in(found), list[AverageTrade]()
+            states = dict(before)
+            for key, close in zip(keys, closes, strict=True):
+                known = states.get(key, AverageState())
+                states[key], trade = after_close(known, close, rule, now, with_order=with_order)
+                trades += [] if trade is None else [trade]
+            changed = {key: state for key, state in states.items() if state is not before.get(key)}
+            transaction.write(AVERAGES, [self._replacement(key, state) for key, state in changed.items()])
+            rows = [average_trade_document(trade) | {"session_id": self._session_id} for trade in trades]
+            transaction.write(AVERAGE_TRADES, [InsertOne(row) for row in rows])
+            return trades
 
         return await in_transaction(self._database, step)
 
@@ -87,10 +89,14 @@ class MongoAverages:
             found = self._database[AVERAGE_TRADES].find({"session_id": self._session_id}).sort(OLDEST_FIRST)
             return [average_trade_of(document) async for document in found]
 
-    def _state_in(self, states: Sequence[Document]) -> AverageState:
-        """Return the state of this session: the closes of an earlier one are of another time."""
-        own = [document for document in states if document.get("session_id") == self._session_id]
-        return average_state_of(own[0]) if own else AverageState()
+    def _states_in(self, found: Sequence[Document]) -> dict[str, AverageState]:
+        """Return the states of this session by market: the closes of an earlier one are of another time."""
+        own = [document for document in found if document.get("session_id") == self._session_id]
+        return {str(document["_id"]): average_state_of(document) for document in own}
+
+    def _replacement(self, key: str, state: AverageState) -> ReplaceOne[Document]:
+        document = average_state_document(state) | {"session_id": self._session_id}
+        return ReplaceOne({"_id": key}, document, upsert=True)
 
 
 async def read_average_trades(

@@ -1,6 +1,6 @@
 """The store's parts: leases, settings, balances, health, moving averages, differences, backtests, stream apps."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol
 
@@ -22,12 +22,12 @@ Balances = dict[str, dict[str, Decimal]]
 class Averages(Protocol):
     """The moving average strategy's state of one session, so that bots keep none."""
 
-    async def record_close(
-        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
-    ) -> AverageTrade | None:
-        """Take the close into its market's average, once a period, and write the signal that `rule` gives, if any, in
-        the same transaction, which may ask it again. None if there is no signal, or its period was recorded before.
-        `with_order`: the signal's order is `wanted`.
+    async def record_closes(
+        self, closes: Sequence[Close], rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> list[AverageTrade]:
+        """Take each close into its market's average, once a period, and write the signals that `rule` gives, in one
+        transaction, which may ask it again. Returns those signals; a period that was recorded before gives none.
+        `with_order`: a signal's order is `wanted`.
         """
         ...
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from market.money import Price
-from market.trade.leases import UNFENCED
+from market.trade.leases import UNFENCED, Actor
 from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from store.errors import FencedOutError
 from store.memory.store import MemoryTradeStore
@@ -31,11 +31,12 @@ def closes(prices: Iterable[str] = PRICES, exchange: str = "alpha") -> list[Clos
     ]
 
 
+async def noted(store: TradeStore, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> list[AverageTrade]:
+    return await store.averages.record_closes([close], app_rule(), with_order=with_order, by=by)
+
+
 async def note_all(store: TradeStore, of: Iterable[Close], *, with_order: bool = False) -> list[AverageTrade]:
-    reported = [
-        await store.averages.record_close(close, app_rule(), with_order=with_order, by=UNFENCED) for close in of
-    ]
-    return [trade for trade in reported if trade is not None]
+    return [trade for close in of for trade in await noted(store, close, with_order=with_order)]
 
 
 async def one_trade(store: TradeStore) -> AverageTrade:
@@ -73,10 +74,8 @@ async def test_a_period_counts_once_whoever_notes_it(store: TradeStore) -> None:
 async def test_two_processes_at_the_same_moment_lose_and_double_nothing(store: TradeStore) -> None:
     reported: list[AverageTrade] = []
     for close in closes():
-        answers = await asyncio.gather(
-            *(store.averages.record_close(close, app_rule(), with_order=True, by=UNFENCED) for _ in range(3))
-        )
-        reported += [answer for answer in answers if answer is not None]
+        answers = await asyncio.gather(*(noted(store, close, with_order=True) for _ in range(3)))
+        reported += [trade for answer in answers for trade in answer]
     expected = await note_all(MemoryTradeStore(), closes())
     assert [(trade.trade_id, trade.average) for trade in reported] == [
         (trade.trade_id, trade.average) for trade in expected
@@ -90,16 +89,32 @@ async def test_a_killed_note_is_as_if_never_made_or_made(store: TradeStore) -> N
     """Cancelled at any await; the successor notes the same period again, and one signal stands per crossing."""
     for close in closes():
         for turns in range(12):
-            noting = asyncio.create_task(store.averages.record_close(close, app_rule(), with_order=False, by=UNFENCED))
+            noting = asyncio.create_task(noted(store, close, with_order=False))
             for _ in range(turns):
                 await asyncio.sleep(0)
             noting.cancel()
             await asyncio.gather(noting, return_exceptions=True)
-        await store.averages.record_close(close, app_rule(), with_order=False, by=UNFENCED)
+        await noted(store, close, with_order=False)
     expected = await note_all(MemoryTradeStore(), closes())
     assert [(trade.trade_id, trade.average) for trade in await store.averages.trades()] == [
         (trade.trade_id, trade.average) for trade in expected
     ]
+
+
+async def test_closes_of_several_markets_count_as_if_noted_one_by_one(store: TradeStore) -> None:
+    rounds = zip(closes(), closes(exchange="beta"), strict=True)
+    reported = [
+        trade
+        for one in rounds
+        for trade in await store.averages.record_closes(one, app_rule(), with_order=False, by=UNFENCED)
+    ]
+    alone = MemoryTradeStore()
+    rounds = zip(closes(), closes(exchange="beta"), strict=True)
+    expected = [trade for one in rounds for trade in await note_all(alone, one)]
+    assert [(trade.trade_id, trade.average) for trade in reported] == [
+        (trade.trade_id, trade.average) for trade in expected
+    ]
+    assert len(await store.averages.trades()) == len(expected)
 
 
 async def test_markets_do_not_mix(store: TradeStore) -> None:
@@ -152,12 +167,12 @@ async def test_who_was_fenced_out_notes_nothing(store: TradeStore) -> None:
     trade = await one_trade(store)
     late = replace(CLOSE, price=Price(Decimal(1)), period=9 * INTERVAL)
     with pytest.raises(FencedOutError):
-        await store.averages.record_close(late, app_rule(), with_order=True, by=old.actor)
+        await noted(store, late, with_order=True, by=old.actor)
     with pytest.raises(FencedOutError):
         await store.averages.record_order(trade.trade_id, AverageOrder("open"), by=old.actor)
     assert await store.averages.trades() == [trade]
     await store.averages.record_order(trade.trade_id, AverageOrder("open"), by=new.actor)
-    assert await store.averages.record_close(late, app_rule(), with_order=True, by=new.actor) is not None
+    assert len(await noted(store, late, with_order=True, by=new.actor)) == 1
 
 
 async def test_a_new_session_begins_again(mongo_store: MongoTradeStore, mongodb_uri: str, database: str) -> None:

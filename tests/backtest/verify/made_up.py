@@ -154,7 +154,7 @@ async def signals(store: MemoryTradeStore) -> list[AverageTrade]:
     for number, price in enumerate(("100", "99", "101", "98", "98.5", "102"), start=1):
         period = START + number * 5 * MICROSECONDS
         close = Close("alpha", "us", "BTC/USD", Price(Decimal(price)), period, period, "us")
-        await store.averages.record_close(close, app_rule(), with_order=False, by=UNFENCED)
+        await store.averages.record_closes([close], app_rule(), with_order=False, by=UNFENCED)
     return await store.averages.trades()
 
 
