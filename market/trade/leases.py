@@ -11,7 +11,8 @@ from market.time_units import MICROSECONDS
 
 LEASE_SECONDS = 3.0
 """How long a holder may be silent before another process takes over."""
-_LENGTH = int(LEASE_SECONDS * MICROSECONDS)
+LEASE_LENGTH = int(LEASE_SECONDS * MICROSECONDS)
+"""The same in microseconds."""
 
 Veto = Literal["no_bot", "bot_draining", "account_rejected"]
 NO_BOT: Veto = "no_bot"
@@ -60,7 +61,7 @@ class Lease:
     @property
     def used_ago(self) -> int:
         """How long before this lease was given: no less than nothing, if the server's clock was set back."""
-        return max(0, self.until - _LENGTH - self.used_at)
+        return max(0, self.until - LEASE_LENGTH - self.used_at)
 
     @property
     def actor(self) -> Actor:
@@ -71,10 +72,10 @@ def acquired(current: Lease | None, exchange: str, holder: str, now: int) -> Lea
     """Return the lease for `holder`, with a token that nobody had before and what the last holder had used; None while
     another's still runs."""
     if current is None:
-        return Lease(exchange, holder, 1, now + _LENGTH)
+        return Lease(exchange, holder, 1, now + LEASE_LENGTH)
     if current.holder != holder and now < current.until:
         return None
-    return replace(current, holder=holder, token=current.token + 1, until=now + _LENGTH, veto=NO_BOT)
+    return replace(current, holder=holder, token=current.token + 1, until=now + LEASE_LENGTH, veto=NO_BOT)
 
 
 def renewed(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
@@ -83,7 +84,7 @@ def renewed(current: Lease | None, lease: Lease, now: int, used: str | None = No
 
     `used`: None if nothing is counted; the last reported usage stands.
     """
-    return _changed(current, lease, now, now + _LENGTH, used)
+    return _changed(current, lease, now, now + LEASE_LENGTH, used)
 
 
 def released(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
