@@ -101,7 +101,7 @@ class SessionCounters:
             if row["kind"] in ("quote", "fx"):
                 self.quotes[row["exchange"]] = self.quotes.get(row["exchange"], 0) + 1
             return
-        found = opportunity_of(row, record.time)
+        found = opportunity_of(row, record.time, with_levels=False)
         if not isinstance(found, Opportunity):
             if found.kind == "end":
                 self.ended_bases.add(found.base)
@@ -124,8 +124,8 @@ class SessionCounters:
         address = f"{self._session.page.host}:{self._session.page.port}"
         key = ensure_api_key(self._session.home).read_text().strip()
         async with websockets.connect(
-            # trades are of all assets; the prices of one cost the page's process far less than those of all
-            f"ws://{address}/ws/live?base=",
+            # trades are of all assets; prices cost the page's process far more
+            f"ws://{address}/ws/live?base=&only=trades",
             origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
             additional_headers={"X-API-Key": key},
             # the server is on this machine, and the key is for nobody else

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Literal
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, WebSocket, WebSocketDisconnect
@@ -41,16 +41,19 @@ Shown = Annotated[
     Query(max_length=20, description="The asset whose quotes, charts and spreads are sent; default: every asset."),
 ]
 
+Only = Annotated[Literal["trades"] | None, Query(description="`trades`: after the snapshot nothing but trades.")]
+
 
 @router.websocket("/ws/live")
-async def live(websocket: WebSocket, since: Since = None, base: Shown = None) -> None:
+async def live(websocket: WebSocket, since: Since = None, base: Shown = None, only: Only = None) -> None:
     """Send until the client disconnects; the client may say which asset it shows now."""
     broadcaster, admission = _broadcaster(websocket), await admit(websocket)
     if admission is None:
         return
     await websocket.accept(admission.subprotocol)
     # a page brings a ticket, and names the protocol with it
-    async with broadcaster.client(since, base=base, is_page=admission.subprotocol is not None) as client:
+    is_page = admission.subprotocol is not None
+    async with broadcaster.client(since, base=base, is_page=is_page, trades_alone=only is not None) as client:
         sending = asyncio.create_task(_send(websocket, broadcaster, client))
         leaving = asyncio.create_task(_follow_choices(websocket, client))
         rejected = asyncio.create_task(until_rejected(websocket, admission.caller))

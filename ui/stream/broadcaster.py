@@ -47,8 +47,8 @@ class Broadcaster:
 
     @property
     def bases(self) -> set[str | None]:
-        """The assets that clients show; None: all of them."""
-        return {client.base for client in self._clients}
+        """The assets whose prices clients show; None: those of all."""
+        return {client.base for client in self._clients if not client.trades_alone}
 
     @property
     def resynchronisations(self) -> int:
@@ -57,12 +57,17 @@ class Broadcaster:
 
     @asynccontextmanager
     async def client(
-        self, since: int | None = None, *, base: str | None = None, is_page: bool = False
+        self,
+        since: int | None = None,
+        *,
+        base: str | None = None,
+        is_page: bool = False,
+        trades_alone: bool = False,
     ) -> AsyncIterator[LiveClient]:
         """Add a client; `since`: the sequence of the last message it received, if it reconnects. `base`: the asset
-        that it shows, empty for the session's first; None: all."""
+        that it shows, empty for the session's first; None: all. `trades_alone`: it shows no prices."""
         shown = next(iter(self._session.bases), "") if base == "" else base
-        client = LiveClient(since, base=shown, is_page=is_page)
+        client = LiveClient(since, base=shown, is_page=is_page, trades_alone=trades_alone)
         self._clients.add(client)
         try:
             yield client

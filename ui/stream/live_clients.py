@@ -50,12 +50,14 @@ class LiveClient:
         *,
         base: str | None = None,
         is_page: bool = False,
+        trades_alone: bool = False,
     ) -> None:
         """`since`: the sequence of the last message that the client received, also over an earlier connection. `base`:
-        the asset that it shows; None: all."""
+        the asset that it shows; None: all. `trades_alone`: after the snapshot it gets trades and nothing else."""
         self.since = since
         self.base = base
         self.is_page = is_page
+        self.trades_alone = trades_alone
         self.is_owed = False
         """Missed trades could not be read; the next snapshot tries again."""
         self.resynchronisations = 0
@@ -75,8 +77,9 @@ class LiveClient:
         return len(self._queue)
 
     def offer(self, message: LiveMessage) -> None:
-        """Queue a message. Never waits. While a snapshot is due, messages that it will cover are not queued."""
-        if self._needs_snapshot:
+        """Queue a message that it wants. Never waits. While a snapshot is due, messages that it will cover are not
+        queued."""
+        if self._needs_snapshot or (self.trades_alone and message.kind != "trade"):
             return
         if self._queue and message.kind in FULL_STATE_KINDS:
             self._queue = deque(queued for queued in self._queue if queued.kind != message.kind)

@@ -187,10 +187,10 @@ class LiveHub:
 
     def pulse(self) -> None:
         """Publish one message for all changes since the last, for each asset that a client shows; without changes, one
-        a second. Does nothing without clients."""
+        a second. Does nothing without clients that show prices."""
         self._check_mongodb()
         self._update_detection()
-        if not self.broadcaster:
+        if not self.broadcaster.bases:
             # the next client begins with a snapshot
             self._new_opportunities.clear()
             self.live_state.take_points()

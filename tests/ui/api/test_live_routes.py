@@ -84,6 +84,18 @@ async def test_a_page_says_which_asset_it_shows_and_a_program_gets_all(address: 
     assert (answer.status_code, answer.json()["detail"]) == (422, "This session has no asset 'XRP'; it has BTC.")
 
 
+async def test_a_program_may_ask_for_trades_alone(address: str, store: MongoTradeStore) -> None:
+    async with asyncio.timeout(20), websockets.connect(f"ws://{address}/ws/live?only=trades", max_size=None) as program:
+        kinds = [orjson.loads(await program.recv())["type"]]
+        await traded(store, opportunity("pushed", 1))
+        while (message := orjson.loads(await program.recv())).get("state") != "closed":
+            kinds.append(message["type"])
+        assert kinds[0] == "snapshot"
+        assert set(kinds[1:]) <= {"trade"}
+    with pytest.raises(websockets.InvalidStatus):
+        await websockets.connect(f"ws://{address}/ws/live?only=prices")
+
+
 @pytest.mark.parametrize("identity", ["x", "-1", "9" * 5_000, "1.5", "", "\xb2"])
 async def test_a_last_event_that_is_none_of_ours_counts_as_none(address: str, identity: str) -> None:
     async with (

@@ -123,6 +123,16 @@ async def test_each_client_gets_the_markets_of_its_asset_and_every_asset_in_the_
     await reader.close()
 
 
+async def test_a_program_that_wants_trades_alone_gets_no_prices(hub: LiveHub) -> None:
+    async with hub.broadcaster.client(trades_alone=True) as client:
+        await started(client)
+        hub.apply_settings(SETTINGS)
+        hub.apply_records([record(quote(USD_MARKET, "100", "102"))])
+        hub.pulse()
+        hub.apply_arbitrage_change(arbitrage())
+        assert [message["type"] for message in heard(client)] == ["trade"]
+
+
 async def test_the_matrix_reports_only_what_changed(hub: LiveHub) -> None:
     hub.apply_settings(SETTINGS)
     async with hub.broadcaster.client(base="BTC") as client:
