@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import takewhile
 from typing import Any
 from uuid import uuid5
 
@@ -207,8 +206,7 @@ class ProductFeed:
     def _number_trades(self, last: int) -> None:
         """Give numbers to the trades up to `last`, in the order in which they happened: the account gets a
         fill before the public does."""
-        newest = self._exchange.tape.newest(self.listing.market.symbol, KEPT)
-        fresh = list(takewhile(lambda trade: trade.number > self._last_number, newest))
+        fresh = self._exchange.tape.after(self.listing.market.symbol, self._last_number)
         for trade in reversed([trade for trade in fresh if trade.number <= last]):
             self.sequence += 1
             self._sequences[trade.number] = self.sequence

@@ -101,7 +101,7 @@ class Ladder:
         self._half_spread = self._shape.half_spread
         self._offset = 0.0
         self._best_lots = {side: self._drawn_lots(0) for side in ("buy", "sell")}
-        self._lots: dict[tuple[Side, int], int] = {}
+        self._lots: dict[Side, dict[int, int]] = {"buy": {}, "sell": {}}
         self._far_random = Random(f"{seed}:{market.exchange}:{market.symbol}:far")  # noqa: S311
         self._far: dict[Side, _FarLevels] = {}
 
@@ -121,10 +121,7 @@ class Ladder:
         near_bids, near_asks = self._near("buy", below, -1), self._near("sell", above, 1)
         bids = [(bid, self._best_lots["buy"]), *near_bids, *self._beyond("buy", below, -1)]
         asks = [(ask, self._best_lots["sell"]), *near_asks, *self._beyond("sell", above, 1)]
-        self._lots = {
-            **{("buy", ticks): lots for ticks, lots in near_bids},
-            **{("sell", ticks): lots for ticks, lots in near_asks},
-        }
+        self._lots = {"buy": dict(near_bids), "sell": dict(near_asks)}
         return bids, asks
 
     def taker(self, seconds: float, per_second: float = 1.0) -> tuple[Side, int] | None:
@@ -145,11 +142,11 @@ class Ladder:
             self._offset = random.gauss(0, shape.noise)
 
     def _near(self, side: Side, first: int, step: int) -> list[tuple[int, int]]:
-        redrawn = self._random.randrange(_NEAR * 2)
+        redrawn, known = self._random.randrange(_NEAR * 2), self._lots[side]
         levels = []
         for depth in range(1, _NEAR):
             ticks = (first + step * (depth - 1)) * self._grid
-            lots = self._lots.get((side, ticks), 0)
+            lots = known.get(ticks, 0)
             if not lots or depth == redrawn:
                 lots = self._drawn_lots(depth)
             levels.append((ticks, lots))
@@ -160,11 +157,11 @@ class Ladder:
         far, random = self._far.get(side), self._far_random
         redrawn = random.randrange(_NEAR, LEVELS) if random.random() < _FAR_REDRAWN else None
         if far is None or far.first != first:
-            known = {} if far is None else far.lots
+            known, near = {} if far is None else far.lots, self._lots[side]
             # a level that was near keeps its amount
             levels = [(first + step * (depth - 1)) * self._grid for depth in range(_NEAR, LEVELS)]
             lots = {
-                ticks: known.get(ticks) or self._lots.get((side, ticks)) or self._drawn_lots(depth, random)
+                ticks: known.get(ticks) or near.get(ticks) or self._drawn_lots(depth, random)
                 for depth, ticks in enumerate(levels, _NEAR)
             }
             far = self._far[side] = _FarLevels(first, lots)

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 
 from market.instruments.orders import Side
 from simulators.matching.candles import Candles
@@ -65,6 +65,11 @@ class TradeTape:
         """Return the newest first, at most KEPT."""
         self._look(symbol)
         return list(islice(reversed(self._kept[symbol]), limit))
+
+    def after(self, symbol: str, number: int) -> list[PublicTrade]:
+        """Return the trades with a greater number, the newest first, at most KEPT."""
+        self._look(symbol)
+        return list(takewhile(lambda trade: trade.number > number, reversed(self._kept[symbol])))
 
     def drain(self, symbol: str) -> list[PublicTrade]:
         """Return trades since the last call, oldest first."""

@@ -24,6 +24,8 @@ HOUSE = (MAKER, CROWD, FEES)
 _NUMBER_MICROSECONDS = 100_000
 """Numbers start at ten per second since 1970: more than an exchange uses while it runs."""
 
+_MakerOrders = dict[Side, dict[int, BookOrder]]
+"""The market maker's orders by ticks."""
 Fills = dict[str, list[SimulatedFill]]
 """By the account's owner."""
 
@@ -79,7 +81,7 @@ class Venue:
         self.tape = TradeTape(self.listings, self.steps.look)
         self._accounts: dict[str, VenueAccount] = {}
         self._house: dict[tuple[str, str], Decimal] = {}
-        self._maker_orders: dict[str, dict[tuple[Side, int], BookOrder]] = {symbol: {} for symbol in self.listings}
+        self._maker_orders: dict[str, _MakerOrders] = {symbol: {"buy": {}, "sell": {}} for symbol in self.listings}
         self._house_orders = 0
 
     def join(self, owner: str, account: VenueAccount) -> None:
@@ -99,13 +101,16 @@ class Venue:
     def quote(self, symbol: str, bids: Iterable[tuple[int, int]], asks: Iterable[tuple[int, int]]) -> None:
         """Replace the market maker's orders; levels that stay as they are keep their place in the queue."""
         book, current = self.books[symbol], self._maker_orders[symbol]
-        wanted: dict[tuple[Side, int], int] = {("buy", ticks): lots for ticks, lots in bids}
-        wanted.update({("sell", ticks): lots for ticks, lots in asks})
-        for key in [key for key, standing in current.items() if wanted.get(key) != standing.lots]:
-            book.cancel(current.pop(key).order_id)
-        for side, ticks in [key for key in wanted if key not in current]:
-            order = BookOrder("", MAKER, side, ticks, wanted[side, ticks])
-            current[side, ticks] = self._submit_house(symbol, order, rests=True)
+        wanted: dict[Side, dict[int, int]] = {"buy": dict(bids), "sell": dict(asks)}
+        for side, levels in wanted.items():
+            own = current[side]
+            for ticks in [ticks for ticks, standing in own.items() if levels.get(ticks) != standing.lots]:
+                book.cancel(own.pop(ticks).order_id)
+        for side, levels in wanted.items():
+            own = current[side]
+            for ticks in [ticks for ticks in levels if ticks not in own]:
+                order = BookOrder("", MAKER, side, ticks, levels[ticks])
+                own[ticks] = self._submit_house(symbol, order, rests=True)
         self.fire_stops(symbol)
 
     def take(self, symbol: str, side: Side, lots: int) -> None:
