@@ -124,7 +124,10 @@ EXACT = Context(prec=1_000, traps=[Inexact, InvalidOperation, DivisionByZero, Ov
 
 def text_of(number: Decimal) -> str:
     """Plain digits without exponent or trailing zeros, as money stands on the wire."""
-    text = format(number, "f")
+    text = str(number)
+    if "E" in text:
+        # rare, and takes twice as long
+        text = format(number, "f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text in ("", "-0") else text

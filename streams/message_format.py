@@ -35,7 +35,9 @@ class WireError(ValueError):
 
 
 def levels_text(levels: Iterable[Level]) -> str:
-    return json.dumps([[text_of(level.price), text_of(level.amount)] for level in levels], separators=(",", ":"))
+    # digits need no escapes: joining them makes what a JSON library would, several times as fast
+    rows = [f'["{text_of(price)}","{text_of(amount)}"]' for price, amount in levels]
+    return f"[{','.join(rows)}]"
 
 
 def levels_of(text: str) -> tuple[Level, ...]:

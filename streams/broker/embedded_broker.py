@@ -219,6 +219,8 @@ NODE_SETTINGS = {
     "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
     "metadata.log.segment.bytes": str(8 * 1024**2),
     "metadata.max.retention.bytes": str(32 * 1024**2),
+    # a record twice a second, each flushed to the disk, that only shows watchers that there is a controller
+    "metadata.max.idle.interval.ms": "0",
     # after a kill the restarted broker is rejected until the killed one's session has expired: 3 s, not 9
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
