@@ -40,13 +40,14 @@ class BitflyerOrderApi:
         self._client = client
 
     async def post(self, order: LimitOrder, market: Market) -> str:
-        # bitFlyer takes JSON numbers; a float prints the eight digits it was made from.
+        # bitFlyer takes JSON numbers; a float prints the digits it was made from
+        is_whole = order.price == int(order.price)
         answer = await self._client.privatePostSendchildorder(
             {
                 "product_code": bitflyer_product(market),
                 "child_order_type": "LIMIT",
                 "side": order.side.upper(),
-                "price": int(order.price),
+                "price": int(order.price) if is_whole else float(order.price),
                 "size": float(order.amount),
                 "time_in_force": "IOC",
             }

@@ -21,7 +21,7 @@ from exchanges.catalogue import EXCHANGES
 from exchanges.ccxt.generic_orders import GenericOrderApi
 from exchanges.ccxt.order_documents import documented_exchanges, order_document
 from exchanges.ccxt.order_quirks import OTHER_QUIRKS
-from exchanges.ccxt.sent_orders import SentRequest
+from exchanges.ccxt.sent_orders import SentRequest, order_fault
 from exchanges.errors import AccountRejectedError
 from exchanges.ports.order_terms import OrderQuirks
 from exchanges.ports.orders import OrderApi
@@ -45,6 +45,14 @@ OF_THE_SIGNATURE = {"nonce", "timestamp", "recvWindow", "signature"}
 @pytest.mark.parametrize("entry", ENTRIES, ids=ENTRY_NAMES)
 def test_each_exchange_that_may_trade_with_money_is_fit_for_it(entry: ExchangeEntry) -> None:
     assert wire_fault(entry) is None
+
+
+@pytest.mark.parametrize("price", ["90.0910", "0.5", "6412345"])
+async def test_a_price_in_parts_of_a_yen_is_sent_as_it_is(price: str) -> None:
+    bench = WireBench(ExchangeEntry("bitflyer"))
+    order = replace(bench.order("buy"), price=Price(Decimal(price)))
+    caught = await bench.caught(lambda: bench.api.post(order, bench.market))
+    assert order_fault(DOCUMENTS["bitflyer"], caught.requests[0], order, None) is None
 
 
 async def test_it_is_found_out_within_a_running_loop() -> None:
