@@ -1,7 +1,6 @@
 """The last minutes of the running session's log, as an app gets them: its own input log if it has one there, else the
 topics that it reads, in the order of time."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,14 +9,16 @@ from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace, SourceRow, input
 from cep.apps.hosts.product_streams import STORE, read_streams
 from cep.apps.hosts.row_merge import by_time
 from launch.errors import CannotStartError
+from launch.sessions.app_input import first_offsets
+from launch.sessions.detection_start import NotBegunError
 from launch.setup.login_files import running_session
 from runtime.clock import wall_now
 from session.session import Session
 from streams.errors import StreamRejectedError
 from streams.message_format import WireError, row_of
-from streams.records import Record
+from streams.records import Position, Record
 from streams.topic_reader import TopicReader
-from streams.topics import SHARED_IN
+from streams.topics import SHARED_IN, TICKS, UNORDERED_TOPICS
 
 LogRow = tuple[int | str, int, int, Mapping[str, Any]]
 """Partition, offset, time of writing (microseconds), row."""
@@ -50,12 +51,24 @@ async def running_log(source: AppSource, minutes: float) -> Iterator[LogRow]:
 
 async def _records(session: Session, topics: tuple[str, ...], since: int) -> list[Record]:
     found: list[Record] = []
+    begins = await _begins(session) if TICKS in topics else {}
     async with TopicReader(session.services.kafka, topics, since, max_wait=0.1) as reader:
         async for record in reader.records_to_end():
+            if record.offset < begins.get(record.position, 0):
+                continue
             found.append(record)
             if len(found) > MOST_RECORDS:
                 raise CannotStartError(f"the log has more than {MOST_RECORDS:,} rows of that time; ask for less of it.")
     return found
+
+
+async def _begins(session: Session) -> dict[Position, int]:
+    """Return where `ticks` begin for published apps: at the first row of the session's detection."""
+    try:
+        return await first_offsets(session, TICKS)
+    except NotBegunError:
+        # nobody can have published anything yet
+        return {}
 
 
 def _rows(records: list[Record], source: AppSource) -> Iterator[LogRow]:
@@ -69,13 +82,17 @@ def _rows(records: list[Record], source: AppSource) -> Iterator[LogRow]:
 
 
 def _merged(records: list[Record], source: AppSource, topics: list[str]) -> Iterator[LogRow]:
+    """As the merger of a published app writes it: once, for an app that reads nothing of the session; what has one
+    partition alone belongs into each."""
     streams = read_streams(source.app)
-    found: dict[int, dict[str, list[SourceRow]]] = defaultdict(lambda: {topic: [] for topic in topics})
-    for record in records:
-        row = record_row(record, streams)
-        if row is not None:
-            found[record.partition][record.topic].append(row)
-    for partition, by_topic in sorted(found.items()):
+    partitions = {record.partition for record in records if record.topic not in UNORDERED_TOPICS} | {0}
+    for partition in sorted(partitions) if source.is_keyed else (0,):
+        by_topic: dict[str, list[SourceRow]] = {topic: [] for topic in topics}
+        for record in records:
+            if record.partition == partition or record.topic in UNORDERED_TOPICS:
+                row = record_row(record, streams)
+                if row is not None:
+                    by_topic[record.topic].append(row)
         place = InputPlace()
         for offset, one in enumerate(by_time(list(by_topic.values()))):
             place = place.after(one)

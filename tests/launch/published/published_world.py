@@ -70,12 +70,7 @@ class PublishedWorld:
                 await SystemClock().sleep(0.02)
 
     async def write(self, rows: Iterable[bytes]) -> None:
-        writer = TopicWriter(self.session.services.kafka)
-        await writer.open()
-        for row in rows:
-            writer.write(TICKS, row, partition=0)
-        await writer.flush(TIMEOUT_SECONDS)
-        await writer.close()
+        await write_ticks(self.session.services.kafka, rows)
 
     async def written(self, label: str, is_enough: Callable[[list[bytes]], bool]) -> list[bytes]:
         """Return the app's rows in the topic, once they are enough."""
@@ -90,6 +85,15 @@ class PublishedWorld:
                     if is_enough(found):
                         break
         return found
+
+
+async def write_ticks(kafka: str, rows: Iterable[bytes]) -> None:
+    writer = TopicWriter(kafka)
+    await writer.open()
+    for row in rows:
+        writer.write(TICKS, row, partition=0)
+    await writer.flush(TIMEOUT_SECONDS)
+    await writer.close()
 
 
 def computed(source: AppSource, rows: Iterable[bytes], first: int) -> list[bytes]:
@@ -113,10 +117,12 @@ def _note(folder: Path, first: int) -> None:
 
 
 @asynccontextmanager
-async def published(session: Session, apps: StoredApps, first: int) -> AsyncIterator[PublishedWorld]:
+async def published(
+    session: Session, apps: StoredApps, first: int, terms: OperatorTerms = TERMS
+) -> AsyncIterator[PublishedWorld]:
     """Run the part until the end of the block."""
-    host, ready = PublishedApps(session, apps, TERMS, CONTEXT), asyncio.Event()
-    async with DoorServer(host, TERMS).opened():
+    host, ready = PublishedApps(session, apps, terms, CONTEXT), asyncio.Event()
+    async with DoorServer(host, terms).opened():
         running = asyncio.ensure_future(host.run(ready.set))
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
