@@ -29,6 +29,7 @@ from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from launch.apps.published_texts import texts_of
 from launch.config.apps import operator_terms
 from launch.config.configuration import read_configuration
+from launch.dry_runs.price_track import PriceTrack
 from launch.dry_runs.recorded_app_log import recorded_partitions
 from launch.dry_runs.running_app_log import LogRow, running_log
 from launch.errors import LaunchError
@@ -75,6 +76,8 @@ class Ran:
     first: int | None = None
     last: int | None = None
     """Times of the log's rows, microseconds."""
+    prices: list[Row] = field(default_factory=list)
+    """Of `PriceTrack`."""
 
     def add(self, message: bytes) -> None:
         row: Row = orjson.loads(message)
@@ -131,7 +134,7 @@ def log_of(source: AppSource, wanted: Row) -> Iterator[LogRow]:
 
 def ran_over(source: AppSource, log: Iterator[LogRow], tell: Callable[[int, int], None]) -> Ran:
     """Return what the app gives over the log. `tell`: called now and then with how many rows were read and given."""
-    ran, apps, began = Ran(), dict[int | str, HostedApp](), time.process_time()
+    ran, apps, began, prices = Ran(), dict[int | str, HostedApp](), time.process_time(), PriceTrack(source)
     newest: HostedApp | None = None
     with watched(EventWatch(lambda: newest)):
         for partition, offset, written_at, row in log:
@@ -140,6 +143,7 @@ def ran_over(source: AppSource, log: Iterator[LogRow], tell: Callable[[int, int]
             )
             for out in newest.take(offset, written_at, row):
                 ran.add(app_message(out))
+            prices.add(row)
             at = int(row.get("received_time") or row.get("time") or written_at)
             ran.first, ran.last = at if ran.first is None else min(ran.first, at), max(ran.last or at, at)
             ran.events += 1
@@ -149,6 +153,7 @@ def ran_over(source: AppSource, log: Iterator[LogRow], tell: Callable[[int, int]
                 # does it keep too much? published it would be ended
                 newest.snapshot()
     ran.state_bytes = sum(len(app.snapshot()) for app in apps.values())
+    ran.prices = prices.reported()
     ran.cpu_seconds = round(time.process_time() - began, 3)
     return ran
 
@@ -163,6 +168,7 @@ def result_of(here: Ran, there: Ran | None = None) -> Row:
         "streams": [{"name": name, "rows": count} for name, count in sorted(here.by_stream.items())],
         "minutes": [{"at": at, "rows": count} for at, count in sorted(here.by_minute.items())],
         "rows": here.rows[-MOST_SHOWN:],
+        "prices": here.prices,
         "cpu_seconds": here.cpu_seconds,
         "state_bytes": here.state_bytes,
         # of a text whose rows were not all kept, more would seem to be missing

@@ -1,9 +1,10 @@
 // The text over what was recorded, before it is published: which rows, when, how many, and what it costs.
 
+import { AppChart } from "./app_chart.js";
 import { ResultTable } from "./app_result_table.js";
 import { microseconds } from "./app_states.js";
 import { button, element, setClass, setText, shape } from "./elements.js";
-import { clockTime, count, fullTime, number } from "./format.js";
+import { clockTime, count, exchangeName, fullTime, number } from "./format.js";
 import { ask, problemText } from "./requests.js";
 
 const ADDRESS = "/api/apps/dry-run";
@@ -24,10 +25,14 @@ export class AppDryRunPanel {
     this.said = element("p", { class: "said", role: "status", "data-part": "app-dry-said" });
     this.figures = element("dl", { class: "app-figures" });
     this.bars = element("div", { class: "app-bars" });
+    this.market = element("select", { "aria-label": "Prices of", "data-part": "app-dry-market" });
+    this.market.addEventListener("change", () => this.drawPrices());
+    this.prices = new AppChart();
+    this.lie = element("div", { class: "app-dry-prices" }, element("label", {}, "Rows over the prices of ", this.market), this.prices.root);
     this.rows = new ResultTable("Rows of the dry run");
     this.here = new ResultTable("Rows of this text alone");
     this.there = new ResultTable("Rows of the published version alone");
-    this.result = element("div", { hidden: true }, this.figures, this.bars, ...this.named("Rows", this.rows), ...this.named("Only with this text", this.here), ...this.named("Only with the published version", this.there));
+    this.result = element("div", { hidden: true }, this.figures, this.lie, this.bars, ...this.named("Rows", this.rows), ...this.named("Only with this text", this.here), ...this.named("Only with the published version", this.there));
     this.root = element(
       "div", { "data-part": "app-dry-run" },
       element("p", { class: "quiet" }, "Runs the text as it stands in the editor; nothing is published, and no row leaves this page."),
@@ -140,6 +145,7 @@ export class AppDryRunPanel {
     this.say(`${count(total)} row${total === 1 ? "" : "s"}.`, "good");
     this.result.hidden = false;
     this.drawFigures(run);
+    this.offerMarkets(run);
     this.drawBars(run.minutes ?? []);
     this.drawRows(this.rows, run.rows, total);
     this.drawRows(this.here, run.only_here, run.only_here_count);
@@ -154,6 +160,26 @@ export class AppDryRunPanel {
       ...(run.state_bytes === undefined || run.state_bytes === null ? [] : [["state", `${count(Math.ceil(run.state_bytes / 1024))} KiB`]]),
     ];
     this.figures.replaceChildren(...figures.map(([name, words]) => element("div", {}, element("dt", {}, name), element("dd", {}, words))));
+  }
+
+  // The market that most rows name comes first; of an app that reads no prices there is none.
+  offerMarkets({ prices = [], rows = [] }) {
+    const named = ({ exchange, symbol }) => rows.filter(({ values }) => values.exchange === exchange && values.symbol === symbol).length;
+    this.tracks = prices.filter(({ points }) => points.length > 1).sort((one, other) => named(other) - named(one));
+    this.marks = rows;
+    this.lie.hidden = !this.tracks.length;
+    this.market.replaceChildren(...this.tracks.map(({ exchange, symbol }, i) => element("option", { value: String(i) }, `${symbol} ${exchangeName(exchange)}`)));
+    this.drawPrices();
+  }
+
+  // A row that names a market lies on the prices of that one alone.
+  drawPrices() {
+    const track = this.tracks[Number(this.market.value)];
+    if (!track) return;
+    const isHere = ({ values }) => ["exchange", "symbol"].every((name) => values[name] === undefined || values[name] === track[name]);
+    const marks = this.marks.filter(isHere).map(({ time }) => microseconds(time) / 1e6);
+    const words = `${track.symbol} on ${exchangeName(track.exchange)} with ${count(marks.length)} row${marks.length === 1 ? "" : "s"}`;
+    this.prices.show(words, track.points.map(([time, value]) => [microseconds(time) / 1e6, value]), marks);
   }
 
   // Rows a minute; minutes without a row are there too.

@@ -294,13 +294,23 @@ def test_a_question_is_asked_and_remembered(apps: Apps) -> None:
     expect(apps.page.get_by_label("Queries asked before").locator("option")).to_have_count(2)
 
 
+def second(number: int) -> int:
+    return 1_700_000_000_000_000 + number * 1_000_000
+
+
 def test_a_dry_run_says_which_rows_and_when(apps: Apps) -> None:
-    row = {"id": "a", "time": 1_700_000_000_000_000, "stream": "Means", "values": {"symbol": "BTC/USD", "mean": 1.5}}
+    values = {"exchange": "alpha", "symbol": "BTC/USD", "mean": 1.5}
+    row = {"id": "a", "time": second(0), "stream": "Means", "values": values}
     apps.answers.dry_runs["1"] = {
         "state": "done",
         "streams": [{"name": "Means", "rows": 1}],
         "minutes": [{"at": 1_700_000_000_000_000, "rows": 1}, {"at": 1_700_000_060_000_000, "rows": 0}],
         "rows": [row],
+        "prices": [
+            {"exchange": "beta", "symbol": "BTC/EUR", "points": [[second(0), 1.0], [second(9), 2.0]]},
+            {"exchange": "alpha", "symbol": "BTC/USD", "points": [[second(-5), 70.0], [second(5), 71.0]]},
+            {"exchange": "alpha", "symbol": "ETH/USD", "points": [[second(-5), 7.0]]},
+        ],
         "cpu_seconds": 0.25,
         "state_bytes": 2048,
         "only_here": [row],
@@ -321,6 +331,12 @@ def test_a_dry_run_says_which_rows_and_when(apps: Apps) -> None:
     panel = apps.watched.part("app-dry-run")
     expect(panel).to_contain_text("2 KiB")
     expect(panel.get_by_role("img", name="Rows a minute, at most 1")).to_be_visible()
+    # the market that the row names comes first, and the row lies on its prices alone
+    expect(panel.get_by_role("img", name="BTC/USD on alpha with 1 row over time")).to_be_visible()
+    expect(panel.locator("canvas")).to_have_count(1)
+    panel.get_by_label("Prices of").select_option(label="BTC/EUR beta")
+    expect(panel.get_by_role("img", name="BTC/EUR on beta with 0 rows over time")).to_be_visible()
+    expect(panel.get_by_label("Prices of").locator("option")).to_have_count(2)
     expect(panel.get_by_role("region", name="Rows of this text alone")).to_contain_text("BTC/USD")
     expect(panel.get_by_role("region", name="Rows of the published version alone")).to_contain_text("None.")
 
