@@ -18,33 +18,29 @@ from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.kernel import PlacedApp
-from cep.apps.resident.snapshot_folder import SnapshotFolder
 from launch.errors import CannotStartError
+from launch.published.backlog import is_behind
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
-from launch.published.placing import BEHIND_ROWS, LOOKS, MOST_ALONE, belongs_elsewhere
+from launch.published.placing import LOOKS, MOST_ALONE, belongs_elsewhere
 from launch.published.rates import Look
+from launch.published.rings import ring_of
 from launch.published.run_notes import RunNote, forget_app, read_note, write_note
 from launch.published.takeover import FormerVersion, taken_over
 from launch.published.worker_group import WorkerGroup
-from launch.sessions.app_input import FOLDER, LiveInput, apps_folder, live_input
+from launch.sessions.app_input import FOLDER, apps_folder, live_input
 from launch.sessions.detection_start import NotBegunError
 from launch.setup.data_dir import process_lock
 from runtime.app_door import AppDoorRefusedError
 from runtime.backoff import backoff, retry_on
-from runtime.clock import SystemClock, steady_now, wall_now
+from runtime.clock import SystemClock, steady_now
 from runtime.tasks import run_again, run_all
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.ports.apps import StoredApps
 from store.records.apps import AppReport, AppState, StoredApp
 from streams.errors import StreamError, StreamUnavailableError
-from streams.records import Position
-from streams.topic_reader import TopicReader
-from streams.topics import TICKS
 
 LOOK_SECONDS = 1.0
-FRESH_SECONDS = 60
-"""A snapshot that is older has much behind it, and so has an app that goes on there."""
 PASSING = (StreamUnavailableError, StoreUnavailableError, NotBegunError)
 REFUSALS = (CannotRunError, CannotStartError, AppError, StreamError, StoreError, OSError)
 
@@ -61,6 +57,13 @@ class _Wanted:
     done: int = 0
     """The number of the order that was done last."""
     running: RunningApp | None = None
+    coming: AppSource | None = None
+    """What is being begun."""
+
+    @property
+    def source(self) -> AppSource | None:
+        """What runs, or will in a moment."""
+        return self.coming or (None if self.running is None else self.running.source)
 
 
 class PublishedApps:
@@ -197,6 +200,7 @@ class PublishedApps:
         if not is_new or order.wanted == "draft":
             return
         if order.wanted == "stopped":
+            await self._resume(app.name, wanted)
             if wanted.running is not None:
                 await self._report(app, "stopping")
                 await self._stop(wanted)
@@ -221,6 +225,9 @@ class PublishedApps:
         try:
             source = await asyncio.to_thread(published_source, self.session, version, self._terms)
             await check_outside(self.session, source)
+            self._check_ring(app.name, source)
+            if self._takes_over(app, source):
+                await self._resume(app.name, wanted)
             await self._stop(wanted)
             note, reason = await self._taken_over(app, source, version.version, self._folder / source.label)
             await self._begin(app.name, wanted, source, note)
@@ -228,16 +235,40 @@ class PublishedApps:
             if wanted.running is None:
                 await self._go_on(app.name, wanted)
             raise
+        finally:
+            wanted.coming = None
         await self._report(app, "running", reason)
 
+    def _check_ring(self, name: str, source: AppSource) -> None:
+        """Raise CannotRunError if rows of the app would come back to it by way of others."""
+        self._wanted[name].coming = source
+        known = {other: one.source for other, one in self._wanted.items() if other != name}
+        ring = ring_of(name, source, {other: one for other, one in known.items() if one is not None})
+        if ring:
+            raise CannotRunError(f"its rows would come back to it by way of {', '.join(ring)}; write to another topic")
+
+    def _takes_over(self, app: StoredApp, source: AppSource) -> bool:
+        """Return whether another version than the one that ran last is to run, or none of its state is to be kept."""
+        note, order = read_note(self._folder, app.name), app.order
+        is_other = note is not None and (note.label != source.label or not order.keeps_state)
+        return note is not None and note.order != order.number and is_other
+
+    async def _resume(self, name: str, wanted: _Wanted) -> None:
+        """Begin again what ran until this part was killed: whoever takes over goes on behind all that it gave, which
+        its last snapshot does not have. Raises PASSING."""
+        if wanted.running is None:
+            await self._go_on(name, wanted)
+
     async def _go_on(self, name: str, wanted: _Wanted) -> None:
-        """Begin again what ran last, unless it had ended: what was to take over cannot run."""
+        """Begin again what ran last, unless it had ended. Raises PASSING."""
         note = read_note(self._folder, name)
         before = None if note is None or note.has_ended else await self._ended(name, note)
         if before is None:
             return
         try:
             await self._begin(name, wanted, before.source, before.note)
+        except PASSING:
+            raise
         except REFUSALS as error:
             log.warning("version before cannot go on", extra={"app": name, "reason": str(error)})
 
@@ -253,16 +284,18 @@ class PublishedApps:
             held.enter_context(process_lock(self.session.home, f"app-{source.label}"))
             beside = await live_input(self.session, source, note.begin)
             placed = PlacedApp(source, folder, beside.first, self.session.place.region)
-            is_behind = await self._is_behind(placed, beside) and len(self._alone) < MOST_ALONE
+            comes_alone = await is_behind(self.session, placed, beside) and len(self._alone) < MOST_ALONE
+            before = read_note(self._folder, name)
+            is_again = before is not None and before.label == note.label and not before.has_ended
             write_note(self._folder, name, note)
             self._place = place = self._place + 1
-            group = self._own_group(source.label) if is_behind else self._shared
+            group = self._own_group(source.label) if comes_alone else self._shared
             running = RunningApp(note, source, place, placed, group, beside, held.pop_all())
         running.work = [asyncio.ensure_future(part) for part in beside.parts()]
         for one in running.work:
             one.add_done_callback(lambda done: self._on_end_beside(wanted, running, done))
         wanted.running = running
-        await group.begin(running.place, placed)
+        await group.begin(running.place, placed, is_again=is_again)
         log.info("app runs", extra={"app": name, "version": note.version, "group": group.name})
 
     async def _taken_over(self, app: StoredApp, source: AppSource, version: int, folder: Path) -> tuple[RunNote, str]:
@@ -294,16 +327,19 @@ class PublishedApps:
         return FormerVersion(source, self._folder / note.label, note) if source.label == note.label else None
 
     async def _stop(self, wanted: _Wanted) -> None:
+        """End what runs. Raises StreamUnavailableError if it may have given more than its last snapshot has."""
         running, wanted.running = wanted.running, None
         if running is None:
             return
-        await running.group.leave(running.place)
-        await running.end()
         try:
-            await running.input.finish()
-        except (StreamError, StoreError) as error:
-            log.info("copies wait for the app's next run", extra={"app": running.source.name, "reason": str(error)})
-        await self._close_group(running.group)
+            await running.group.leave(running.place)
+        finally:
+            await running.end()
+            try:
+                await running.input.finish()
+            except (StreamError, StoreError) as error:
+                log.info("copies wait for the app's next run", extra={"app": running.source.name, "reason": str(error)})
+            await self._close_group(running.group)
 
     def _on_end(self, place: int, problem: str) -> None:
         """Take the end of an app by itself; the others go on."""
@@ -318,7 +354,8 @@ class PublishedApps:
     async def _end_failed(self, wanted: _Wanted, running: RunningApp, problem: str) -> None:
         async with wanted.lock:
             if wanted.running is running:
-                await self._stop(wanted)
+                with suppress(StreamUnavailableError):
+                    await self._stop(wanted)
                 self._note_end(running.source.name)
                 if wanted.app is not None:
                     await self._report(wanted.app, "failed", problem)
@@ -357,20 +394,6 @@ class PublishedApps:
             found[1].cancel()
             await asyncio.gather(found[1], return_exceptions=True)
 
-    async def _is_behind(self, placed: PlacedApp, beside: LiveInput) -> bool:
-        """Return whether it has so much to catch up with that others would wait for it."""
-        ages = [_age(SnapshotFolder(placed.folder).path(partition)) for _, partition in placed.first]
-        if all(age is not None and age < FRESH_SECONDS for age in ages):
-            return False
-        first = dict(beside.first if beside.merger is None else beside.merger.first)
-        return sum(await self._rows_behind(first)) > BEHIND_ROWS
-
-    async def _rows_behind(self, first: Mapping[Position, int]) -> list[int]:
-        topics = tuple({topic: None for topic, _ in first if topic == TICKS} or {topic: None for topic, _ in first})
-        async with TopicReader(self.session.services.kafka, topics, "latest") as reader:
-            ends = await reader.end_offsets()
-        return [max(0, end - first.get(position, end)) for position, end in ends.items()]
-
     async def _keep_looking(self) -> None:
         """Look at what the apps do, and move those that belong elsewhere."""
         while True:
@@ -403,16 +426,10 @@ class PublishedApps:
             return
         async with wanted.lock:
             one.looks, before = 0, one.group
-            await before.leave(one.place)
+            with suppress(StreamUnavailableError):
+                # the same version goes on, and what it gives again has the same ids
+                await before.leave(one.place)
             one.group = self._shared if is_alone else self._own_group(one.source.label)
             await one.group.begin(one.place, one.placed)
             await self._close_group(before)
         log.info("app moved", extra={"app": one.source.name, "group": one.group.name})
-
-
-def _age(path: Path) -> float | None:
-    """Return the file's age in seconds; None if there is none."""
-    try:
-        return wall_now() / 1_000_000 - path.stat().st_mtime
-    except FileNotFoundError:
-        return None

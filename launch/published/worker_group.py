@@ -22,7 +22,6 @@ from runtime.app_door import AppDoorSilentError
 from runtime.backoff import backoff
 from runtime.clock import SystemClock, steady_now
 from runtime.tasks import run_again, run_all, run_until_first
-from streams.errors import StreamUnavailableError
 from streams.topic_reader import TopicReader
 
 WATCH_SECONDS = 1.0
@@ -77,12 +76,15 @@ class WorkerGroup:
             await asyncio.gather(*(asyncio.to_thread(_ended, link) for link in self._links.values()))
             self._begun_again |= {(place, partition) for place in self.apps for partition in self._links}
 
-    async def begin(self, place: int, placed: PlacedApp) -> None:
-        """Run one more app, in each partition that it has. An app that cannot be begun ends by itself."""
+    async def begin(self, place: int, placed: PlacedApp, *, is_again: bool = False) -> None:
+        """Run one more app, in each partition that it has. An app that cannot be begun ends by itself. `is_again`: its
+        process before may have given more than its snapshots have."""
         async with self._steps:
             forget_end(placed.folder)
             self.apps[place] = placed
             self._reported.discard(place)
+            if is_again:
+                self._begun_again |= {(place, partition) for partition in self._partitions_of(placed)}
             for partition in self._partitions_of(placed):
                 # a process that is being started begins it with the others
                 with suppress(AppDoorSilentError):
@@ -90,14 +92,18 @@ class WorkerGroup:
 
     async def leave(self, place: int) -> None:
         """End an app, with its state saved. A process that was just killed has saved it about a second before and
-        written rows since, so the one after it first does what that one did; what cannot be had in time is left."""
-        with suppress(TimeoutError):
+        written rows since, so the one after it first does what that one did; what cannot be had in time is left. Raises
+        StreamUnavailableError if Kafka does not say how much that is; the app has left all the same."""
+        try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 while cut := await self._cut_in_leaving(place):
                     await self._catch_up(place, cut)
                     self._begun_again -= {(place, partition) for partition in cut}
-        self.apps.pop(place, None)
-        self._begun_again = {one for one in self._begun_again if one[0] != place}
+        except TimeoutError:
+            log.warning("app left before it had done again what it did", extra={"group": self.name, "place": place})
+        finally:
+            self.apps.pop(place, None)
+            self._begun_again = {one for one in self._begun_again if one[0] != place}
 
     async def _cut_in_leaving(self, place: int) -> list[int]:
         """Ask all its processes to end the app. Returns the partitions whose process was killed, which were not asked:
@@ -119,11 +125,10 @@ class WorkerGroup:
     async def _catch_up(self, place: int, partitions: Sequence[int]) -> None:
         """Wait until the app has taken what is in these partitions of its log now, or has ended."""
         placed = self.apps[place]
-        try:
-            async with TopicReader(self._kafka, (placed.source.topic,), "latest") as reader:
-                ends = await reader.end_offsets()
-        except StreamUnavailableError:
+        if noted_end(placed.folder) is not None:
             return
+        async with TopicReader(self._kafka, (placed.source.topic,), "latest") as reader:
+            ends = await reader.end_offsets()
         while noted_end(placed.folder) is None:
             await SystemClock().sleep(LOOK_SECONDS)
             found, name = await self.status(), str(place)

@@ -201,9 +201,8 @@ async def test_a_version_that_cannot_run_leaves_the_one_before_running_also_afte
         # refused before the one that runs was stopped
         assert places[0] == places[1]
         async with published(session, apps, first) as world:
-            async with asyncio.timeout(60):
-                while "means" not in await world.door.all_status():
-                    await SystemClock().sleep(0.1)
+            await world.until("means", "starting")
+            await world.until_says("means", "running", "version 1 goes on")
             assert (await world.door.status("means"))["version"] == 1
             await apps.order("means", "stopped", "ada")
             await world.until("means", "stopped")
