@@ -1,7 +1,8 @@
 """Every route of the OpenAPI document, asked for what it says and for what nobody thought of.
 
 Schemathesis makes the requests: examples, the edges of every schema, then random ones, until its time is over. It has
-an operator's key. Routes without an end are left to tests of their own.
+an operator's key. Routes without an end are left to tests of their own. The part that runs published apps is there, so
+that routes of apps reach one.
 """
 
 import subprocess
@@ -14,6 +15,7 @@ from uuid import uuid4
 import pytest
 
 from session.access_terms import AccessTerms, RateTerms
+from tests.launch.published.part_process import apps_part
 from tests.ui.pages.browser import awaited, prepare
 from tests.ui.samples import session_of
 from tests.ui.serving import Served, served
@@ -42,23 +44,32 @@ def unlimited(tmp_path_factory: pytest.TempPathFactory, mongodb_uri: str, kafka_
         plain, page=replace(plain.page, access=AccessTerms(requests=UNLIMITED, changes=UNLIMITED, guesses=UNLIMITED))
     )
     awaited(prepare(session))
-    with served(session) as running:
+    with served(session) as running, apps_part(running.session):
         yield running
 
 
 @pytest.mark.parametrize(
-    "seconds", [pytest.param(45, marks=pytest.mark.whole), pytest.param(LONG_SECONDS, marks=pytest.mark.soak)]
+    ("seconds", "routes"),
+    [
+        pytest.param(45, "", marks=pytest.mark.whole),
+        pytest.param(LONG_SECONDS, "", marks=pytest.mark.soak),
+        pytest.param(LONG_SECONDS, "^/api/apps", marks=pytest.mark.soak),
+    ],
+    ids=("short", "long", "apps"),
 )
-def test_no_route_fails_and_every_answer_is_of_its_schema(unlimited: Served, tmp_path: Path, seconds: int) -> None:
+def test_no_route_fails_and_every_answer_is_of_its_schema(
+    unlimited: Served, tmp_path: Path, seconds: int, routes: str
+) -> None:
     key = (unlimited.session.home / "api_key").read_text().strip()
     words = (Path(sys.executable).parent / "schemathesis", "run", f"http://{unlimited.address}/openapi.json")
     options = ("--checks", ",".join(CHECKS), "--max-time", str(seconds), "--continue-on-failure", "--no-color")
     # the short form asks the same each time: what chance finds belongs to the long one
     seeded = ("--seed", "1") if seconds < LONG_SECONDS else ()
-    skipped = [word for path in LEFT_OUT for word in ("--exclude-path", path)]
+    chosen = [word for path in LEFT_OUT for word in ("--exclude-path", path)]
+    chosen += ["--include-path-regex", routes] if routes else []
     header = ("--header", f"X-API-Key: {key}")
     run = subprocess.run(
-        [*words, *options, *seeded, *skipped, *header],
+        [*words, *options, *seeded, *chosen, *header],
         cwd=tmp_path,
         capture_output=True,
         text=True,
