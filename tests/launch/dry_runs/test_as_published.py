@@ -37,6 +37,7 @@ from tests.launch.published.published_world import (
 from tests.services import note_session
 from tests.store.traded_session import new_session, traded
 
+pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parents[3] / "apps"
 TEXTS = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.app"))}
 MARKETS = (("alpha", "BTC/USD", "USD"), ("beta", "BTC/EUR", "EUR"), ("gamma", "BTC/USD", "USD"))
