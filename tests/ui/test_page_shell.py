@@ -9,7 +9,7 @@ import pytest
 
 from ui.http.page_files import ASSETS, module_chain
 from ui.page_parts.own_component import COMPONENTS
-from ui.pages.shell import ICON, OURS, PATHS, PLOT, STREAMLIT, early_scripts, page_shell
+from ui.pages.shell import ICON, OURS, PATHS, PLOT, ROOT, STREAMLIT, early_scripts, halt_button, page_shell
 from ui.server.application import FOLDER, SCRIPT
 
 ROUTES = {"labels.js"}
@@ -17,9 +17,10 @@ ROUTES = {"labels.js"}
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_it_is_the_file_of_streamlit_in_all_but_our_four_places(path: str) -> None:
+def test_it_is_the_file_of_streamlit_in_all_but_our_five_places(path: str) -> None:
     shell = page_shell(path)
-    for theirs, ours in (OURS | {"</head>": early_scripts(PATHS[path]) + "</head>"}).items():
+    added = {"</head>": early_scripts(PATHS[path]) + "</head>", ROOT: halt_button() + ROOT}
+    for theirs, ours in (OURS | added).items():
         assert shell.count(ours) == 1
         shell = shell.replace(ours, theirs)
     assert shell == STREAMLIT.read_text()

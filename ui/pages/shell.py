@@ -4,6 +4,9 @@ Below a page's path Streamlit's script would look for its server in two places, 
 requests that fail on each visit, which the browser reports as errors. A style that came only with the first run of the
 script would shift what is already drawn.
 
+The button that halts trading stands in the file itself, with its style and script: it is there with the first paint and
+needs neither Streamlit's script nor any other file.
+
 The scripts of our own parts are named here as well: the browser loads them beside Streamlit's own. Otherwise it would
 ask for them once Streamlit has drawn the part, and then for the imports of each, one level after the other.
 """
@@ -12,14 +15,14 @@ from pathlib import Path
 
 import streamlit
 
-from ui.http.page_files import module_chain
+from ui.http.page_files import ASSETS, module_chain
 from ui.page_parts.page_frame import PAGE_CSS
 
 ICON = "/assets/icon.svg"
 PATHS = {
     "/": ("header.js", "panel.js", "app_pins_view.js"),
     "/opportunities": ("header.js",),
-    "/trades": ("header.js",),
+    "/trades": ("header.js", "table_clicks.js"),
     "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js"),
     "/backtests": ("header.js",),
     "/apps": ("header.js", "signing_in.js", "apps_page.js"),
@@ -32,6 +35,7 @@ EDITOR = '<link rel="modulepreload" href="/vendor/codemirror/codemirror.js">'
 """For the texts of Apps."""
 STREAMLIT = Path(streamlit.__file__).parent / "static/index.html"
 SERVER = '<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };</script>'
+ROOT = '<div id="root"></div>'
 OURS = {
     "<title>Streamlit</title>": f"<title>Cross-exchange arbitrage</title>{SERVER}{PAGE_CSS}",
     'href="./favicon.png"': f'href="{ICON}"',
@@ -44,7 +48,14 @@ def page_shell(path: str = "/") -> str:
     html = STREAMLIT.read_text()
     for theirs, ours in OURS.items():
         html = html.replace(theirs, ours)
+    html = html.replace(ROOT, f"{halt_button()}{ROOT}")
     return html.replace("</head>", f"{early_scripts(PATHS[path])}</head>")
+
+
+def halt_button() -> str:
+    """Return the button, its dialog, style and script."""
+    html, css, script = ((ASSETS / f"halt.{kind}").read_text() for kind in ("html", "css", "js"))
+    return f"{html}<style>{css}</style><script>{script}</script>"
 
 
 def early_scripts(scripts: tuple[str, ...]) -> str:
