@@ -14,6 +14,7 @@ STATES: Mapping[str, str] = {
     "reversing": "reversing",
     "flattening": "flattening",
     "closed": "closed",
+    "closed_by_third_order": "closed by a third order",
     "unwound": "unwound",
     "residual": "residual",
     "expired": "expired",

@@ -1,5 +1,6 @@
 """One opportunity being traded: its two legs, whatever unwinds them, and how it ended."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
@@ -15,8 +16,14 @@ LegRole = Literal["buy", "sell", "complete", "reverse", "flatten"]
 """`complete` and `reverse` unwind a single leg; `flatten` what a fill left that came after the end."""
 Strategy = Literal["arbitrage", "ma"]
 
+ArbitrageOutcome = Literal[ArbitrageState, "closed_by_third_order"]
+"""An arbitrage's state, with those set apart that closed because a third order made up for a leg."""
+
 OPEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg")
 FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual", "unfilled")
+UNWINDING_ROLES: tuple[LegRole, ...] = ("complete", "reverse", "flatten")
+"""Of the legs that come after the first two."""
+MEAN_PRICE_STEP = Decimal("0.00000001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,17 @@ class Leg:
     @property
     def cost(self) -> Decimal:
         return total(fill.cost for fill in self.fills)
+
+    @property
+    def mean_price(self) -> Decimal | None:
+        """None until something fills."""
+        return (self.cost / self.filled).quantize(MEAN_PRICE_STEP) if self.filled else None
+
+
+def third_orders(legs: Iterable[Leg]) -> tuple[Leg, ...]:
+    """Return the filled legs that completed, reversed or flattened what the first two left: what they cost or earned
+    is the profit's `unwinding`."""
+    return tuple(leg for leg in legs if leg.role in UNWINDING_ROLES and leg.fills)
 
 
 def held_currency(leg: Leg) -> str:
@@ -172,8 +190,17 @@ class Arbitrage:
         """Whether anything was bought or sold."""
         return any(leg.fills for leg in self.legs)
 
+    @property
+    def outcome(self) -> ArbitrageOutcome:
+        return outcome_of(self.state, bool(third_orders(self.legs)))
+
     def leg(self, role: LegRole) -> Leg | None:
         return next((leg for leg in self.legs if leg.role == role), None)
+
+
+def outcome_of(state: ArbitrageState, has_third_order: bool) -> ArbitrageOutcome:
+    """Return the state as pages and files name it."""
+    return "closed_by_third_order" if state == "closed" and has_third_order else state
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from store.server.page_reader import Page, read_page
 @dataclass(frozen=True, slots=True)
 class EpisodeFilter:
     """None: any. `exchange` on either side; `min_net_bps` of the widest spread; `since` and `until` (exclusive) of the
-    first sighting, microseconds of event time."""
+    first sighting, microseconds of event time; `alive_since`: those that could still go on then, by the machine's time,
+    as the sums of a span count them."""
 
     base: str | None = None
     exchange: str | None = None
@@ -24,6 +25,7 @@ class EpisodeFilter:
     reason: str | None = None
     since: int | None = None
     until: int | None = None
+    alive_since: int | None = None
 
     @property
     def condition(self) -> Document:
@@ -41,6 +43,8 @@ class EpisodeFilter:
             conditions.append({"at": {"$gte": self.since}})
         if self.until is not None:
             conditions.append({"at": {"$lt": self.until}})
+        if self.alive_since is not None:
+            conditions.append({"alive_until": {"$gte": self.alive_since}})
         return {"$and": conditions} if conditions else {}
 
 

@@ -1,7 +1,8 @@
-"""Trade history: filtered pages, ordered downloads, equity."""
+"""Trade history: filtered and sorted pages, their sums, ordered downloads, equity."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -9,12 +10,26 @@ from pydantic import TypeAdapter, ValidationError
 from market.accounting.equity_curve import Equity
 from market.instruments.markets import codes_in
 from market.instruments.orders import Fill
-from market.money import BoundedDecimal
-from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Strategy
+from market.money import BoundedDecimal, decimal_of
+from market.trade.arbitrages import (
+    OPEN_STATES,
+    UNWINDING_ROLES,
+    Arbitrage,
+    ArbitrageOutcome,
+    ArbitrageState,
+    Leg,
+    ProfitAndLoss,
+    Strategy,
+    outcome_of,
+    third_orders,
+)
 from store.aggregates.average_sums import AverageSum, RunningAverageSums
 from store.aggregates.running_equity import RunningEquity
+from store.aggregates.session_totals import decimal_of as summed_decimal
 from store.errors import StoreError
 from store.mongo.arbitrages import OLDEST_FIRST
+from store.queries.sorted_pages import Order, SortedRead
+from store.queries.sorted_trades import ARBITRAGE_KEYS, FILL_KEYS, OF_ARBITRAGE, fills_by_arbitrage, sorted_page
 from store.server.client import Database, Document, translated_errors
 from store.server.documents import ARBITRAGES, FILLS, arbitrage_of, fill_of
 from store.server.page_reader import Page, read_page
@@ -38,6 +53,8 @@ class TradeFilter:
     strategy: Strategy | None = None
     since: int | None = None
     until: int | None = None
+    has_third_order: bool | None = None
+    """Whether a third order completed, reversed or flattened a leg."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +64,36 @@ class BookedFill:
     arbitrage_id: str
     base: str
     state: str
+    outcome: str
     strategy: str
     role: str
     """Empty if the arbitrage does not have the fill."""
+    net: Decimal | None
+    """The whole arbitrage's, in the settlement currency; None before it ended, or if it cannot be valued."""
     fill: Fill
 
 
 @dataclass(frozen=True, slots=True)
+class TradeSums:
+    """Of arbitrages, in the settlement currency. Those that are `open` are in no sum yet; nor are the `unvalued`, which
+    ended with a fee in a currency without a price."""
+
+    arbitrages: int
+    open: int
+    unvalued: int
+    net: Decimal
+    unwinding: Decimal
+    fees: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class ArbitrageSummary:
-    """One arbitrage without legs and depth; times in microseconds, those of `times` that happened."""
+    """One arbitrage without depth and history; times in microseconds, those of `times` that happened."""
 
     arbitrage_id: str
     strategy: str
     base: str
-    state: str
+    state: ArbitrageState
     reason: str | None
     buy_exchange: str
     buy_symbol: str
@@ -73,11 +106,25 @@ class ArbitrageSummary:
     reserved_at: int
     times: dict[str, int]
     profit: ProfitAndLoss | None
+    legs: tuple[Leg, ...]
+
+    @property
+    def outcome(self) -> ArbitrageOutcome:
+        return outcome_of(self.state, bool(third_orders(self.legs)))
+
+    @property
+    def third_orders(self) -> tuple[Leg, ...]:
+        return third_orders(self.legs)
+
+    def leg(self, role: str) -> Leg | None:
+        return next((leg for leg in self.legs if leg.role == role), None)
 
 
 _SUMMARY = TypeAdapter(ArbitrageSummary)
 _SUMMARY_FIELDS: Document = {
-    **dict.fromkeys(("arbitrage_id", "strategy", "base", "state", "reason", "amount", "times", "profit", "at"), 1),
+    **dict.fromkeys(
+        ("arbitrage_id", "strategy", "base", "state", "reason", "amount", "times", "profit", "at", "legs"), 1
+    ),
     "opportunity.buy.exchange": 1,
     "opportunity.buy.symbol": 1,
     "opportunity.sell.exchange": 1,
@@ -85,7 +132,16 @@ _SUMMARY_FIELDS: Document = {
     "opportunity.net_bps": 1,
     "opportunity.event_time": 1,
 }
-_OF_LEGS = dict.fromkeys(("base", "state", "strategy", "legs.role", "legs.fills.fill_id", "legs.exchange"), 1)
+_OF_LEGS = dict.fromkeys(
+    ("base", "state", "strategy", "legs.role", "legs.fills.fill_id", "legs.exchange", "profit.net"), 1
+)
+_IS_OPEN: Document = {"$in": ["$state", list(OPEN_STATES)]}
+_HAS_NO_VALUE: Document = {
+    "$and": [{"$not": [_IS_OPEN]}, {"$ne": ["$strategy", "ma"]}, {"$lte": ["$profit.net", None]}]
+}
+_OPEN: Document = {"$sum": {"$cond": [_IS_OPEN, 1, 0]}}
+_UNVALUED: Document = {"$sum": {"$cond": [_HAS_NO_VALUE, 1, 0]}}
+_THIRD_ORDER: Document = {"$elemMatch": {"role": {"$in": list(UNWINDING_ROLES)}, "fills.0": {"$exists": True}}}
 _WITH_ARBITRAGE: Document = {
     "$lookup": {
         "from": ARBITRAGES,
@@ -114,15 +170,49 @@ class TradeHistory:
         """Return what the moving average's orders bought and sold, by market."""
         return await self._average_sums.read()
 
-    async def arbitrages(self, wanted: TradeFilter, cursor: str | None, limit: int) -> Page[Arbitrage]:
-        """Newest reservation first. Raises CursorError."""
+    async def arbitrages(
+        self, wanted: TradeFilter, cursor: str | None, limit: int, order: Order | None = None
+    ) -> Page[Arbitrage]:
+        """By `order`, a column of ARBITRAGE_COLUMNS; None: newest reservation first. Raises CursorError."""
         query = self._of_session | _of_arbitrages(wanted)
-        return await read_page(self._database, ARBITRAGES, arbitrage_of, query, cursor, limit)
+        if order is None:
+            return await read_page(self._database, ARBITRAGES, arbitrage_of, query, cursor, limit)
+        read = SortedRead(ARBITRAGES, query, ARBITRAGE_KEYS[order.column])
+        return await sorted_page(self._database, read, order, cursor, limit, arbitrage_of)
 
-    async def fills(self, wanted: TradeFilter, cursor: str | None, limit: int) -> Page[BookedFill]:
-        """Newest first. Raises CursorError."""
-        query, stages = self._of_session | _of_fills(wanted), _stages(wanted)
-        return await read_page(self._database, FILLS, _booked, query, cursor, limit, stages)
+    async def fills(
+        self, wanted: TradeFilter, cursor: str | None, limit: int, order: Order | None = None
+    ) -> Page[BookedFill]:
+        """By `order`, a column of FILL_COLUMNS; None: newest first. Raises CursorError."""
+        query = self._of_session | _of_fills(wanted)
+        if order is None:
+            return await read_page(self._database, FILLS, _booked, query, cursor, limit, _stages(wanted))
+        if order.column in OF_ARBITRAGE:
+            arbitrages = self._of_session | _arbitrage_conditions(wanted)
+            join = (arbitrages, query, _WITH_ARBITRAGE)
+            return await fills_by_arbitrage(self._database, *join, order, cursor, limit, _booked)
+        before = _stages(wanted) if _arbitrage_conditions(wanted) else []
+        read = SortedRead(FILLS, query, FILL_KEYS[order.column], before, [_WITH_ARBITRAGE])
+        return await sorted_page(self._database, read, order, cursor, limit, _booked)
+
+    async def sums(self, wanted: TradeFilter) -> TradeSums:
+        """Return the sums of all arbitrages that are `wanted`."""
+        parts = {part: {"$sum": {"$toDecimal": f"$profit.{part}"}} for part in ("net", "unwinding", "fees")}
+        steps: list[Document] = [
+            {"$match": self._of_session | _of_arbitrages(wanted)},
+            {"$group": {"_id": None, "arbitrages": {"$sum": 1}, "open": _OPEN, "unvalued": _UNVALUED, **parts}},
+        ]
+        with translated_errors():
+            found = [document async for document in self._database[ARBITRAGES].aggregate(steps)]
+        one = found[0] if found else {}
+        return TradeSums(
+            arbitrages=one.get("arbitrages", 0),
+            open=one.get("open", 0),
+            unvalued=one.get("unvalued", 0),
+            net=summed_decimal(one.get("net", 0)),
+            unwinding=summed_decimal(one.get("unwinding", 0)),
+            fees=summed_decimal(one.get("fees", 0)),
+        )
 
     async def all_arbitrages(
         self, wanted: TradeFilter, at_once: int = BATCH_ROWS
@@ -187,7 +277,14 @@ def _arbitrage_conditions(wanted: TradeFilter, prefix: str = "") -> Document:
         query[f"{prefix}state"] = {"$in": list(wanted.states)}
     if wanted.strategy is not None:
         query[f"{prefix}strategy"] = _strategy(wanted.strategy)
+    if wanted.has_third_order is not None:
+        query |= _of_third_order(wanted.has_third_order, f"{prefix}legs")
     return query
+
+
+def _of_third_order(is_there: bool, legs: str) -> Document:
+    # the first condition is the index's: two legs come before any third one
+    return {f"{legs}.2": {"$exists": True}, legs: _THIRD_ORDER} if is_there else {legs: {"$not": _THIRD_ORDER}}
 
 
 def _strategy(strategy: Strategy) -> Document:
@@ -205,17 +302,22 @@ def _booked(document: Mapping[str, object]) -> BookedFill:
     fill = fill_of(document)
     found = document.get("arbitrage")
     arbitrage = found[0] if isinstance(found, list) and found else {}
+    legs, state = arbitrage.get("legs", ()), arbitrage.get("state", "")
     roles = [
         str(leg["role"])
-        for leg in arbitrage.get("legs", ())
+        for leg in legs
         if leg["exchange"] == fill.exchange and any(one["fill_id"] == fill.fill_id for one in leg["fills"])
     ]
+    has_third_order = any(leg["role"] in UNWINDING_ROLES and leg["fills"] for leg in legs)
+    net = (arbitrage.get("profit") or {}).get("net")
     return BookedFill(
         arbitrage_id=str(document["arbitrage_id"]),
         base=str(arbitrage.get("base") or codes_in(fill.symbol)[0]),
-        state=str(arbitrage.get("state", "")),
+        state=str(state),
+        outcome=outcome_of(state, has_third_order),
         strategy=str(arbitrage.get("strategy", "arbitrage")),
         role=roles[0] if roles else "",
+        net=None if net is None else decimal_of(net),
         fill=fill,
     )
 

@@ -126,3 +126,5 @@ class TickSetSummary:
     start_time: int
     end_time: int
     is_of_bars: bool = False
+    lacking: str | None = None
+    """Why no backtest can run on it; None if one can, and in what earlier versions stored."""

@@ -63,7 +63,21 @@ INDEXES: dict[str, list[IndexModel]] = {
     ARBITRAGES: [
         IndexModel([_SESSION, ("opportunity.event_time", DESCENDING), ("_id", DESCENDING)]),
         IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
-        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        # covers what a page sorts by and sums, so that looking through all of a session reads no document
+        IndexModel(
+            [
+                _SESSION,
+                *_NEWEST_FIRST,
+                *((name, ASCENDING) for name in ("base", "state", "strategy", "amount")),
+                *((f"opportunity.{name}", ASCENDING) for name in ("buy.exchange", "sell.exchange", "net_bps")),
+                *((f"profit.{part}", ASCENDING) for part in ("net", "unwinding", "fees")),
+            ],
+            name="newest_first_with_figures",
+        ),
+        # the few that a third order ended
+        IndexModel(
+            [_SESSION, *_NEWEST_FIRST], name="third_orders", partialFilterExpression={"legs.2": {"$exists": True}}
+        ),
         IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
         # asked for in each round: what a halt stopped, among all that ever stayed residual
         IndexModel([("reason", ASCENDING)], partialFilterExpression={"state": "residual"}),
@@ -82,7 +96,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([_SESSION, ("alive_until", ASCENDING)]),
         _EXPIRY,
     ],
-    FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],
+    FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST]), IndexModel([("arbitrage_id", ASCENDING)])],
     BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
     # read in each round of each bot; every session leaves one document per exchange
     SESSION_BALANCES: [IndexModel([_SESSION]), IndexModel([("exchange", ASCENDING), ("before_at", DESCENDING)])],

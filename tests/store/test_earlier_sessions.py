@@ -10,6 +10,7 @@ from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_pages import OpportunityFilter
+from store.queries.sorted_pages import Order
 from store.queries.trade_history import TradeFilter
 from store.queries.trade_reader import TradeReader
 from store.server.client import Database, Document, connect
@@ -107,6 +108,11 @@ async def look_as_pages(reader: TradeReader) -> None:
     await reader.history.arbitrages(TradeFilter(), None, 50)
     await reader.history.arbitrages(TradeFilter(exchange="alpha", states=("closed",)), None, 50)
     await reader.history.fills(TradeFilter(), None, 50)
+    await reader.history.arbitrages(TradeFilter(), None, 50, Order("net"))
+    await reader.history.fills(TradeFilter(), None, 50, Order("net"))
+    await reader.history.fills(TradeFilter(), None, 50, Order("price"))
+    await reader.history.sums(TradeFilter())
+    await reader.history.sums(TradeFilter(has_third_order=True))
     await reader.history.average_sums()
     await reader.episodes(EpisodeFilter(), None, 50)
     await reader.kept_opportunities.page(OpportunityFilter(), None, 50)

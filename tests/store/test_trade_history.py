@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,9 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from store.errors import CursorError
 from store.mongo.store import MongoTradeStore
-from store.queries.trade_history import TradeFilter
+from store.queries.sorted_pages import Order
+from store.queries.sorted_trades import ARBITRAGE_COLUMNS, FILL_COLUMNS
+from store.queries.trade_history import TradeFilter, TradeSums
 from store.queries.trade_reader import ALL, TradeReader
 from store.server.documents import ARBITRAGES, FILLS
 from tests.store.booking import finish_leg
@@ -35,6 +38,34 @@ async def close_one(store: MongoTradeStore, number: int, net: str, state: str = 
     changes = {"times.ended": at, "at": at}
     await store._database[ARBITRAGES].update_one({"_id": identity}, {"$set": changes})
     await store._database[FILLS].update_many({"arbitrage_id": identity}, {"$set": {"at": at, "filled_at": at}})
+
+
+async def completed(store: MongoTradeStore, number: int, unwinding: str) -> None:
+    """As if a third order had made up for its sell leg."""
+    arbitrages = store._database[ARBITRAGES]
+    document: Any = await arbitrages.find_one({"_id": str(number)})
+    leg = {**document["legs"][1], "role": "complete"}
+    await arbitrages.update_one({"_id": str(number)}, {"$push": {"legs": leg}, "$set": {"profit.unwinding": unwinding}})
+
+
+async def sorted_ids(reader: TradeReader, sort: str, limit: int) -> list[str]:
+    """Return the ids of all pages of arbitrages."""
+    found, cursor = list[str](), None
+    while True:
+        page = await reader.history.arbitrages(TradeFilter(), cursor, limit, Order.of(sort))
+        found += [one.arbitrage_id for one in page.items]
+        if (cursor := page.next_cursor) is None:
+            return found
+
+
+async def sorted_fills(reader: TradeReader, sort: str, limit: int) -> list[tuple[str, str]]:
+    """Return arbitrage and id of the fills of all pages."""
+    found, cursor = list[tuple[str, str]](), None
+    while True:
+        page = await reader.history.fills(TradeFilter(), cursor, limit, Order.of(sort))
+        found += [(one.arbitrage_id, one.fill.fill_id) for one in page.items]
+        if (cursor := page.next_cursor) is None:
+            return found
 
 
 async def ids(reader: TradeReader, wanted: TradeFilter) -> list[str]:
@@ -87,6 +118,91 @@ async def test_fills_come_page_by_page_without_gap_or_repeat(reader: TradeReader
     assert len(seen) == len(set(seen)) == 6
     with pytest.raises(CursorError):
         await reader.history.fills(wanted, "nonsense", 4)
+
+
+NETS = ("1", "-2.5", "10", "-2.5", "3")
+"""By number, from 1; the last one's is taken away again."""
+
+
+async def close_five(store: MongoTradeStore) -> None:
+    for number, net in enumerate(NETS, 1):
+        await close_one(store, number, net)
+    await store._database[ARBITRAGES].update_one({"_id": "5"}, {"$set": {"profit": None}})
+
+
+async def test_a_list_comes_by_value_the_same_ones_newest_first_and_those_without_one_last(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    await close_five(mongo_store)
+    for sort, expected in (("net", "42135"), ("-net", "31425"), ("time", "12345"), ("arbitrage_id", "12345")):
+        assert "".join(await sorted_ids(reader, sort, 500)) == expected
+        of_fills = [one for one, _ in await sorted_fills(reader, sort, 500)]
+        assert "".join(dict.fromkeys(of_fills)) == expected
+        assert len(of_fills) == 10
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+async def test_sorted_by_any_column_the_pages_have_every_row_once(
+    reader: TradeReader, mongo_store: MongoTradeStore, sign: str
+) -> None:
+    await close_five(mongo_store)
+    await completed(mongo_store, 2, "-3")
+    for column in ARBITRAGE_COLUMNS:
+        whole = await sorted_ids(reader, sign + column, 500)
+        assert sorted(whole) == list("12345")
+        assert await sorted_ids(reader, sign + column, 2) == whole, column
+    for column in FILL_COLUMNS:
+        fills = await sorted_fills(reader, sign + column, 500)
+        assert len(set(fills)) == 10
+        assert await sorted_fills(reader, sign + column, 3) == fills, column
+
+
+async def test_what_is_added_meanwhile_neither_repeats_nor_hides_a_row(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    await close_five(mongo_store)
+    first = await reader.history.arbitrages(TradeFilter(), None, 2, Order("net"))
+    await close_one(mongo_store, 6, "-9")
+    rest = await reader.history.arbitrages(TradeFilter(), first.next_cursor, 500, Order("net"))
+    assert [one.arbitrage_id for one in (*first.items, *rest.items)] == ["4", "2", "1", "3", "5"]
+
+
+async def test_a_cursor_is_of_its_order_alone(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
+    await close_five(mongo_store)
+    history, wanted = reader.history, TradeFilter()
+    by_time = (await history.arbitrages(wanted, None, 2)).next_cursor
+    by_net = (await history.arbitrages(wanted, None, 2, Order("net"))).next_cursor
+    for cursor, order in (
+        (by_time, Order("net")),
+        (by_net, Order("net", is_descending=True)),
+        ("nonsense", Order("net")),
+    ):
+        with pytest.raises(CursorError):
+            await history.arbitrages(wanted, cursor, 2, order)
+    for cursor, order in ((by_time, Order("net")), (by_net, Order("net")), (by_net, Order("price"))):
+        with pytest.raises(CursorError):
+            await history.fills(wanted, cursor, 2, order)
+
+
+async def test_what_a_third_order_ended_is_told_apart_found_and_summed(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    await close_five(mongo_store)
+    await completed(mongo_store, 2, "-3.20000001")
+    found = await reader.history.arbitrages(TradeFilter(has_third_order=True), None, 500)
+    assert [(one.arbitrage_id, one.state, one.outcome) for one in found.items] == [
+        ("2", "closed", "closed_by_third_order")
+    ]
+    assert await ids(reader, TradeFilter(has_third_order=False)) == ["5", "4", "3", "1"]
+    fills = await reader.history.fills(TradeFilter(has_third_order=True), None, 500)
+    assert {(one.arbitrage_id, one.outcome, one.net) for one in fills.items} == {
+        ("2", "closed_by_third_order", Decimal("-2.5"))
+    }
+    whole = TradeSums(5, 0, 1, Decimal("6.0"), Decimal("-3.20000001"), Decimal(0))
+    assert await reader.history.sums(TradeFilter()) == whole
+    of_third_orders = await reader.history.sums(TradeFilter(has_third_order=True))
+    assert (of_third_orders.arbitrages, of_third_orders.net) == (1, Decimal("-2.5"))
+    assert await reader.history.sums(TradeFilter(base="ETH")) == TradeSums(0, 0, 0, *[Decimal(0)] * 3)
 
 
 async def test_a_download_goes_on_where_its_last_rows_ended(reader: TradeReader, mongo_store: MongoTradeStore) -> None:

@@ -1,10 +1,12 @@
-"""Query parameters that select trades, shared by lists and downloads."""
+"""Query parameters that select and sort trades, shared by lists and downloads."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Query
 
 from market.trade.arbitrages import ArbitrageState, Strategy
+from store.queries.sorted_pages import Order
+from store.queries.sorted_trades import ARBITRAGE_COLUMNS, FILL_COLUMNS
 from store.queries.trade_history import TradeFilter
 from ui.api.market_routes import Base, Exchange
 
@@ -19,6 +21,26 @@ Since = Annotated[
 Until = Annotated[
     int | None, Query(alias="to", ge=0, le=LATEST, description="Latest time, exclusive, microseconds UTC.")
 ]
+ThirdOrder = Annotated[
+    bool | None,
+    Query(
+        description="`true`: only if a third order completed, reversed or flattened a leg; `false`: only if none did."
+    ),
+]
+
+
+def _sort(columns: tuple[str, ...]) -> Any:
+    """Return the parameter; without it lists come newest first."""
+    words = f"{', '.join(columns)}; with a minus the largest first. Rows without a value come last."
+    return Query(pattern=f"^-?({'|'.join(columns)})$", description=words, examples=["-net"])
+
+
+ArbitrageSort = Annotated[str | None, _sort(ARBITRAGE_COLUMNS)]
+FillSort = Annotated[str | None, _sort(FILL_COLUMNS)]
+
+
+def order_of(sort: str | None) -> Order | None:
+    return None if sort is None else Order.of(sort)
 
 
 def wanted_trades(
@@ -28,8 +50,9 @@ def wanted_trades(
     strategy: StrategyName = None,
     since: Since = None,
     until: Until = None,
+    third_order: ThirdOrder = None,
 ) -> TradeFilter:
-    return TradeFilter(exchange, base, tuple(state or ()), strategy, since, until)
+    return TradeFilter(exchange, base, tuple(state or ()), strategy, since, until, third_order)
 
 
 Wanted = Annotated[TradeFilter, Depends(wanted_trades)]

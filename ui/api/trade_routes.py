@@ -8,7 +8,7 @@ from market.accounting.profit_groups import GroupedBy, profit_by
 from market.instruments.markets import base_and_quote
 from ui.api.download_routes import router as downloads
 from ui.api.market_routes import Base, Exchange
-from ui.api.trade_filters import Wanted
+from ui.api.trade_filters import ArbitrageSort, FillSort, Wanted, order_of
 from ui.examples.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
@@ -41,10 +41,11 @@ router.include_router(downloads)
 
 @router.get("/arbitrages")
 async def arbitrages(
-    request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50
+    request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50, sort: ArbitrageSort = None
 ) -> PageRow[ArbitrageRow]:
-    """Return the arbitrages, newest reservation first."""
-    return page_row(await dashboard_of(request.app).reader.history.arbitrages(wanted, cursor, limit), arbitrage_row)
+    """Return the arbitrages, by `sort`, else newest reservation first. A cursor is of the order it came from."""
+    history = dashboard_of(request.app).reader.history
+    return page_row(await history.arbitrages(wanted, cursor, limit, order_of(sort)), arbitrage_row)
 
 
 @router.get("/arbitrages/{arbitrage_id}", responses={404: PROBLEM_RESPONSE})
@@ -57,10 +58,13 @@ async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
 
 
 @router.get("/trades", responses=TRADES_EXAMPLE)
-async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> PageRow[TradeRow]:
-    """Return the fills as the exchanges booked them, newest first; those of one arbitrage may have others between
-    them."""
-    return page_row(await dashboard_of(request.app).reader.history.fills(wanted, cursor, limit), trade_row)
+async def trades(
+    request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50, sort: FillSort = None
+) -> PageRow[TradeRow]:
+    """Return the fills as the exchanges booked them, by `sort`, else newest first; those of one arbitrage may have
+    others between them. `net` is the whole arbitrage's."""
+    history = dashboard_of(request.app).reader.history
+    return page_row(await history.fills(wanted, cursor, limit, order_of(sort)), trade_row)
 
 
 @router.get("/rejections")

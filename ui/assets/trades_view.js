@@ -3,19 +3,26 @@
 import { recall, remember } from "./tab_memory.js";
 import { marketFilter } from "./market_filter.js";
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
-import { baseAmount, bps, duration, exchangeName, fullTime, marketPrice, money, reasonName, stateName, timeParts, tone, tookMicroseconds } from "./format.js";
+import { baseAmount, bps, count, duration, exchangeName, fullTime, marketPrice, money, reasonName, stateName, timeParts, tone, tookMicroseconds } from "./format.js";
 
 const SHOWN = 20;
 const FILTER = "live.filter";
 const COLUMNS = 9;
 
 export class TradesView {
-  constructor(input, body, counter) {
+  // openCount: the figure above, which is of this list and changes with it
+  constructor(input, body, counter, openCount) {
+    this.openCount = openCount;
     this.card = body.closest(".card");
     this.input = input;
     this.counter = counter;
     this.rows = new SlotRows(body, (arbitrage) => tradeRow(arbitrage, this.model.regions));
     this.empty = emptyRow(COLUMNS, "");
+    // its link works by keyboard and in another tab; a click anywhere on the row does the same
+    body.addEventListener("click", ({ target }) => {
+      const link = target.closest("a") ? null : target.closest("[data-trade]")?.querySelector("a.open");
+      if (link && !String(getSelection())) link.click();
+    });
     input.value = recall(FILTER) ?? "";
     input.addEventListener("input", () => {
       remember(FILTER, input.value);
@@ -28,10 +35,13 @@ export class TradesView {
     // the last column, which exists only with regions
     this.card.classList.toggle("with-location", Object.keys(model.regions).length > 0);
     const all = model.newestArbitrages();
+    setText(this.openCount, count(all.filter((one) => !one.is_final).length));
     const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fitting = all.filter((one) => marketFilter.fits(one.base, one.buy_exchange, one.sell_exchange) && fits(one, terms, model.regions));
     const isFiltered = terms.length > 0 || marketFilter.isSet;
-    const shown = fitting.slice(0, SHOWN);
+    // what is open is not pushed out of sight
+    const [open, ended] = [false, true].map((isFinal) => fitting.filter((one) => one.is_final === isFinal));
+    const shown = [...open, ...ended].slice(0, Math.max(SHOWN, open.length));
     setText(this.empty.firstChild, all.length ? "No trade matches the filter." : "Waiting for the first trade…");
     // the page holds only part of the session's trades, so it shows no total
     setText(this.counter, all.length ? `newest ${shown.length}${isFiltered ? " that match" : ""}` : "");
@@ -44,7 +54,7 @@ function fits(arbitrage, terms, regions) {
   const text = [
     arbitrage.arbitrage_id,
     arbitrage.base,
-    stateName(arbitrage.state),
+    stateName(arbitrage.outcome),
     arbitrage.reason ? reasonName(arbitrage.reason) : "",
     ...arbitrage.legs.flatMap((leg) => [leg.exchange, exchangeName(leg.exchange), leg.symbol, leg.side, leg.role]),
     fullTime(arbitrage.event_time),
@@ -75,7 +85,7 @@ function tradeRow(arbitrage, regions) {
   return element(
     "tr",
     { "data-trade": arbitrage.arbitrage_id, title: `id ${arbitrage.arbitrage_id}` },
-    element("td", { class: "time", title: fullTime(arbitrage.event_time) }, ...timeParts(arbitrage.event_time)),
+    element("td", { class: "time", title: fullTime(arbitrage.event_time) }, openLink(arbitrage, ...timeParts(arbitrage.event_time))),
     element("td", {}, stateBadge(arbitrage)),
     element(
       "td",
@@ -91,6 +101,11 @@ function tradeRow(arbitrage, regions) {
   );
 }
 
+// All of its row: what happened, in every detail.
+function openLink(arbitrage, ...words) {
+  return element("a", { class: "open", href: `/trades?arbitrage=${encodeURIComponent(arbitrage.arbitrage_id)}` }, ...words);
+}
+
 function matchedAmount(arbitrage) {
   const filled = arbitrage.legs.filter((leg) => leg.role === "buy" || leg.role === "sell").map((leg) => leg.filled);
   const most = filled.reduce((best, text) => (Number(text) > Number(best) ? text : best), "0");
@@ -99,7 +114,7 @@ function matchedAmount(arbitrage) {
 
 function stateBadge(arbitrage) {
   const title = arbitrage.reason ? reasonName(arbitrage.reason) : "";
-  return element("span", { class: `badge ${arbitrage.state}`, title }, stateName(arbitrage.state));
+  return element("span", { class: `badge ${arbitrage.outcome}`, title }, stateName(arbitrage.outcome));
 }
 
 function legText(leg, exchange, symbol) {

@@ -27,7 +27,9 @@ TRADE = {
     "filled_at": 1_763_741_234_567_890,
     "base": "BTC",
     "state": "closed",
+    "outcome": "closed_by_third_order",
     "strategy": "arbitrage",
+    "net": "-2.1",
 }
 LINE = {"name": "kraken → bitstamp", "arbitrages": 12, **PARTS}
 EQUITY = {

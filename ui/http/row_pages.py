@@ -12,7 +12,7 @@ Row = TypeVar("Row")
 Item = TypeVar("Item")
 
 Limit = Annotated[int, Query(ge=1, le=500, description="Rows per page.")]
-Cursor = Annotated[str | None, Query(max_length=200, description="`next_cursor` of the previous page.")]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the previous page.")]
 
 
 class PageRow(BaseModel, Generic[Row]):

@@ -5,8 +5,9 @@ works.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from urllib.parse import quote
 
 CSS = """
 <style>
@@ -18,7 +19,14 @@ CSS = """
 .rows th, .rows td { padding: 5px 10px; text-align: left; white-space: nowrap; border: 0; line-height: 1.35; }
 .rows thead th { font-weight: 600; color: var(--quiet); border-bottom: 1px solid var(--faint); }
 .rows tbody tr + tr > * { border-top: 1px solid var(--faint); }
-.rows tbody tr.sum > * { font-weight: 600; }
+.rows tbody tr.sum > * { font-weight: 600; border-top: 1px solid var(--quiet); }
+.rows thead button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer;
+  text-align: inherit; min-height: 24px; }
+.rows thead button:hover, .rows tr[data-open] a:hover { text-decoration: underline; }
+.rows :is(button, a):focus-visible { outline: 2px solid light-dark(#1f6feb, #4b9bff); outline-offset: 1px; }
+.rows tr[data-open] { cursor: pointer; }
+.rows tr[data-open]:hover > * { background: color-mix(in srgb, currentColor 6%, transparent); }
+.rows tr[data-open] a { color: inherit; text-decoration: none; }
 .rows .number { text-align: right; }
 .rows tbody th { font-weight: 500; }
 .rows .differs { background: light-dark(#fff1cc, #3d3310); }
@@ -59,8 +67,11 @@ Line = list[Cell | str]
 
 @dataclass(frozen=True, slots=True)
 class Head:
+    """`column`: its name in an order, if the table can be sorted by it."""
+
     title: str
     is_number: bool = False
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +91,47 @@ def words(*titles: str) -> tuple[Head, ...]:
     return tuple(Head(title) for title in titles)
 
 
+def sortable(heads: Iterable[Head], *columns: str) -> tuple[Head, ...]:
+    """Return the heads with their columns' names; an empty one cannot be sorted by."""
+    return tuple(replace(head, column=column) for head, column in zip(heads, columns, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Clicks:
+    """What a click on a table does (`table_clicks.js`): on a head it sorts, on a row it opens what the row is of."""
+
+    order: str
+    """The column in force, with a minus if the largest are first."""
+    ids: Sequence[str]
+    """Of the rows; those behind the last one open nothing."""
+    address: str
+    """Of what an id opens, followed by the id."""
+
+
 def text_of_cell(cell: Cell | str) -> str:
     return cell if isinstance(cell, str) else cell.text
 
 
 def table(
-    caption: str, heads: Sequence[Head], rows: Iterable[Sequence[Cell | str]], empty: str, *, has_sum: bool = False
+    caption: str,
+    heads: Sequence[Head],
+    rows: Iterable[Sequence[Cell | str]],
+    empty: str,
+    *,
+    has_sum: bool = False,
+    clicks: Clicks | None = None,
 ) -> str:
     """Return HTML. The first cell of a row names it; without rows the table says `empty`; `has_sum`: the last row is a
     sum."""
-    lines = ["".join(_cells(heads, row)) for row in rows]
+    ids = () if clicks is None else clicks.ids
+    linked = [_linked(row, clicks, place) for place, row in enumerate(rows)]
+    lines = ["".join(_cells(heads, row)) for row in linked]
     if not lines:
         return f'{CSS}<div class="rows"><p>{escape(empty)}</p></div>'
-    marks = [""] * (len(lines) - 1) + [' class="sum"' if has_sum else ""]
-    head = "".join(f'<th scope="col"{_class(head, "")}>{escape(head.title)}</th>' for head in heads)
+    marks = [f' data-open="{escape(one, quote=True)}"' for one in ids] + [""] * (len(lines) - len(ids))
+    if has_sum:
+        marks[-1] = ' class="sum"'
+    head = "".join(_head(head, clicks) for head in heads)
     body = "".join(f"<tr{mark}>{line}</tr>" for mark, line in zip(marks, lines, strict=True))
     label = escape(caption, quote=True)
     return (
@@ -110,6 +148,32 @@ def figures(shown: Iterable[Figure]) -> str:
         for one in shown
     )
     return f'{CSS}<dl class="figures">{boxes}</dl>'
+
+
+def _head(head: Head, clicks: Clicks | None) -> str:
+    title = escape(head.title)
+    if clicks is None or not head.column:
+        return f'<th scope="col"{_class(head, "")}>{title}</th>'
+    is_descending = clicks.order == f"-{head.column}"
+    if not is_descending and clicks.order != head.column:
+        sorting, arrow, after = "none", "", head.column
+    elif is_descending:
+        sorting, arrow, after = "descending", " ↓", head.column
+    else:
+        sorting, arrow, after = "ascending", " ↑", f"-{head.column}"
+    return (
+        f'<th scope="col" aria-sort="{sorting}"{_class(head, "")}>'
+        f'<button type="button" data-sort="{after}">{title}{arrow}</button></th>'
+    )
+
+
+def _linked(row: Sequence[Cell | str], clicks: Clicks | None, place: int) -> Sequence[Cell | str]:
+    """Return the row with a link in its first cell, so that it also opens by keyboard and in another tab."""
+    if clicks is None or place >= len(clicks.ids):
+        return row
+    first, *others = row
+    known = Cell(first) if isinstance(first, str) else first
+    return [replace(known, link=f"{clicks.address}{quote(clicks.ids[place], safe='')}"), *others]
 
 
 def _cells(heads: Sequence[Head], row: Sequence[Cell | str]) -> Iterator[str]:

@@ -46,6 +46,7 @@ COMPONENTS = {
     "asset_form": Files(STEERING_HTML, STEERING_CSS, "asset_form.js"),
     "settings_form": Files(STEERING_HTML, STEERING_CSS, "settings_form.js"),
     "signing_in": Files(STEERING_HTML, STEERING_CSS, "signing_in.js"),
+    "table_clicks": Files(STEERING_HTML, STEERING_CSS, "table_clicks.js"),
     "apps_page": Files(STEERING_HTML, APPS_CSS, "apps_page.js"),
     "app_pins": Files(STEERING_HTML, APPS_CSS, "app_pins_view.js"),
 }

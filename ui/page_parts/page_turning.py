@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 import streamlit
 
+BY_TIME = ("Newest", "Newer", "Older")
+BY_VALUE = ("First", "Previous", "Next")
+"""Of a list that is not in the order of time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Paging:
@@ -28,12 +32,14 @@ class Paging:
     def restart(self) -> None:
         self.cursors.clear()
 
-    def render_buttons(self, next_cursor: str | None) -> None:
-        """Draw the buttons into the open container; `next_cursor` None: there is nothing older."""
+    def render_buttons(self, next_cursor: str | None, words: tuple[str, str, str] = BY_TIME) -> None:
+        """Draw the buttons into the open container; `next_cursor` None: there is nothing older. `words`: to the first,
+        the previous and the next page."""
         newest, last = not self.cursors, next_cursor is None
-        streamlit.button("Newest", on_click=self.restart, disabled=newest, key=f"{self.name}.newest")
-        streamlit.button("Newer", on_click=self._back, disabled=newest, key=f"{self.name}.newer")
-        streamlit.button("Older", on_click=self._on, args=(next_cursor,), disabled=last, key=f"{self.name}.older")
+        first, previous, following = words
+        streamlit.button(first, on_click=self.restart, disabled=newest, key=f"{self.name}.newest")
+        streamlit.button(previous, on_click=self._back, disabled=newest, key=f"{self.name}.newer")
+        streamlit.button(following, on_click=self._on, args=(next_cursor,), disabled=last, key=f"{self.name}.older")
 
     def _back(self) -> None:
         # here and below: two clicks may come before the page is drawn again

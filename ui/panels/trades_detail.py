@@ -1,6 +1,7 @@
 """Details of one arbitrage: P&L attribution, legs, fills, timeline and decisions."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
+from html import escape
 
 import streamlit
 
@@ -43,7 +44,8 @@ def render_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None
         return
     row, steps = arbitrage_detail_row(found), steps_of(dashboard.session.markets)
     with streamlit.container(border=True):
-        streamlit.markdown(f"**{row['base']}** · {_sides(row, steps)} · `{row['arbitrage_id']}`")
+        streamlit.html(opened_heading(row["arbitrage_id"]))
+        streamlit.markdown(f"**{row['base']}** · {_sides(row, steps)}")
         streamlit.html(figures(detail_figures(row, steps)))
         streamlit.html(legs_table(row, steps))
         streamlit.html(fills_table(row, zone, steps))
@@ -51,9 +53,18 @@ def render_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None
         streamlit.html(decisions_table(row, zone))
 
 
+def opened_heading(arbitrage_id: str) -> str:
+    """Return HTML; the page scrolls here after a click on the arbitrage's row."""
+    name = escape(arbitrage_id, quote=True)
+    # focused by the script alone, which says it to a screen reader
+    below_the_head = "scroll-margin-top: calc(var(--navigation) + var(--head, 3.5rem) + 8px)"
+    look = f"font-size: 1rem; padding: 0; outline: none; {below_the_head}"
+    return f'<h4 data-opened="{name}" tabindex="-1" style="{look}">Arbitrage {name}</h4>'
+
+
 def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:
     shown = [
-        Figure("State", Cell(state_name(row["state"])), _stage_words(row)),
+        Figure("State", Cell(state_name(row["outcome"])), _stage_words(row)),
         Figure("Amount", steps.amount(row["base"], row["amount"]), row["base"]),
     ]
     shown.append(Figure("Net spread", Cell(f"{bps(row['net_bps'])} bps"), "when detected"))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from decimal import Decimal
 from typing import get_args
 
 import streamlit
@@ -12,6 +13,7 @@ from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, 
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from store.aggregates.average_sums import AverageSum
 from store.errors import StoreError
+from store.queries.trade_history import TradeFilter
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, shown_zone
@@ -24,6 +26,7 @@ from wording.number_format import money, percent
 
 REFRESH_SECONDS = 3.0
 BY = "trades.by"
+WITH_THIRD_ORDER = TradeFilter(has_third_order=True)
 NO_STORE = "MongoDB does not answer. Try again in a moment."
 BY_NAMES: dict[GroupedBy, str] = {
     "exchange": "Exchange",
@@ -42,6 +45,8 @@ class RealisedPnl:
     equity: Equity
     groups: tuple[ProfitGroup, ...]
     averages: tuple[AverageSum, ...]
+    third_orders: int
+    """Arbitrages with one."""
 
 
 def render_figures(dashboard: Dashboard) -> None:
@@ -56,7 +61,12 @@ def _render(dashboard: Dashboard) -> None:
     except (StoreError, TimeoutError):
         streamlit.warning(NO_STORE)
         return
-    streamlit.html(figures(equity_figures(realised.equity, currency, zone)))
+    unwinding = total_of(realised.groups, currency).unwinding
+    shown = [
+        *equity_figures(realised.equity, currency, zone),
+        unwinding_figure(unwinding, realised.third_orders, currency),
+    ]
+    streamlit.html(figures(shown))
     streamlit.echarts_chart(
         equity_chart(realised.equity, currency, zone),
         height=360,
@@ -74,6 +84,7 @@ async def _read(dashboard: Dashboard, currency: str) -> RealisedPnl:
         await reader.history.equity(currency),
         await reader.profit_groups(currency),
         await reader.history.average_sums(),
+        (await reader.history.sums(WITH_THIRD_ORDER)).arbitrages,
     )
 
 
@@ -81,12 +92,22 @@ def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
     traded = equity.wins + equity.losses + equity.even
     return [
         Figure("Net", money_cell(equity.net, currency), f"of {equity.endings:,} ended"),
-        Figure("Win rate", Cell(percent(equity.win_share)), f"{equity.wins:,} of {traded:,} traded"),
+        Figure("Win rate", Cell(percent(equity.win_share)), _wins_of(equity.wins, traded)),
         Figure("Largest win", money_cell(equity.largest_win, currency)),
         Figure("Largest loss", money_cell(equity.largest_loss, currency)),
         _fall_figure("Max drawdown", equity.deepest, currency, zone),
         _fall_figure("Current drawdown", equity.current, currency, zone),
     ]
+
+
+def _wins_of(wins: int, traded: int) -> str:
+    return f"{wins:,} of {traded:,} traded" if traded else "nothing traded yet"
+
+
+def unwinding_figure(unwinding: Decimal, arbitrages: int, currency: str) -> Figure:
+    """Return what third orders cost, which no state says: an arbitrage that one completed is closed as any other."""
+    beside = f"{arbitrages:,} {'arbitrage' if arbitrages == 1 else 'arbitrages'} with a third order"
+    return Figure("Unwinding", money_cell(unwinding, currency), beside)
 
 
 def total_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:

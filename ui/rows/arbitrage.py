@@ -8,12 +8,10 @@ from typing_extensions import TypedDict
 from market.accounting.profit_groups import ProfitLine
 from market.instruments.orders import Fill
 from market.money import ZERO, text_of
-from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, ProfitAndLoss
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageOutcome, Leg, ProfitAndLoss
 from market.trade.lifecycle import Stage, stage_of
 from market.trade.reservation_state import BalanceRow
 from ui.rows.attribute import row_from
-
-MEAN_PRICE_STEP = Decimal("0.00000001")
 
 
 class FillRow(TypedDict):
@@ -76,7 +74,8 @@ class FxRow(TypedDict):
 
 
 class ArbitrageRow(TypedDict):
-    """`stage`: how far the legs of an open one have come. Prices are those seen.
+    """`outcome`: the state, or that it closed by a third order. `stage`: how far the legs of an open one have come.
+    Prices are those seen.
 
     `times`: event, detected, reserved, sent, filled, ended – those that happened.
     """
@@ -84,6 +83,7 @@ class ArbitrageRow(TypedDict):
     arbitrage_id: str
     base: str
     state: str
+    outcome: ArbitrageOutcome
     stage: Stage
     is_final: bool
     reason: str | None
@@ -224,6 +224,5 @@ def _leg_row(arbitrage_id: str, leg: Leg) -> LegRow:
     return row_from(
         LegRow,
         leg,
-        mean_price=(leg.cost / leg.filled).quantize(MEAN_PRICE_STEP) if leg.filled else None,
         fills=[fill_row(arbitrage_id, leg.role, fill) for fill in leg.fills],
     )

@@ -14,11 +14,14 @@ from ui.rows.attribute import row_from
 
 
 class TradeRow(FillRow):
-    """One execution and its role; `role` is empty until the arbitrage has recorded the fill."""
+    """One execution and its role; `role` is empty until the arbitrage has recorded the fill. `state`, `outcome` and
+    `net` (settlement currency) are the arbitrage's."""
 
     base: str
     state: str
+    outcome: str
     strategy: str
+    net: str | None
 
 
 class AverageSumRow(TypedDict):

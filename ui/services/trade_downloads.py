@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Generic, Literal, TypeVar
 
-from market.money import text_of
+from market.money import optional_text, text_of
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import PROFIT_PARTS
+from market.trade.arbitrages import PROFIT_PARTS, Leg, LegRole
 from runtime.clock import wall_now
 from store.queries.trade_history import ArbitrageSummary, BookedFill
 
@@ -62,6 +62,8 @@ FILLS: DownloadTable[BookedFill] = DownloadTable(
         Column("fee", "amount", lambda one: one.fill.fee),
         Column("fee_currency", "text", lambda one: one.fill.fee_currency),
         Column("fill_id", "text", lambda one: one.fill.fill_id),
+        Column("outcome", "text", lambda one: one.outcome),
+        Column("arbitrage_net", "money", lambda one: one.net),
     ),
 )
 
@@ -71,6 +73,23 @@ def _part(name: str) -> Column[ArbitrageSummary]:
         return None if one.profit is None else getattr(one.profit, name)
 
     return Column(name, "money", value)
+
+
+def _leg_columns(role: LegRole) -> tuple[Column[ArbitrageSummary], ...]:
+    """Return what the first order of that side filled, and its mean price."""
+
+    def of_leg(value: Callable[[Leg], Decimal | None]) -> Callable[[ArbitrageSummary], Decimal | None]:
+        return lambda one: None if (leg := one.leg(role)) is None else value(leg)
+
+    return (
+        Column(f"{role}_filled", "amount", of_leg(lambda leg: leg.filled)),
+        Column(f"{role}_price", "amount", of_leg(lambda leg: leg.mean_price)),
+    )
+
+
+def _order_words(leg: Leg) -> str:
+    """Return a third order in words: `complete sell 0.01 at 101.5 on kraken`."""
+    return f"{leg.role} {leg.side} {text_of(leg.filled)} at {optional_text(leg.mean_price)} on {leg.exchange}"
 
 
 ARBITRAGES: DownloadTable[ArbitrageSummary] = DownloadTable(
@@ -92,6 +111,10 @@ ARBITRAGES: DownloadTable[ArbitrageSummary] = DownloadTable(
         Column("event_time", "time", lambda one: one.event_time),
         Column("currency", "text", lambda one: None if one.profit is None else one.profit.currency),
         *map(_part, PROFIT_PARTS),
+        Column("outcome", "text", lambda one: one.outcome),
+        *_leg_columns("buy"),
+        *_leg_columns("sell"),
+        Column("third_orders", "text", lambda one: "; ".join(map(_order_words, one.third_orders))),
     ),
 )
 

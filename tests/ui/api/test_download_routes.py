@@ -14,7 +14,7 @@ from store.mongo.store import MongoTradeStore
 from store.server.client import connect
 from store.server.documents import FILLS
 from tests.store.reservation_requests import opportunity, reserved
-from tests.ui.trading import traded
+from tests.ui.trading import made_worst, traded
 
 
 @pytest.fixture
@@ -49,6 +49,28 @@ async def test_the_arbitrages_of_both_files_sum_to_the_profit_and_loss(
     assert [row["arbitrage_id"] for row in rows] == [row["arbitrage_id"] for row in table]
     assert [(row["state"], row["net"]) for row in rows] == [("closed", "1")] * 3 + [("reserved", "")]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", rows[0]["ended_at"])
+
+
+@pytest.mark.usefixtures("three_traded")
+async def test_a_file_has_what_each_leg_filled_at_which_price_and_third_orders(
+    api: httpx.AsyncClient, store: MongoTradeStore
+) -> None:
+    await made_worst(store, "id-1")
+    await reserved(store, opportunity("open", 9), "0.1")
+    rows, table = await rows_of(api, "/api/arbitrages.csv"), await table_of(api, "/api/arbitrages.parquet")
+    names = ("buy_filled", "buy_price", "sell_filled", "sell_price", "outcome", "third_orders")
+    third = "complete sell 0.5 at 101 on beta"
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("0.5", "100", "0.5", "101", "closed", ""),
+        ("0.5", "100", "0.5", "101", "closed_by_third_order", third),
+        ("0.5", "100", "0.5", "101", "closed", ""),
+        ("0", "", "0", "", "reserved", ""),
+    ]
+    assert [row["third_orders"] for row in table] == ["", third, "", ""]
+    only = await rows_of(api, "/api/arbitrages.csv?third_order=true")
+    assert [(row["arbitrage_id"], row["unwinding"]) for row in only] == [("id-1", "-3.5")]
+    fills = await rows_of(api, "/api/trades.csv?third_order=true")
+    assert [(row["outcome"], row["arbitrage_net"]) for row in fills] == [("closed_by_third_order", "-2.5")] * 2
 
 
 @pytest.mark.usefixtures("three_traded")

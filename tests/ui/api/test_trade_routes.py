@@ -11,7 +11,7 @@ from market.trade.arbitrages import Rejection
 from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from tests.store.reservation_requests import episode_of, opportunity, reserved
-from tests.ui.trading import traded
+from tests.ui.trading import made_worst, traded
 from tests.ui.waiting import until
 
 
@@ -30,11 +30,11 @@ async def trade_three(store: MongoTradeStore) -> list[str]:
     return ids[::-1]
 
 
-async def all_pages(api: httpx.AsyncClient, path: str, limit: int) -> list[Any]:
+async def all_pages(api: httpx.AsyncClient, path: str, limit: int, **filters: str) -> list[Any]:
     """Return what each page held."""
     pages, cursor = [], None
     while True:
-        parameters = {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})
+        parameters = filters | {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})
         page = (await api.get(path, params=parameters)).raise_for_status().json()
         pages.append(page["items"])
         cursor = page["next_cursor"]
@@ -47,6 +47,26 @@ async def test_arbitrages_come_newest_first_page_by_page(api: httpx.AsyncClient,
     pages = await all_pages(api, "/api/arbitrages", 2)
     assert [len(page) for page in pages] == [2, 1]
     assert [row["arbitrage_id"] for page in pages for row in page] == newest_first
+
+
+async def test_the_worst_trade_comes_first_and_says_what_closed_it(
+    api: httpx.AsyncClient, store: MongoTradeStore
+) -> None:
+    newest_first = await trade_three(store)
+    await made_worst(store, newest_first[1])
+    for sort, place in (("net", 0), ("-net", 2)):
+        rows = [row for page in await all_pages(api, "/api/arbitrages", 1, sort=sort) for row in page]
+        assert len(rows) == 3
+        worst = rows[place]
+        assert (worst["arbitrage_id"], worst["state"], worst["outcome"]) == (
+            newest_first[1], "closed", "closed_by_third_order",
+        )  # fmt: skip
+        fills = [row for page in await all_pages(api, "/api/trades", 4, sort=sort) for row in page]
+        assert [row["arbitrage_id"] for row in fills][2 * place : 2 * place + 2] == [newest_first[1]] * 2
+        assert [row["net"] for row in fills].count("-2.5") == 2
+    for path in ("/api/arbitrages", "/api/trades"):
+        found = (await api.get(path, params={"third_order": "true"})).json()["items"]
+        assert {row["arbitrage_id"] for row in found} == {newest_first[1]}
 
 
 async def test_arbitrages_are_filtered_by_state(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
@@ -250,6 +270,12 @@ async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeSt
         ("/api/trades?to=99999999999999999999", 422, "query.to"),
         ("/api/trades.csv?strategy=luck", 422, "query.strategy"),
         ("/api/trades?cursor=nonsense", 422, "query.cursor"),
+        ("/api/arbitrages?sort=moon", 422, "query.sort"),
+        ("/api/arbitrages?sort=--net", 422, "query.sort"),
+        ("/api/trades?sort=role", 422, "query.sort"),
+        ("/api/trades?sort=-net&cursor=nonsense", 422, "query.cursor"),
+        ("/api/arbitrages?sort=net&cursor=WzEsMl0=", 422, "query.cursor"),
+        ("/api/arbitrages?third_order=perhaps", 422, "query.third_order"),
         ("/api/arbitrages?cursor=nonsense", 422, "query.cursor"),
         ("/api/rejections/recent?cursor=%00", 422, "query.cursor"),
         ("/api/arbitrages/unknown", 404, None),

@@ -1,15 +1,20 @@
 """Trades and backtests in a real Chromium: an arbitrage looked into, a file saved, a backtest asked for and ended."""
 
 import csv
+import re
 
 import pytest
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
+from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import open_store
 from store.records.backtest_requests import TickSetSummary
-from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, awaited
+from tests.store.reservation_requests import opportunity
+from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Scheme, Watched, awaited, opened
+from tests.ui.pages.test_every_page_in_browser import grave_violations
 from tests.ui.serving import Served
+from tests.ui.trading import made_worst, traded
 
 pytestmark = pytest.mark.browser
 
@@ -22,7 +27,8 @@ def test_an_arbitrage_is_looked_into_and_all_of_them_saved(wide: Watched) -> Non
     page = wide.page
     wide.go("Trades & P&L")
     listed = page.get_by_role("region", name="Arbitrages, newest first")
-    expect(listed.get_by_role("row")).to_have_count(2, timeout=PAINT_MS)
+    # the head, the one that there is, and the sum
+    expect(listed.get_by_role("row")).to_have_count(3, timeout=PAINT_MS)
     expect(page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
     choose_first(page, "Details of one arbitrage")
     steps = page.get_by_role("region", name="Timeline")
@@ -30,6 +36,33 @@ def test_an_arbitrage_is_looked_into_and_all_of_them_saved(wide: Watched) -> Non
     assert rows_saved(page, "Arbitrages as CSV") == ["the-first-trade"]
     assert wide.complaints == []
     assert wide.hosts == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_the_worst_trade_is_found_by_its_column_and_opened_by_its_row(
+    chromium: Browser, served_dashboard: Served, width: int, scheme: Scheme
+) -> None:
+    awaited(traded_badly(served_dashboard.session, f"bad-{width}"))
+    with opened(chromium, served_dashboard, width, scheme, path="trades") as watched:
+        page = watched.page
+        by_net = page.get_by_role("region", name="Arbitrages, by net, smallest first")
+        page.get_by_role("button", name="Net", exact=True).press("Enter", timeout=PAINT_MS)
+        expect(by_net.locator("tbody tr").first).to_contain_text("closed by a third order", timeout=NEWS_MS)
+        expect(page.get_by_role("columnheader", name="Net ↑", exact=True)).to_have_attribute("aria-sort", "ascending")
+        expect(page).to_have_url(re.compile(r"[?&]sort=net"))
+        # the keyboard stays where it was, though the table is a new one
+        expect(page.get_by_role("button", name="Net ↑", exact=True)).to_be_focused()
+        page.keyboard.press("Enter")
+        largest = page.get_by_role("region", name="Arbitrages, by net, largest first")
+        expect(largest.locator("tbody tr").last).to_contain_text("All", timeout=NEWS_MS)
+        largest.locator(f'tr[data-open="bad-{width}"] td').nth(1).click()
+        heading = page.get_by_role("heading", name=f"Arbitrage bad-{width}")
+        expect(heading).to_be_focused(timeout=NEWS_MS)
+        expect(heading).to_be_in_viewport()
+        expect(page.get_by_role("region", name="Legs").get_by_role("rowheader", name="completing")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert grave_violations(page) == []
+        assert watched.complaints == []
 
 
 def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, served_dashboard: Served) -> None:
@@ -45,6 +78,12 @@ def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, serve
     results = page.get_by_role("region", name="Finished backtests, newest first")
     expect(results.get_by_text("cancelled before it began")).to_be_visible(timeout=NEWS_MS)
     assert wide.complaints == []
+
+
+async def traded_badly(session: Session, identity: str) -> None:
+    async with await open_store(session) as store:
+        await traded(store, opportunity(identity, wall_now() // 1_000_000), "0.01")
+        await made_worst(store, identity)
 
 
 def choose_first(page: Page, label: str) -> None:

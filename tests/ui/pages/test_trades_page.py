@@ -1,7 +1,6 @@
 """The page Trades & P&L as a script (no browser), and what its charts and tables say."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -13,14 +12,16 @@ from market.accounting.equity_curve import Ending, EquityCurve
 from market.accounting.profit_groups import ProfitLine, profit_from
 from market.trade.arbitrages import PROFIT_PARTS
 from store.mongo.store import open_store
-from store.queries.trade_history import TradeFilter
+from store.queries.trade_history import TradeFilter, TradeSums
 from tests.store.reservation_requests import opportunity
 from tests.ui.clients import ANSWER_SECONDS
-from tests.ui.trading import traded
-from ui.page_parts.dom_tables import Cell, numbers, table, words
+from tests.ui.trading import made_worst, traded
+from ui.page_parts.dom_tables import Cell, Clicks, numbers, sortable, table, words
 from ui.page_parts.page_times import zone_word
+from ui.page_parts.trade_choice import MINUTE, Range, file_address, microseconds, since_of
+from ui.page_parts.trade_lines import left_out
 from ui.panels.trades_charts import MAX_BARS, equity_chart, lines_chart, split_chart
-from ui.panels.trades_list import ROWS, file_address, microseconds
+from ui.panels.trades_list import ROWS
 from ui.services.dashboard import Dashboard
 
 SCRIPT = "from ui.pages.trades import render_trades; render_trades()"
@@ -30,11 +31,13 @@ def page() -> AppTest:
     return AppTest.from_string(SCRIPT, default_timeout=30).run()
 
 
-def trade(dashboard: Dashboard, *identities: str) -> None:
+def trade(dashboard: Dashboard, *identities: str, worst: str = "") -> None:
     async def work() -> None:
         async with await open_store(dashboard.session) as store:
             for number, identity in enumerate(identities, 1):
                 await traded(store, opportunity(identity, number), "0.01")
+            if worst:
+                await made_worst(store, worst)
 
     dashboard.answer(work(), ANSWER_SECONDS)
 
@@ -74,6 +77,101 @@ def test_what_was_traded_is_summed_listed_and_shown_whole(dashboard: Dashboard) 
     assert not app.exception
     for heading in ("Legs", "Fills", "Timeline", "Decisions"):
         assert f'aria-label="{heading}"' in html_of(app)
+
+
+def rows_of(app: AppTest, caption: str) -> list[str]:
+    """Return the HTML of the rows of the table of that name, without its head."""
+    html = html_of(app)
+    start = html.index(f'aria-label="{caption}"')
+    return html[start : html.index("</table>", start)].split("<tr")[2:]
+
+
+def test_what_a_third_order_closed_is_told_apart_in_the_list_and_in_its_sum(dashboard: Dashboard) -> None:
+    trade(dashboard, "one", "two", "three", worst="two")
+    app = page()
+    assert not app.exception
+    rows = rows_of(app, "Arbitrages, newest first")
+    assert len(rows) == 4
+    assert "closed by a third order" in rows[1]
+    assert "completing: sell 0.01" in rows[1]
+    assert all("third order" not in row for row in (rows[0], rows[2]))
+    assert ("All 3" in rows[3], "−$3.50" in rows[3], 'class="sum"' in rows[3]) == (True, True, True)
+    assert "1 arbitrage with a third order" in html_of(app)
+    app.selectbox(key="trades.third_order").select("With a third order").run()
+    assert [row for row in rows_of(app, "Arbitrages, newest first") if "data-open" in row] == [rows[1]]
+    app.segmented_control(key="trades.kind").set_value("Fills").run()
+    assert not app.exception
+    assert len(rows_of(app, "Fills, newest first")) == 2
+
+
+def test_the_address_says_by_which_column_the_list_is_sorted(dashboard: Dashboard) -> None:
+    trade(dashboard, "one", "two", "three", worst="two")
+    app = AppTest.from_string(SCRIPT, default_timeout=30)
+    app.query_params["sort"] = "net"
+    app.run()
+    assert not app.exception
+    rows = rows_of(app, "Arbitrages, by net, smallest first")
+    assert 'data-open="two"' in rows[0]
+    assert [button.label for button in app.button] == ["First", "Previous", "Next"]
+    # a column that there is not
+    app = AppTest.from_string(SCRIPT, default_timeout=30)
+    app.query_params["sort"] = "moon"
+    assert "Arbitrages, newest first" in html_of(app.run())
+
+
+def test_a_range_is_chosen_by_one_click(dashboard: Dashboard) -> None:
+    trade(dashboard, "one")
+    app = page()
+    for chosen in ("Last hour", "Today", "7 days"):
+        app.segmented_control(key="trades.range").set_value(chosen).run()
+        assert not app.exception
+        assert len(rows_of(app, "Arbitrages, newest first")) == 2, chosen
+    assert [one.key for one in app.get("date_time_input")] == []
+    app.segmented_control(key="trades.range").set_value("From – until").run()
+    assert not app.exception
+    assert len(app.get("date_time_input")) == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "since"),
+    [
+        ("Last hour", 1_767_344_400_000_000),
+        ("24 hours", 1_767_261_600_000_000),
+        ("7 days", 1_766_743_200_000_000),
+        ("Today", 1_767_279_600_000_000),
+        ("Session", None),
+    ],
+)
+def test_a_range_begins_at_a_whole_minute_and_today_at_midnight(chosen: Range, since: int | None) -> None:
+    # 2026-01-02 10:00:30 UTC, 19:00:30 in Tokyo
+    now = 1_767_348_030_000_000
+    assert since_of(chosen, now, ZoneInfo("Asia/Tokyo")) == since
+    assert since is None or since % MINUTE == 0
+
+
+def test_a_sortable_head_says_what_a_click_on_it_does() -> None:
+    heads = (*sortable(words("Name"), "name"), *sortable(numbers("Net", "Other"), "net", ""))
+    for order, said in (
+        ("-net", 'aria-sort="descending" class="number"><button type="button" data-sort="net">Net ↓'),
+        ("net", 'aria-sort="ascending" class="number"><button type="button" data-sort="-net">Net ↑'),
+        ("name", 'aria-sort="none" class="number"><button type="button" data-sort="net">Net<'),
+    ):
+        html = table(
+            "T", heads, [["a", "1", "2"], ["All", "1", ""]], "", has_sum=True, clicks=Clicks(order, ["<1"], "/a=")
+        )
+        assert said in html
+        assert html.count("data-sort=") == 2
+        assert '<tr data-open="&lt;1"><th scope="row"><a href="/a=%3C1"' in html
+        assert '<tr class="sum"><th scope="row">All<' in html
+
+
+def test_a_sum_says_what_is_not_in_it() -> None:
+    def sums(still_open: int, unvalued: int) -> TradeSums:
+        return TradeSums(9, still_open, unvalued, *[Decimal(0)] * 3)
+
+    assert left_out(sums(0, 0)) == ""
+    assert left_out(sums(2, 0)) == "without 2 open"
+    assert left_out(sums(1, 3)) == "without 1 open and 3 without a price"
 
 
 def test_the_list_is_filtered_paged_and_of_fills(dashboard: Dashboard) -> None:
@@ -140,13 +238,11 @@ def test_a_table_escapes_what_others_wrote() -> None:
 
 
 def test_a_download_is_filtered_as_the_list() -> None:
-    wanted = TradeFilter("alpha", None, ("closed", "residual"), "ma", 5, None)
-    assert file_address("Fills", "csv", wanted) == (
-        "/api/trades.csv?exchange=alpha&state=closed&state=residual&strategy=ma&from=5"
+    wanted = TradeFilter("alpha", None, ("closed", "residual"), "ma", 5, None, has_third_order=True)
+    assert file_address("trades", "csv", wanted) == (
+        "/api/trades.csv?exchange=alpha&state=closed&state=residual&strategy=ma&from=5&third_order=true"
     )
-    assert file_address("Arbitrages", "parquet", replace(wanted, exchange=None, states=(), strategy=None, since=0)) == (
-        "/api/arbitrages.parquet?from=0"
-    )
+    assert file_address("arbitrages", "parquet", TradeFilter(since=0)) == "/api/arbitrages.parquet?from=0"
 
 
 def test_a_typed_time_is_of_the_zone_that_is_shown() -> None:
