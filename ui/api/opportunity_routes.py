@@ -24,6 +24,7 @@ from ui.services.opportunity import (
     opportunity_by_id,
     opportunity_page,
     opportunity_statistics,
+    span_start,
 )
 from ui.services.session_markets import is_of_market
 from ui.services.threshold_preview import PreviewRow, threshold_preview
@@ -64,11 +65,13 @@ class WantedEpisodes(WantedAny):
     """The filters of `/episodes`."""
 
     outcome: EpisodeOutcome | None = None
+    span: Span = Field("session", description="Those that `/opportunities/statistics` counts for the same span.")
 
     @property
     def episodes(self) -> EpisodeFilter:
         sides = (self.base, self.exchange, self.buy_exchange, self.sell_exchange)
-        return EpisodeFilter(*sides, self.min_net_bps, self.outcome, self.reason, self.since, self.to)
+        seen = (self.since, self.to, span_start(self.span))
+        return EpisodeFilter(*sides, self.min_net_bps, self.outcome, self.reason, *seen)
 
 
 @router.get("/episodes", tags=TAGS, responses=shown(example=EPISODE_PAGE))

@@ -2,6 +2,7 @@
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
 import { marketFilter } from "./market_filter.js";
+import { UntradedRows } from "./untraded_rows.js";
 import { count, duration, exchangeName, MINUS, money, price, reasonName, sum, tone } from "./format.js";
 
 const WAYS = [
@@ -34,7 +35,9 @@ export class ProfitLinesView {
   show(model) {
     this.model = model;
     const lines = model.ledger.pnl_by?.[this.by] ?? [];
-    this.rows.show(lines.map((line) => ({ ...line, by: this.by })), (line) => `${line.by} ${line.name}`, this.empty);
+    // an arbitrage counts at each of its exchanges, so the numbers of trades sum to nothing
+    const whole = lines.length > 1 ? [{ ...model.ledger.pnl, name: WHOLE, arbitrages: null }] : [];
+    this.rows.show([...lines, ...whole].map((line) => ({ ...line, by: this.by })), (line) => `${line.by} ${line.name}`, this.empty);
   }
 }
 
@@ -42,9 +45,9 @@ function lineRow(line) {
   const name = line.by === "exchange" ? exchangeName(line.name) : line.name;
   return element(
     "tr",
-    {},
+    { class: line.arbitrages === null ? "sum" : "" },
     element("th", { scope: "row" }, name),
-    element("td", { class: "number muted" }, count(line.arbitrages)),
+    element("td", { class: "number muted" }, line.arbitrages === null ? "" : count(line.arbitrages)),
     ...LINE_PARTS.map((part) =>
       element(
         "td",
@@ -56,7 +59,10 @@ function lineRow(line) {
 }
 
 export class InventoryView {
-  constructor(exposures, drifts, plan) {
+  // worth: says what the sum of positions lacks; more: the button that shows what is not traded
+  constructor({ exposures, drifts, plan, worth, more }) {
+    this.worth = worth;
+    this.untraded = new UntradedRows(more, () => this.model && this.show(this.model));
     this.exposures = new KeyedRows(exposures, exposureRow);
     this.drifts = new KeyedRows(drifts, driftRow);
     this.plan = new KeyedRows(plan, planRow);
@@ -66,15 +72,18 @@ export class InventoryView {
   }
 
   show(model) {
+    this.model = model;
     const inventory = model.ledger.inventory;
     if (!inventory) return;
     const { currency, plan } = inventory;
     const fits = (row) => marketFilter.fits(row.is_base ? row.currency : null, marketFilter.exchange);
+    const positions = this.untraded.shown(model, inventory.exposures.filter(fits));
     this.exposures.show(
-      withWhole(tradedFirst(model, inventory.exposures.filter(fits))).map((row) => ({ ...row, settled: currency })),
+      withWhole(positions).map((row) => ({ ...row, settled: currency })),
       (row) => row.currency,
       this.noExposure,
     );
+    setText(this.worth, worthWords(positions));
     this.drifts.show(
       inventory.holdings
         .filter((row) => marketFilter.fits(model.isAsset(row.currency) ? row.currency : null, row.exchange))
@@ -91,19 +100,24 @@ export class InventoryView {
   }
 }
 
-// Accounts may hold dozens of others.
-function tradedFirst(model, exposures) {
-  const places = new Map(model.currencies().map((currency, index) => [currency, index]));
-  const place = (row) => places.get(row.currency) ?? places.size;
-  return [...exposures].sort((one, other) => place(one) - place(other));
-}
-
-// The value of all changes together; unknown if one of them is.
+// The value of all changes together. Without the price of one it would be a gain or loss that nobody made: what was sold
+// for something without a price would be missing, and what was bought would count.
 function withWhole(exposures) {
   if (exposures.length < 2) return exposures;
-  const values = exposures.map((row) => row.value);
-  const value = values.includes(null) ? null : values.reduce((whole, one) => whole + Number(one), 0);
+  const unpriced = unpricedOf(exposures);
+  const value = unpriced.length ? null : exposures.reduce((whole, row) => whole + Number(row.value), 0);
   return [...exposures, { currency: WHOLE, value }];
+}
+
+function unpricedOf(exposures) {
+  return exposures.filter((row) => row.value === null).map((row) => row.currency);
+}
+
+function worthWords(exposures) {
+  const unpriced = unpricedOf(exposures);
+  if (!unpriced.length) return "What there is more or less of than at the opening, at today's prices. Not the P&L: fees in other currencies and transfers are in it.";
+  const have = unpriced.length === 1 ? "has" : "have";
+  return `No sum: ${unpriced.join(", ")} ${have} changed and ${have} no price now.`;
 }
 
 function exposureRow(row) {
@@ -115,13 +129,14 @@ function exposureRow(row) {
     element("td", { class: "number muted" }, digits(row.opening, row.currency)),
     element("td", { class: "number" }, digits(row.now, row.currency)),
     element("td", { class: "number", title: `${row.change} ${row.currency}` }, signedDigits(row.change, row.currency)),
-    element("td", { class: `number ${tone(row.value ?? 0)}` }, valueText(row.value, row.settled)),
+    // no colour: more of one currency, paid with another, is neither good nor bad
+    element("td", { class: "number" }, valueText(row.value, row.settled)),
   );
 }
 
 function wholeRow(row) {
   const empty = () => element("td", {});
-  const worth = element("td", { class: `number ${tone(row.value ?? 0)}` }, valueText(row.value, row.settled));
+  const worth = element("td", { class: `number ${tone(row.value ?? 0)}` }, row.value === null ? "no sum" : money(row.value, row.settled));
   return element("tr", { class: "sum" }, element("th", { scope: "row" }, WHOLE), empty(), empty(), empty(), worth);
 }
 

@@ -3,6 +3,7 @@
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
 import { baseOf } from "./market_digits.js";
 import { marketFilter } from "./market_filter.js";
+import { UntradedRows } from "./untraded_rows.js";
 import { count, duration, exchangeName, fullTime, money, offset, reasonName, stateName, sum, tone, tookMicroseconds } from "./format.js";
 
 const PARTS = [
@@ -13,7 +14,6 @@ const PARTS = [
   ["fx", "FX"],
   ["unwinding", "Unwinding"],
 ];
-const OPEN_STATES = ["reserved", "single_leg"];
 const LATENCIES = 50;
 const MOST_COLUMNS = 10;
 const RECENT_MICROSECONDS = 2_000_000;
@@ -32,9 +32,10 @@ export class FiguresView {
     setText(this.nodes.net, money(pnl.net, pnl.currency));
     setClass(this.nodes.net, `value ${tone(pnl.net)}`);
     setText(this.nodes.closed, count(states.closed ?? 0));
-    const others = ["unwound", "residual", "unfilled"].filter((state) => states[state]);
-    setText(this.nodes.closedNote, others.map((state) => `${count(states[state])} ${stateName(state)}`).join(" · ") || "both legs filled");
-    setText(this.nodes.open, count(OPEN_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0)));
+    const others = ["unwound", "residual", "unfilled"].filter((state) => states[state]).map((state) => `${count(states[state])} ${stateName(state)}`);
+    // a third order may have closed them, at a loss that no state says
+    const unwinding = Number(pnl.unwinding) ? [`unwinding ${money(pnl.unwinding, pnl.currency)}`] : [];
+    setText(this.nodes.closedNote, [...others, ...unwinding].join(" · ") || "both legs filled");
     setText(this.nodes.seen, count(episodeCount(model)));
     setText(this.nodes.rejected, count(model.ledger.episodes.rejected ?? 0));
     setText(this.nodes.latency, medianLatency(model));
@@ -83,14 +84,18 @@ function profitRow({ name, value, share, currency }) {
 }
 
 export class BalancesView {
-  constructor(table) {
+  // more: the button that shows what is not traded
+  constructor(table, more) {
     this.table = table;
+    this.untraded = new UntradedRows(more, () => this.model && this.show(this.model));
   }
 
   show(model) {
+    this.model = model;
     const fits = (row) => marketFilter.fits(model.isAsset(row.currency) ? row.currency : null, row.exchange);
-    const balances = model.ledger.balances.filter(fits);
-    const text = JSON.stringify(balances);
+    const balances = this.untraded.shown(model, model.ledger.balances.filter(fits));
+    const wholes = marketFilter.exchange ? new Map() : wholesOf(model, balances);
+    const text = JSON.stringify([balances, [...wholes]]);
     if (text === this.shown || !model.ledger.balances.length) return;
     this.shown = text;
     const quoted = [...model.series.values()];
@@ -108,14 +113,23 @@ export class BalancesView {
     const [columns, lines] = isLong
       ? [exchanges.map((one) => head("col", exchangeName(one), " ", tag(one))), currencies]
       : [currencies.map((one) => head("col", one)), exchanges];
+    const wholeOf = (currency) => element("td", { class: "number strong" }, wholes.has(currency) ? sum(wholes.get(currency), currency) : "");
     const lineOf = (one) =>
       isLong
-        ? [head("row", one), ...exchanges.map((exchange) => cellOf(exchange, one))]
+        ? [head("row", one), ...exchanges.map((exchange) => cellOf(exchange, one)), ...(wholes.size ? [wholeOf(one)] : [])]
         : [head("row", exchangeName(one), " ", tag(one)), ...currencies.map((currency) => cellOf(one, currency))];
     const corner = element("th", { scope: "col" }, isLong ? "Currency" : "Exchange");
-    this.table.tHead.replaceChildren(element("tr", {}, corner, ...columns));
-    this.table.tBodies[0].replaceChildren(...lines.map((one) => element("tr", {}, ...lineOf(one))));
+    const sums = wholes.size && !isLong ? [element("tr", { class: "sum" }, head("row", "All"), ...currencies.map(wholeOf))] : [];
+    this.table.tHead.replaceChildren(element("tr", {}, corner, ...columns, ...(wholes.size && isLong ? [head("col", "All")] : [])));
+    this.table.tBodies[0].replaceChildren(...lines.map((one) => element("tr", {}, ...lineOf(one))), ...sums);
   }
+}
+
+// Currency → what all exchanges together have of it, as the server summed it; none before an exchange has reported.
+function wholesOf(model, balances) {
+  const shown = new Set(balances.map((row) => row.currency));
+  const exposures = model.ledger.inventory?.exposures ?? [];
+  return new Map(exposures.filter((row) => shown.has(row.currency)).map((row) => [row.currency, row.now]));
 }
 
 function balanceCell(row) {
@@ -191,16 +205,20 @@ export class RejectionsView {
     const most = Math.max(1, ...model.ledger.rejections.map((row) => row.episodes));
     const currency = model.ledger.pnl?.currency ?? "";
     const rows = model.ledger.rejections.map((row) => ({ ...row, share: row.episodes / most, currency }));
-    this.rows.show(rows, (row) => row.reason, this.empty);
+    const added = (name) => rows.reduce((whole, row) => whole + Number(row[name]), 0);
+    const whole = { reason: "", share: null, currency, ...Object.fromEntries(["episodes", "count", "missed_profit"].map((name) => [name, added(name)])) };
+    this.rows.show(rows.length > 1 ? [...rows, whole] : rows, (row) => row.reason, this.empty);
   }
 }
 
+// Without a share: the sum of all.
 function refusalRow({ reason, episodes, count: times, share, missed_profit, currency }) {
+  const bar = share === null ? null : element("i", { class: "bar plain", style: { "--share": share.toFixed(3) } });
   return element(
     "tr",
-    {},
-    element("td", {}, reasonName(reason)),
-    element("td", { class: "track" }, element("i", { class: "bar plain", style: { "--share": share.toFixed(3) } })),
+    { class: share === null ? "sum" : "" },
+    element("td", {}, share === null ? "All" : reasonName(reason)),
+    element("td", { class: "track" }, bar),
     element("td", { class: "number", title: `Episodes; ${count(times)} opportunities` }, count(episodes)),
     element("td", { class: "number muted", title: "Missed profit: what could have been traded within the limits, once per episode" },
       money(missed_profit, currency)),

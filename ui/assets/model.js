@@ -133,7 +133,10 @@ export class Model {
   // A Map keeps the order of first sight, so a trade stays in its place while its legs fill.
   keepArbitrage(arbitrage) {
     this.arbitrages.set(arbitrage.arbitrage_id, arbitrage);
-    if (this.arbitrages.size > KEPT_ARBITRAGES) this.arbitrages.delete(this.arbitrages.keys().next().value);
+    if (this.arbitrages.size <= KEPT_ARBITRAGES) return;
+    // one that is still open stays, however old it is
+    const oldest = [...this.arbitrages.values()].find((one) => one.is_final) ?? arbitrage;
+    this.arbitrages.delete(oldest.arbitrage_id);
   }
 
   newestArbitrages() {

@@ -61,10 +61,10 @@ class Panel {
     });
     this.charts = new Charts(find("charts"));
     this.spreads = new SpreadView(find("spreads"), find("spread-legend"));
-    this.trades = new TradesView(find("filter"), find("trades"), find("trade-count"));
+    this.trades = new TradesView(find("filter"), find("trades"), find("trade-count"), find("figure-open"));
     this.signals = new SignalsView(find("signals"), find("signal-count"));
     this.opportunities = new OpportunityView(find("opportunities"), find("opportunity-count"));
-    const figures = ["net", "closed", "closedNote", "open", "seen", "rejected", "latency"];
+    const figures = ["net", "closed", "closedNote", "seen", "rejected", "latency"];
     this.latency = new LatencyView(find("latencies"));
     this.moving = [
       this.latency,
@@ -76,8 +76,14 @@ class Panel {
     this.slow = [
       new ProfitView(find("profit")),
       new ProfitLinesView(find("profit-ways"), find("profit-lines")),
-      new BalancesView(find("balances")),
-      new InventoryView(find("exposures"), find("drifts"), find("plan")),
+      (this.balances = new BalancesView(find("balances"), find("untraded-balances"))),
+      (this.inventory = new InventoryView({
+        exposures: find("exposures"),
+        drifts: find("drifts"),
+        plan: find("plan"),
+        worth: find("positions-worth"),
+        more: find("untraded-positions"),
+      })),
       new RejectionsView(find("rejections")),
     ];
     this.more = find("more");
@@ -139,6 +145,7 @@ class Panel {
     this.isClosed = true;
     this.leave?.();
     this.signals.close();
+    for (const view of [this.balances, this.inventory]) view.untraded.close();
     this.charts.disconnect();
   }
 }

@@ -23,4 +23,4 @@ def render_opportunities() -> None:
         )
         market = choose_market(dashboard)
     render_statistics(dashboard, span or "10m", market.base, market.exchange)
-    render_list(dashboard, market.base, market.exchange)
+    render_list(dashboard, span or "10m", market.base, market.exchange)

@@ -6,7 +6,7 @@ from datetime import tzinfo
 import streamlit
 
 from exchanges.labels import exchange_name
-from market.money import decimal_of
+from market.money import decimal_of, text_of, total
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.money_cells import money_cell
@@ -58,7 +58,9 @@ def _render(dashboard: Dashboard, span: Span, base: str | None, exchange: str | 
     with right:
         streamlit.subheader("Rejection reasons", anchor=False)
         rows = ledger_lines(found["ledger"], found["currency"])
-        streamlit.html(table("Rejection reasons", LEDGER_HEADS, rows, "Nothing was rejected."))
+        streamlit.html(
+            table("Rejection reasons", LEDGER_HEADS, rows, "Nothing was rejected.", has_sum=len(found["ledger"]) > 1)
+        )
         streamlit.caption(
             "An episode counts under the reason of its best opportunity; Seen counts every opportunity. Missed profit: "
             "the expected P&L of one trade within the limits at the best levels, once per episode; one that was traded "
@@ -82,7 +84,7 @@ def _render_lifetimes(found: LifetimesRow) -> None:
         streamlit.html(table("Duration by pair", LIFE_HEADS, rows, "No episode has ended yet."))
         more = len(found["pairs"]) - SHOWN_PAIRS
         if more > 0:
-            streamlit.caption(f"{more} more pairs, in `/api/opportunities/statistics`.")
+            streamlit.caption(f"{count_text(more, 'more pair')}, in `/api/opportunities/statistics`.")
     streamlit.caption(found["definition"])
 
 
@@ -109,15 +111,19 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
 
 
 def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
-    return [
-        [
-            reason_name(row["reason"]),
-            f"{row['episodes']:,}",
-            f"{row['count']:,}",
-            Cell(worth(decimal_of(row["missed_profit"]), currency), exact=f"{row['missed_profit']} {currency}"),
+    """Return one line per reason, and the sum of several."""
+
+    def line(name: str, rows: Sequence[LedgerRow]) -> Line:
+        missed = total(decimal_of(row["missed_profit"]) for row in rows)
+        return [
+            name,
+            f"{sum(row['episodes'] for row in rows):,}",
+            f"{sum(row['count'] for row in rows):,}",
+            Cell(worth(missed, currency), exact=f"{text_of(missed)} {currency}"),
         ]
-        for row in ledger
-    ]
+
+    lines = [line(reason_name(row["reason"]), [row]) for row in ledger]
+    return [*lines, line("All", ledger)] if len(ledger) > 1 else lines
 
 
 def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:

@@ -1,6 +1,7 @@
 """The lower part of the page Opportunities: episodes, filtered and paged, and the single opportunities of one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from typing import get_args
 
@@ -22,9 +23,9 @@ from ui.page_parts.page_times import moment, moment_cell, shown_zone
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.opportunities_figures import NO_STORE
 from ui.rows.episode import EpisodeRow
-from ui.rows.opportunity import StoredOpportunityRow
+from ui.rows.opportunity import Span, StoredOpportunityRow
 from ui.services.dashboard import Dashboard
-from ui.services.opportunity import episode_page, opportunity_page
+from ui.services.opportunity import episode_page, opportunity_page, span_start
 from wording.labels import reason_name, state_name
 from wording.number_format import UNKNOWN, bps, count_text, duration
 
@@ -58,15 +59,17 @@ HEADS = (
 )
 
 
-def render_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+def render_list(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
     """Draw the list as a fragment of its own: paging and filtering do not render the charts again."""
-    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, base, exchange)
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, span, base, exchange)
 
 
-def _render(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+def _render(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
     streamlit.subheader("Newest episodes", anchor=False)
-    wanted = _filters(base, exchange)
-    place_in_list = paging("opportunities", str(wanted))
+    chosen = _filters(base, exchange)
+    # a span moves on while the list is looked at
+    place_in_list = paging("opportunities", f"{span} {chosen}")
+    wanted = replace(chosen, alive_since=span_start(span))
     place = streamlit.container()
     zone = shown_zone()
     try:

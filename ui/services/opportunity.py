@@ -8,6 +8,7 @@ from decimal import Decimal
 from market.money import ZERO, text_of, total
 from market.prices.episodes import MarketPair
 from market.time_units import MICROSECONDS
+from runtime.clock import wall_now
 from store.aggregates.episode_sums import (
     BINS_PER_BPS,
     EpisodeSum,
@@ -37,6 +38,12 @@ SPAN_SECONDS: dict[Span, int | None] = {"10m": 600, "hour": 3_600, "session": No
 WIDTHS = (1, 2, 4, 10, 20, 40, 100, 200, 400, 1_000, 2_000)
 """Width of a histogram's bars, in half basis points."""
 MAX_BARS = 40
+
+
+def span_start(span: Span) -> int | None:
+    """Return since when an episode could still go on to be of the span, by the machine's time; None: whenever."""
+    seconds = SPAN_SECONDS[span]
+    return None if seconds is None else wall_now() - seconds * MICROSECONDS
 
 
 async def opportunity_page(

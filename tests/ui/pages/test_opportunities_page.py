@@ -15,6 +15,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from runtime.clock import wall_now
 from store.mongo.store import open_store
+from store.server.documents import EPISODES
 from tests.store.reservation_requests import episode_of, opportunity
 from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import traded
@@ -25,6 +26,7 @@ from ui.panels.opportunities_charts import life_chart, preview_chart, spread_cha
 from ui.panels.opportunities_figures import ledger_lines, statistics_figures
 from ui.panels.opportunities_list import ROWS, episode_fate, episode_lines, fate, opportunity_lines
 from ui.panels.preview import preview_figures
+from ui.rows.opportunity import LedgerRow
 from ui.services.dashboard import Dashboard
 from wording.labels import REASONS as WORDS
 
@@ -137,6 +139,30 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     assert "Rejected: Pair already has an open arbitrage" not in html
     app.number_input(key="opportunities.least").set_value(50.0)
     assert "No matches." in html_of(app.run())
+
+
+def test_the_span_holds_for_the_list_as_for_the_counts(dashboard: Dashboard) -> None:
+    fill(dashboard, rejected=2)
+
+    async def make_one_old() -> None:
+        async with await open_store(dashboard.session) as store:
+            hour_ago = wall_now() - 3_000 * SECOND
+            await store._database[EPISODES].update_one({"is_taken": True}, {"$set": {"alive_until": hour_ago}})
+
+    dashboard.answer(make_one_old(), ANSWER_SECONDS)
+    app = run(PAGE)
+    for span, episodes, is_listed in (("10m", 3, False), ("hour", 4, True), ("session", 4, True), ("10m", 3, False)):
+        app.segmented_control(key="opportunities.span").set_value(span)
+        html = html_of(app.run())
+        assert not app.exception
+        assert f'<dt>Episodes</dt><dd class="">{episodes}<' in html
+        assert (">Taken</td>" in html) == is_listed, span
+
+
+def test_reasons_have_their_sum() -> None:
+    rows = [LedgerRow(reason=name, count=3, episodes=2, missed_profit="1.5") for name in ("stale", "pair_busy")]
+    assert [line[:3] for line in ledger_lines(rows, "USD")][-1] == ["All", "4", "6"]
+    assert len(ledger_lines(rows[:1], "USD")) == 1
 
 
 def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashboard) -> None:
