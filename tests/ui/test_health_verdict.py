@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from runtime.machine_load import MachineLoad
 from session.disk_bounds import DiskBounds
 from session.session import Placement
 from tests.market.samples import MARKETS
@@ -52,7 +53,14 @@ BEHIND = {"reader": "dashboard", "next_offset": 0, "behind": 90_000, "is_bound":
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"sources": {"kafka": False, "mongodb": True}}, [("failing", "kafka")]),
+        ({"sources": {"kafka": False, "mongodb": True}, "topics": []}, [("failing", "kafka")]),
+        # what answers is not failing, though the dashboard has no new rows of it yet
+        ({"sources": {"kafka": False, "mongodb": True}}, [("warning", "kafka")]),
+        ({"processes": [part("ui", "restarting")]}, []),
+        (
+            {"processes": [part("ui", "failed", kind="ui"), part("ui-eu", "failed", kind="ui")]},
+            [("failing", "ui"), ("failing", "ui-eu")],
+        ),
         ({"kafka_answers": False}, [("failing", "kafka")]),
         ({"sources": {"kafka": True, "mongodb": False}}, [("failing", "mongodb")]),
         ({"processes": [part("cep", "failed", last_end="exit code 2")]}, [("failing", "cep")]),
@@ -95,7 +103,8 @@ def test_what_is_wrong_is_named_once(tmp_path: Path, changes: dict[str, Any], ex
 
 def test_what_follows_from_a_cause_that_is_named_is_left_out(tmp_path: Path) -> None:
     broken = {"detection": [detection(waiting=40.0)], "queries": [query("spreads", report_age=99.0)]}
-    assert found(tmp_path, **broken, sources={"kafka": False, "mongodb": True}) == [("failing", "kafka")]
+    gone = {"sources": {"kafka": False, "mongodb": True}, "topics": []}
+    assert found(tmp_path, **broken, **gone) == [("failing", "kafka")]
     assert found(tmp_path, **broken, processes=[part("cep", "starting")]) == [("warning", "cep")]
 
 
@@ -104,11 +113,41 @@ def test_without_any_feed_nothing_can_be_traded(tmp_path: Path) -> None:
     assert ("failing", "feeds") in found(tmp_path, feeds=down)
 
 
+@pytest.mark.parametrize(
+    ("load", "parts"),
+    [
+        (None, ["publisher", "detection, partition 0", "query spreads", "bot-alpha", "dashboard"]),
+        (MachineLoad(3.0, 2), ["publisher", "detection, partition 0", "query spreads", "bot-alpha", "dashboard"]),
+        (MachineLoad(3.1, 2), ["publisher", "machine"]),
+    ],
+)
+def test_an_overloaded_machine_is_the_cause_of_what_is_late(
+    tmp_path: Path, load: MachineLoad | None, parts: list[str]
+) -> None:
+    changes = {
+        "detection": [detection(delay=1.5)],
+        "queries": [query("spreads", batch_seconds=17.0)],
+        "change_streams": [LATE],
+        "topics": [partition(readers=[BEHIND])],
+        "processes": [part("publisher", "failed")],
+    }
+    findings = with_findings(report(**changes), session_of(tmp_path), None, load=load)
+    assert {finding["part"] for finding in findings} == set(parts)
+    if load is not None and load.is_overload:
+        assert findings[-1]["what"] == (
+            "Its load is 3.1 on 2 cores, so bot-alpha, detection, partition 0, query spreads, dashboard are late."
+        )
+
+
+def test_a_machine_that_is_busy_and_delays_nothing_is_not_complained_of(tmp_path: Path) -> None:
+    assert with_findings(report(), session_of(tmp_path), None, load=MachineLoad(40.0, 2)) == []
+
+
 def test_what_is_failing_comes_first_and_is_counted(tmp_path: Path) -> None:
-    changes = {"processes": [part("ui", "starting"), part("cep", "failed"), part("publisher", "failed")]}
+    changes = {"processes": [part("feed-fx", "starting"), part("cep", "failed"), part("publisher", "failed")]}
     findings = with_findings(report(**changes), session_of(tmp_path), None)
-    assert [finding["part"] for finding in findings] == ["cep", "publisher", "ui"]
-    assert summary_of(findings) == "2 failing and 1 to check: cep, publisher, ui"
+    assert [finding["part"] for finding in findings] == ["cep", "publisher", "feed-fx"]
+    assert summary_of(findings) == "2 failing and 1 to check: cep, publisher, feed-fx"
     assert verdict_of(findings) == "failing"
     assert verdict_of(findings[2:]) == "warning"
 

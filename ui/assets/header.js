@@ -19,6 +19,7 @@ const DETECTION_WORDS = {
   starting: "Detection is starting: no opportunities yet.",
   silent: "Detection does not respond: no opportunities until it is back.",
 };
+const NO_PRICES = "No feed is live: nothing can be traded.";
 const SOURCES = { kafka: "Kafka", mongodb: "MongoDB" };
 const heads = new WeakMap();
 
@@ -69,17 +70,21 @@ class Head {
   }
 
   show(model, _changed, state) {
-    setText(this.parts.state.lastElementChild, STATE_WORDS[state]);
-    setClass(this.parts.state, `pill ${state}`);
+    const [words, tone] = linkOf(model, state);
+    setText(this.parts.state.lastElementChild, words);
+    setClass(this.parts.state, `pill ${tone}`);
     this.root.dataset.state = state;
+    document.documentElement.dataset.feed = state;
     for (const button of this.zones) {
       button.setAttribute("aria-pressed", String((button.dataset.zone === "local") === isLocalTime()));
     }
     if (!model.isKnown) return;
     this.showMode(model.mode);
     setText(this.parts.clock, clockTime(model.now));
-    this.showTrading(model.settings);
-    this.showNotice(model.sources, model.detection);
+    const notice = noticeOf(model);
+    setText(this.parts.notice, notice);
+    this.parts.notice.hidden = !notice;
+    this.showTrading(model.settings, state === "live", notice || (hasNoPrices(model) ? NO_PRICES : ""));
     this.root.dataset.known = "yes";
   }
 
@@ -90,17 +95,37 @@ class Head {
     setClass(this.parts["paper-badge"], `mode ${mode === "live" || !MODES[mode] ? "real" : "play"}`);
   }
 
-  showTrading(settings) {
+  // obstacle: why nothing is traded, though it is on
+  showTrading(settings, isLive, obstacle) {
     const state = settings?.trading_state;
-    setText(this.parts.trading.lastElementChild, TRADING_WORDS[state] ?? "no settings yet");
-    setClass(this.parts.trading, `pill ${TRADING_CLASSES[state] ?? "unknown"}`);
+    const known = TRADING_WORDS[state];
+    const waits = isLive && state === "running" && obstacle;
+    setText(this.parts.trading.lastElementChild, waits ? "trading waits" : known ? (isLive ? known : `was ${known}`) : "no settings yet");
+    setClass(this.parts.trading, `pill ${waits ? "reduce_only" : (isLive && TRADING_CLASSES[state]) || "unknown"}`);
+    this.parts.trading.title = waits ? `Trading is on. ${obstacle}` : isLive ? "" : "As last known: the connection is lost.";
   }
+}
 
-  // Without a source the state of detection is unknown, too.
-  showNotice(sources, detection) {
-    const names = Object.keys(SOURCES).filter((name) => !sources[name]).map((name) => SOURCES[name]).join(" and ");
-    const words = names ? `${names} cannot be reached; everything that depends on it is not updated until it is back.` : (DETECTION_WORDS[detection] ?? "");
-    setText(this.parts.notice, words);
-    this.parts.notice.hidden = !words;
-  }
+function missingSources({ sources }) {
+  return Object.keys(SOURCES).filter((name) => !sources[name]).map((name) => SOURCES[name]);
+}
+
+// Without a source the state of detection is unknown, too.
+function noticeOf(model) {
+  const names = missingSources(model);
+  if (!names.length) return DETECTION_WORDS[model.detection] ?? "";
+  const them = names.length === 1 ? "it is not updated until it is" : "them is not updated until they are";
+  return `${names.join(" and ")} cannot be reached; everything that depends on ${them} back.`;
+}
+
+function hasNoPrices({ ledger: { feeds } }) {
+  return feeds.length > 0 && feeds.every((feed) => feed.status !== "live");
+}
+
+// The badge of the connection: live only if what the page shows can be.
+function linkOf(model, state) {
+  if (state !== "live" || !model.isKnown) return [STATE_WORDS[state], state];
+  const names = missingSources(model);
+  if (names.length) return [`no ${names.join(", ")}`, "stale"];
+  return hasNoPrices(model) ? ["no prices", "stale"] : [STATE_WORDS.live, "live"];
 }

@@ -25,6 +25,10 @@ PAGE_CSS = """
 /* what looks again by itself is never out of date while a script runs: Streamlit would dim it every few seconds */
 .st-key-page_head, .st-key-page_header, .st-key-live, [data-stale="true"] {
   opacity: 1 !important; transition: none !important; }
+/* what was green when the connection was lost need not be so now */
+:root:is([data-feed="stale"], [data-feed="reconnecting"])
+  .stMain [data-testid="stElementContainer"]:not(.st-key-page_header) { filter: grayscale(1); }
+[data-testid="stHeading"] :is(h2, h3)[id] { scroll-margin-top: calc(var(--navigation) + var(--head, 3.5rem) + 8px); }
 [data-testid="stMain"] [data-testid="stHeading"] h2 { font-size: 1.5rem; padding: 0.5rem 0 0.75rem; }
 [data-testid="stMain"] [data-testid="stHeading"] h3 { font-size: 1.1rem; padding: 0.4rem 0 0.35rem; }
 /* Streamlit's own are too faint to be read by everybody */

@@ -29,7 +29,7 @@ CSS = """
 
 def render_log(dashboard: Dashboard) -> None:
     """Draw a section that refreshes by itself."""
-    streamlit.subheader("Log", anchor=False)
+    streamlit.subheader("Log", anchor="log")
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 

@@ -1,5 +1,6 @@
 """The page Health as HTML from the health report. Pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from html import escape
@@ -38,13 +39,16 @@ STAGE_NAMES = {
     "hub_to_client": "dashboard → browser",
 }
 UNKNOWN = Cell("–", "quiet")
+_PLACES = {"Bots & thresholds": "/bots", "Regions": "#regions", "log": "#log"}
+"""Word → where it leads."""
+_named = re.compile(r"(Bots & thresholds|Regions below|(?:its|the feed's) log|the log of \w+)").split
 
 
 def verdict(report: HealthReportRow) -> str:
     """Return the findings with what to do, or that all is healthy."""
     items = "".join(
         f"<li>{MARKS[one['severity']]} <b>{WORDS[one['severity']]}: {escape(one['part'])}.</b> "
-        f"{escape(one['what'])} {escape(one['todo'])}</li>"
+        f"{escape(one['what'])} {linked(one['todo'])}</li>"
         for one in report["findings"]
     )
     listed = f'<ul class="findings">{items}</ul>' if items else ""
@@ -52,6 +56,19 @@ def verdict(report: HealthReportRow) -> str:
         f'{CSS}<div class="verdict {report["verdict"]}" role="status" data-verdict="{report["verdict"]}">'
         f"{escape(report['summary'])}{listed}</div>"
     )
+
+
+def linked(words: str) -> str:
+    """Return the words as HTML, with links to the pages and sections that they name."""
+    parts = _named(words)
+    return "".join(
+        f'<a href="{_PLACES[_place_of(part)]}" target="_self">{escape(part)}</a>' if place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
+
+
+def _place_of(name: str) -> str:
+    return next(place for place in _PLACES if place in name)
 
 
 def headline(report: HealthReportRow) -> str:
@@ -63,14 +80,20 @@ def headline(report: HealthReportRow) -> str:
     behind = count_text(clients["resynchronisations"], "time")
     return figures(
         [
-            Figure("Feeds live", Cell(f"{live} of {len(feeds)}", "good" if live == len(feeds) else "bad")),
-            Figure("Processes ready", Cell(f"{ready} of {len(processes)}")),
+            _share("Feeds live", live, len(feeds)),
+            _share("Processes ready", ready, len(processes)),
             Figure("Detection delay", Cell(duration(max(delays, default=None))), "newest probe row"),
             Figure("Kafka lag", Cell(_rows(_max_lag(report["topics"]))), "slowest reader"),
             Figure("Change stream lag", Cell(duration(max(lags, default=None))), "up to 0.5 s is normal"),
             Figure("Live pages", Cell(f"{clients['clients']:,}"), f"resynced {behind}"),
         ]
     )
+
+
+def _share(name: str, count: int, all_of_them: int) -> Figure:
+    if not all_of_them:
+        return Figure(name, UNKNOWN, "none has reported yet")
+    return Figure(name, Cell(f"{count} of {all_of_them}", "good" if count == all_of_them else "bad"))
 
 
 def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
@@ -260,7 +283,7 @@ def _version(version: int | None) -> str:
 
 
 def _rows(count: int | None) -> str:
-    return "–" if count is None else f"{count:,} rows"
+    return "–" if count is None else count_text(count, "row")
 
 
 def _whole(number: int | None) -> Cell | str:

@@ -63,7 +63,7 @@ def _render_line(dashboard: Dashboard) -> None:
 
 
 def _render(dashboard: Dashboard) -> None:
-    streamlit.subheader("Regions", anchor=False)
+    streamlit.subheader("Regions", anchor="regions")
     try:
         row = dashboard.answer(regions_now(dashboard))
     except TimeoutError:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
 from runtime.disk_space import known_free_bytes
+from runtime.machine_load import machine_load
 from session.session import Session
 from store.errors import StoreError
 from store.queries.trade_reader import TradeReader
@@ -116,9 +117,8 @@ class HealthService:
         regions = None
         if standing is not None:
             regions = RegionsSeen(standing_row(standing, now, market_now), standing.members)
-        report["findings"] = with_findings(
-            report, self._session, hub.settings, regions, known_free_bytes(self._session.home)
-        )
+        free, load = known_free_bytes(self._session.home), machine_load()
+        report["findings"] = with_findings(report, self._session, hub.settings, regions, free, load)
         report["verdict"] = verdict_of(report["findings"])
         report["summary"] = summary_of(report["findings"])
         return report

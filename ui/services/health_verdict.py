@@ -11,6 +11,7 @@ from market.decide.risk_checks import CLOCKS_MAY_DIFFER
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from runtime.disk_space import megabytes
+from runtime.machine_load import MachineLoad
 from session.session import Session
 from streams.query_progress import WINDOW_BATCH_SECONDS
 from ui.live.region_standing import RegionMember
@@ -57,10 +58,14 @@ CLOCK_AHEAD_SECONDS = CLOCKS_MAY_DIFFER / MICROSECONDS
 
 LOOK_AT_LOG = "Read its log at the bottom of this page."
 STARTED_AGAIN = "It is restarted automatically; if it does not come back, read its log at the bottom of this page."
+CHECK_LOAD = "The machine may be overloaded: check its load."
+MONGODB_LOAD = "MongoDB or this machine may be overloaded: check their load."
 WAIT_FOR_BATCH = (
     "Wait: Spark pauses for 1–2 s at the end of each batch of five minutes. If it lasts, the machine is overloaded: "
     "check its load."
 )
+BY_LOAD = frozenset({CHECK_LOAD, MONGODB_LOAD, WAIT_FOR_BATCH})
+"""What to do about findings that an overloaded machine explains."""
 CEP_AGAIN = "Spark may be starting, which takes up to a minute; if it lasts, read the log of cep."
 
 
@@ -78,9 +83,10 @@ def with_findings(
     settings: Settings | None,
     regions: RegionsSeen | None = None,
     free: int | None = None,
+    load: MachineLoad | None = None,
 ) -> list[FindingRow]:
-    """Return the report with its findings, failing ones first. `regions`: in a session with regions. `free`: bytes on
-    the data folder's disk; None if not known."""
+    """Return the findings, failing ones first. `regions`: in a session with regions. `free`: bytes on the data folder's
+    disk; `load`: this machine's; None if not known."""
     sources, has_kafka = report["sources"], _has_kafka(report)
     found = [*_sources(report), *_disk(session, free)]
     if sources["mongodb"] and regions is not None:
@@ -99,7 +105,19 @@ def with_findings(
         found += _settings_publisher(report)
     if has_kafka:
         found += _readers(report)
-    return sorted(found, key=lambda finding: finding["severity"] != "failing")
+    return sorted(_with_cause(found, load), key=lambda finding: finding["severity"] != "failing")
+
+
+def _with_cause(found: list[FindingRow], load: MachineLoad | None) -> list[FindingRow]:
+    """Return the findings with the machine's load instead of all that it explains."""
+    late = [finding for finding in found if finding["todo"] in BY_LOAD]
+    if load is None or not load.is_overload or not late:
+        return found
+    parts = list(dict.fromkeys(finding["part"] for finding in late))
+    verb = "is" if len(parts) == 1 else "are"
+    what = f"Its load is {load.load:.1f} on {count_text(load.cores, 'core')}, so {', '.join(parts)} {verb} late."
+    cause = _finding("warning", "machine", what, "End other programs on it, or give it more cores.")
+    return [*(finding for finding in found if finding not in late), cause]
 
 
 def verdict_of(findings: Iterable[FindingRow]) -> Verdict:
@@ -118,7 +136,11 @@ def summary_of(findings: list[FindingRow]) -> str:
 
 
 def _sources(report: HealthReportRow) -> Iterator[FindingRow]:
-    if not _has_kafka(report):
+    is_answering = any(partition["end_offset"] is not None for partition in report["topics"])
+    if not report["sources"]["kafka"] and report["kafka_answers"] and is_answering:
+        what = "It answers, but no new rows have reached the dashboard yet: prices and spreads may be old."
+        yield _finding("warning", "kafka", what, "Wait a moment: the dashboard goes on by itself.")
+    elif not _has_kafka(report):
         what = "The dashboard cannot reach it: prices, spreads and opportunities are not updated on any page."
         yield _finding("failing", "kafka", what, STARTED_AGAIN)
     if not report["sources"]["mongodb"]:
@@ -149,8 +171,11 @@ def _processes(report: HealthReportRow) -> Iterator[FindingRow]:
         what = "No heartbeat from the supervisor for some seconds: failed processes are not restarted."
         yield _finding("failing", "supervisor", what, "Stop what is still running and restart the session.")
         return
+    pages = [process["name"] for process in processes if process["kind"] == "ui"]
     for process in processes:
-        yield from _process(process, report["now"])
+        # the only one that serves pages has just answered, whatever its supervisor knows
+        if process["state"] == "stopping" or pages != [process["name"]]:
+            yield from _process(process, report["now"])
 
 
 def _process(process: PartRow, now: int) -> Iterator[FindingRow]:
@@ -218,7 +243,7 @@ def _detection(report: HealthReportRow) -> Iterator[FindingRow]:
             yield _finding("warning", part, what, WAIT_FOR_BATCH)
         elif (row["delay"] or 0.0) > SLOW_DETECTION_SECONDS:
             what = f"Spark takes {row['delay']:.1f} s to process a row; milliseconds are normal."
-            yield _finding("warning", part, what, "The machine may be overloaded: check its load.")
+            yield _finding("warning", part, what, CHECK_LOAD)
 
 
 def _queries(report: HealthReportRow) -> Iterator[FindingRow]:
@@ -241,7 +266,7 @@ def _micro_batch(part: str, query: QueryRow) -> Iterator[FindingRow]:
         yield _finding("warning", part, what, f"Opportunities do not depend on it, unless “{label}” is set.")
     elif took is not None and took > WINDOW_BATCH_SECONDS:
         what = f"A batch takes {took:.1f} s and one is due every {WINDOW_BATCH_SECONDS} s."
-        yield _finding("warning", part, what, "The machine may be overloaded: check its load.")
+        yield _finding("warning", part, what, CHECK_LOAD)
 
 
 def _settings_publisher(report: HealthReportRow) -> Iterator[FindingRow]:
@@ -261,7 +286,7 @@ def _readers(report: HealthReportRow) -> Iterator[FindingRow]:
         for reader in partition["readers"]:
             if (reader["behind"] or 0) > most:
                 what = f"Its lag on {partition['topic']}/{partition['partition']} is {reader['behind']:,} rows."
-                yield _finding("warning", reader["reader"], what, "The machine may be overloaded: check its load.")
+                yield _finding("warning", reader["reader"], what, CHECK_LOAD)
 
 
 def _change_streams(report: HealthReportRow) -> Iterator[FindingRow]:
@@ -274,7 +299,7 @@ def _change_streams(report: HealthReportRow) -> Iterator[FindingRow]:
             yield _finding("warning", reader, what, LOOK_AT_LOG)
         elif (row["lag"] or 0.0) > SLOW_CHANGES_SECONDS:
             what = f"Its change stream lags {row['lag']:.0f} s behind MongoDB."
-            yield _finding("warning", reader, what, "MongoDB or this machine may be overloaded: check their load.")
+            yield _finding("warning", reader, what, MONGODB_LOAD)
 
 
 def _regions(regions: RegionsSeen) -> Iterator[FindingRow]:

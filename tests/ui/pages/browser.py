@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from market.prices.feed_state import FeedState
+from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import open_store
@@ -146,7 +147,9 @@ async def prepare(session: Session) -> None:
     await ensure_topics(session.services.kafka, 1)
     async with await open_store(session) as store:
         await open_books(store, SETTINGS)
-        await store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", wall_now(), wall_now(), quotes=3)])
+        # heard of in an hour: nobody reports it again, and silent it would be down
+        heard = wall_now() + 3_600 * MICROSECONDS
+        await store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", wall_now(), heard, quotes=3)])
         await traded(store, opportunity("the-first-trade", 1), "0.01")
     writer = TopicWriter(session.services.kafka)
     now = wall_now()

@@ -10,15 +10,17 @@ from store.mongo.store import open_store
 from store.operations.processes import MongoProcesses
 from store.records.processes import ProcessReport
 from tests.market.samples import MARKETS
-from tests.ui.health_reports import FINDING, LATENCY, part, report
+from tests.ui.health_reports import FINDING, LATENCY, part, partition, report
 from tests.ui.waiting import until
 from ui.page_parts.market_choice import MarketChoice
 from ui.panels.health_log import log_lines
 from ui.panels.health_tables import (
     feeds_table,
+    headline,
     kafka_table,
     latencies_table,
     latency_chart,
+    linked,
     processes_table,
     publisher_words,
     queries_table,
@@ -93,6 +95,27 @@ def test_the_verdict_names_the_part_and_what_to_do() -> None:
     html = verdict(report(verdict="failing", summary="1 failing: kafka", findings=[FINDING]))
     assert "1 failing: kafka" in html
     assert "<b>Failing: kafka.</b> It is gone &amp; silent. Start it." in html
+
+
+def test_a_finding_links_to_what_it_names() -> None:
+    for words, link in (
+        ("Read its log at the bottom of this page.", 'Read <a href="#log" target="_self">its log</a> at the bottom'),
+        ("Start it on the page Bots & thresholds.", '<a href="/bots" target="_self">Bots &amp; thresholds</a>.'),
+        ("It catches up by itself; see Regions below.", '<a href="#regions" target="_self">Regions below</a>.'),
+        ("if it lasts, read the log of cep.", '<a href="#log" target="_self">the log of cep</a>.'),
+        ("otherwise read the feed's log.", '<a href="#log" target="_self">the feed&#x27;s log</a>.'),
+        ("Check <that>.", "Check &lt;that&gt;."),
+    ):
+        assert link in linked(words)
+
+
+def test_what_has_not_reported_is_no_share_of_nothing() -> None:
+    html = headline(report(feeds=[], processes=[]))
+    assert "0 of 0" not in html
+    assert html.count("none has reported yet") == 2
+    assert "3 of 3" in headline(report())
+    one_row = partition(readers=[{"reader": "dashboard", "next_offset": 999, "behind": 1, "is_bound": False}])
+    assert "1 row<" in headline(report(topics=[one_row]))
 
 
 def test_every_table_shows_its_rows() -> None:

@@ -32,6 +32,8 @@ MICROSECONDS_SHOWN = (
     7_560_000_000,
 )
 
+GREY = "getComputedStyle(document.querySelector('.st-key-live')).filter"
+
 
 def test_nobody_can_miss_that_it_is_paper(wide: Watched) -> None:
     badge = wide.part("paper-badge")
@@ -195,8 +197,14 @@ def test_silent_it_is_stale_killed_and_back_it_reconnects_and_misses_no_trade(
     with served(replace(served_dashboard.session, home=tmp_path)) as first, opened(chromium, first) as watched:
         first.process.send_signal(signal.SIGSTOP)  # its sockets stay open: only silence tells
         expect(watched.part("state")).to_have_text("stale", timeout=NEWS_MS)
+        # nothing stays green, or claims what may have changed
+        expect(watched.part("trading")).to_have_text("was trading on")
+        expect(watched.part("trading")).to_have_class("pill unknown")
+        assert watched.page.evaluate(GREY) == "grayscale(1)"
         first.process.send_signal(signal.SIGCONT)
         expect(watched.part("state")).to_have_text("live", timeout=NEWS_MS)
+        expect(watched.part("trading")).to_have_text("trading on")
+        assert watched.page.evaluate(GREY) == "none"
         first.kill()
         expect(watched.part("state")).to_have_text("reconnecting…", timeout=NEWS_MS)
         trade(served_dashboard.session, "while-it-was-away", 5)

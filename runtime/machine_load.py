@@ -1,0 +1,27 @@
+"""How busy this machine is."""
+
+import os
+from dataclasses import dataclass
+
+OVERLOAD = 1.5
+"""Processes that want to run, per core: above it each waits, and what takes milliseconds takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLoad:
+    """`load`: processes that ran or wanted to, in the mean of the last minute."""
+
+    load: float
+    cores: int
+
+    @property
+    def is_overload(self) -> bool:
+        return self.load > OVERLOAD * self.cores
+
+
+def machine_load() -> MachineLoad | None:
+    """None if the system does not say."""
+    try:
+        return MachineLoad(os.getloadavg()[0], len(os.sched_getaffinity(0)))
+    except OSError:
+        return None
