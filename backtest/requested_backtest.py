@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+import orjson
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
@@ -110,11 +111,24 @@ def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
     for name, text in values.items():
         if name not in Settings.model_fields or name in ("version", "taker_fees"):
             raise ImportRejectedError(f"{name!r} is not a setting that a backtest can change; {_known_settings()}")
-        changes[name] = tuple(filter(None, text.split(","))) if name == "enabled_exchanges" else text
+        changes[name] = _setting(name, text)
     try:
         return Settings.model_validate(settings.model_dump() | changes)
     except ValidationError as error:
         raise ImportRejectedError(error_text(error, "settings")) from None
+
+
+def _setting(name: str, text: str) -> object:
+    """Return the value of a setting as people write it: names with commas, a mapping as JSON. Raises
+    ImportRejectedError."""
+    if name in ("enabled_exchanges", "enabled_assets", "disabled_assets"):
+        return tuple(filter(None, text.split(",")))
+    if not text.startswith("{"):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise ImportRejectedError(f'{name}: is no JSON; write it as {{"ETH": 7.5}}') from None
 
 
 def latencies(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, Latency]:

@@ -9,6 +9,7 @@ from market.accounting.differences import StoredDifference
 from market.money import total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from notices.app_notices import notice_of_action
 from notices.difference_notices import notice_of_reduce_only, notices_of_difference, notices_of_terms
 from notices.format import date_and_time, plural, signed_money
 from notices.ongoing_alerts import AlertWatch, faults_now
@@ -22,6 +23,7 @@ from session.notice_destinations import Destination
 from session.session import Session
 from store.operations.notices import NoticePosition
 from store.queries.notice_events import CurrentState, NoticeEvent, NoticeEventFollower, NoticeEventReader
+from store.records.audit_entry import AuditEntry
 from store.records.notice import Notice
 from store.server.change_streams import read_until_reachable
 from store.server.documents import SettingsVersion
@@ -118,7 +120,8 @@ class EventReader:
         ended = await read_until_reachable(lambda: self._reader.ended_since(since))
         versions = await read_until_reachable(lambda: self._reader.versions_since(since))
         differences = await read_until_reachable(lambda: self._reader.differences_since(since))
-        found: list[NoticeEvent] = [*ended, *versions, *present.health, *differences]
+        actions = await read_until_reachable(lambda: self._reader.app_actions_since(since))
+        found: list[NoticeEvent] = [*ended, *versions, *present.health, *differences, *actions]
         notices = [notice for one in found for notice in notices_of(one, self._min_single_leg)]
         if is_lost:
             notices = [notice for notice in notices if notice.kind != "trades"]
@@ -149,7 +152,10 @@ def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
         return notices_of_arbitrage(event, min_single_leg)
     if isinstance(event, StoredDifference):
         return notices_of_difference(event)
-    if isinstance(event, SettingsVersion):
+    found: list[Notice | None]
+    if isinstance(event, AuditEntry):
+        found = [notice_of_action(event)]
+    elif isinstance(event, SettingsVersion):
         found = [notice_of_version(event), *notices_of_terms(event)]
     else:
         found = [notice_of_pause(event), notice_of_reduce_only(event)]

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from session.app_actions import AppActionTerms
+
 
 @dataclass(frozen=True, slots=True)
 class RateTerms:
@@ -38,3 +40,9 @@ class AccessTerms:
     oidc: OidcTerms | None = None
     halting_apps: tuple[str, ...] = ()
     """Names of the stream apps whose rows may take an exchange off."""
+    acting_apps: tuple[AppActionTerms, ...] = ()
+    """What else the rows of stream apps may do, by app."""
+
+    def acts_on_trading(self, app: str) -> bool:
+        """Return whether rows of the app may change a setting, or notify people."""
+        return app in self.halting_apps or any(one.app == app for one in self.acting_apps)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from market.decide.settings import Settings
+from store.app_actions import person
 from store.errors import VersionConflictError
 from store.records.audit_entry import AuditEntry
 
@@ -33,7 +34,7 @@ class SettingsVersions(ABC):
                 raise VersionConflictError(0 if current is None else current.version)
             return following
 
-        return await self.put(expected, who) or following
+        return await self.put(expected, person(who)) or following
 
     async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
         """From whatever version is in force; None if there are none. An amendment that changes nothing stores
@@ -45,7 +46,7 @@ class SettingsVersions(ABC):
             after = amendment(current)
             return current if after == current else after.model_copy(update={"version": current.version + 1})
 
-        return await self.put(amended, who)
+        return await self.put(amended, person(who))
 
 
 def without_exchange(current: Settings | None, exchange: str) -> Settings | None:

@@ -8,7 +8,8 @@ Rows of `ticks` are flat objects with a `kind`:
 * `alive`, `withdrawn`, `fx_alive`, `fx_withdrawn`: kind, exchange, region, symbol, base, quote_currency,
   received_time, sequence; the fx ones also `bases`.
 * `settings`: kind, bases, settings_version, received_time, emit_net_bps, min_net_bps, max_quote_age,
-  opportunity_lifetime (microseconds), enabled_exchanges, taker_fees (exchange → decimal string).
+  opportunity_lifetime (microseconds), enabled_exchanges, taker_fees (exchange → decimal string); and, unless empty,
+  asset_thresholds and pair_thresholds (name → bps), disabled_assets.
 * `probe`, `end`: kind, base, marker_id, received_time.
 
 `bases` lists the bases of this partition that the row is for.
@@ -91,6 +92,13 @@ def settings_row(settings: Settings, received_time: int, bases: tuple[str, ...])
         "enabled_exchanges": list(settings.enabled_exchanges),
         "taker_fees": {exchange: text_of(rate) for exchange, rate in settings.taker_fees.items()},
     }
+    # left out while empty, so that rows are as those of earlier versions
+    own = {
+        "asset_thresholds": settings.asset_thresholds,
+        "pair_thresholds": settings.pair_thresholds,
+        "disabled_assets": list(settings.disabled_assets),
+    }
+    row |= {name: value for name, value in own.items() if value}
     return _encoded(row, bases)
 
 

@@ -42,6 +42,9 @@ def _fields(document: str) -> dict[str, object]:
     return {
         "emit_net_bps": row["emit_net_bps"],
         "min_net_bps": row["min_net_bps"],
+        "asset_thresholds": row.get("asset_thresholds", {}),
+        "pair_thresholds": row.get("pair_thresholds", {}),
+        "disabled_assets": tuple(row.get("disabled_assets", ())),
         "max_quote_age_ms": row["max_quote_age"] // 1_000,
         "opportunity_lifetime_ms": row["opportunity_lifetime"] // 1_000,
         "enabled_exchanges": tuple(row["enabled_exchanges"]),

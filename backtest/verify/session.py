@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from backtest.verify.app_versions import app_difference
 from backtest.verify.decisions import Decisions
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.feeds import feed_difference
@@ -70,6 +71,7 @@ def _differences(
         yield _opportunity_difference(one, derive(tick_set), recorded, derived)
         outcome.opportunities += derived.count
         found.add(recorded, derived)
+    yield app_difference(versions)
     decisions = Decisions(
         session.markets, {version.version: version.after for version in versions}, found.opportunities, found.times
     )

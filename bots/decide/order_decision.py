@@ -52,7 +52,7 @@ def decide(context: DecisionContext, markets: Markets) -> Reservation | Rejected
     sell = _book("sell", opportunity.sell, markets, context)
     terms = walk_terms(buy, sell, context.settings)
     if not _is_consistent(opportunity) or not terms.pays(opportunity.buy.price, opportunity.sell.price):
-        # exact arithmetic on the quoted decimals, with the current fees, falls short of `min_net_bps`
+        # exact arithmetic on the quoted decimals, with the current fees, falls short of the threshold
         return Rejected("recheck_failed")
     left, limit = notional_left(context)
     sizing = size(buy, sell, context.settings, left, terms)

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from cep.detection.market_layout import Layout
+from market.decide.thresholds import net_threshold
 from streams.mirrored_rows import UnrepeatedRows
 
 BPS = 10000.0
@@ -70,6 +71,8 @@ class _Terms:
 
     max_quote_age: int
     min_net_bps: float
+    by_asset: Mapping[str, float]
+    by_pair: Mapping[str, float]
     fees: tuple[float | None, ...]
     """The fees of each slot; None if its exchange is not enabled or has none."""
 
@@ -145,7 +148,9 @@ class BaseSpreads:
             (buy_price, _, buy_fee), (_, sell_price, sell_fee) = buying, selling
             gross = (sell_price - buy_price) * BPS / buy_price
             net = gross - (buy_price * buy_fee + sell_price * sell_fee) * BPS / buy_price
-            yield PairSpread(slots[buy].exchange, slots[sell].exchange, net, net >= terms.min_net_bps)
+            names = slots[buy].exchange, slots[sell].exchange
+            least = net_threshold(terms.min_net_bps, terms.by_asset, terms.by_pair, row.base, *names)
+            yield PairSpread(*names, net, net >= least)
 
     def _leg(self, number: int, row: LogRow, terms: _Terms) -> _Leg | None:
         quote, fee, oldest = self._quotes[number], terms.fees[number], terms.max_quote_age
@@ -163,11 +168,13 @@ class BaseSpreads:
 
 
 def _terms_of(settings: Mapping[str, Any], layout: Layout) -> _Terms:
-    """`taker_fees`: a mapping, or Arrow's list of pairs."""
+    """Mappings in it may be Arrow's lists of pairs. What is empty may be missing."""
     enabled, fees = set(settings["enabled_exchanges"]), dict(settings["taker_fees"])
     return _Terms(
         max_quote_age=int(settings["max_quote_age"]),
         min_net_bps=float(settings["min_net_bps"]),
+        by_asset=dict(settings.get("asset_thresholds") or ()),
+        by_pair=dict(settings.get("pair_thresholds") or ()),
         fees=tuple(
             float(fees[slot.exchange]) if slot.exchange in enabled and slot.exchange in fees else None
             for slot in layout.slots

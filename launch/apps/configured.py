@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from launch.apps.acting import check_may_act
 from launch.apps.files import all_published_in
 from launch.apps.published_texts import texts_of
 from launch.config.apps import operator_terms
@@ -28,6 +29,7 @@ def check_configured(session: Session, config: Configuration) -> None:
     for source in all_published_in(config.apps.publish, texts_of(session, terms)):
         if not is_app_name(source.name):
             raise CannotStartError(f"[apps] publish: {source.name!r} is no name for a published app: {NAME_ADVICE}.")
+        check_may_act(source, session.page.access.acting_apps)
 
 
 @asynccontextmanager

@@ -25,6 +25,7 @@ from cep.apps.language.errors import AppTextError
 from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.texts.app_explanation import explained
 from cep.apps.texts.text_check import CheckedText, checked_text
+from launch.apps.acting import written_actions
 from launch.apps.published_texts import PublishedTexts
 from launch.config.apps import operator_terms
 from launch.config.configuration import read_configuration
@@ -77,6 +78,8 @@ def _checked(checked: CheckedText, cases: str | None, terms: OperatorTerms) -> R
     if checked.source is not None:
         found["name"] = checked.source.name
         found["version"] = checked.source.version
+        if acts := written_actions(checked.source):
+            found["acts"] = acts
         if cases is not None:
             found["cases"] = list(_case_results(checked.source.text, cases, terms))
     return found

@@ -13,6 +13,8 @@ from cep.apps.hosts.kafka_ends import is_topic, normal_servers
 from cep.apps.parts.app_limits import AppLimits
 from exchanges.catalogue import EXCHANGES
 from launch.errors import CannotStartError
+from market.decide.settings import Bps
+from session.app_actions import AppActionTerms
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
@@ -61,6 +63,25 @@ class BrokerConfiguration(BaseModel):
         return self
 
 
+class ActionConfiguration(BaseModel):
+    """What one app may do to a session."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pause: bool = False
+    asset_thresholds: tuple[Bps, Bps] | None = None
+    pair_thresholds: tuple[Bps, Bps] | None = None
+    notices: bool = False
+    per_minute: int = Field(default=6, ge=1, le=60)
+
+    @field_validator("asset_thresholds", "pair_thresholds")
+    @classmethod
+    def _are_in_order(cls, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+        if bounds is not None and bounds[0] > bounds[1]:
+            raise ValueError(f"{list(bounds)}: write the lowest value first")
+        return bounds
+
+
 class AppsConfiguration(BaseModel):
     """Folders are relative to the current one."""
 
@@ -76,6 +97,8 @@ class AppsConfiguration(BaseModel):
     """Files of apps that are published when a session starts."""
     may_halt: tuple[str, ...] = ()
     """Names of apps whose rows in `Halts` halt an exchange; read when a session starts."""
+    actions: dict[str, ActionConfiguration] = Field(default_factory=dict)
+    """`[apps.actions]`: what else the rows of apps may do, by name; read when a session starts."""
     brokers: dict[str, BrokerConfiguration] = Field(default_factory=dict)
     """`[apps.brokers]`: which topics of a Kafka apps may read and write, by its servers in their texts; no others."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
@@ -96,6 +119,11 @@ class AppsConfiguration(BaseModel):
             if normal_servers(servers) != servers:
                 raise ValueError(f"{servers!r}: write host:port in small letters, several with commas and no spaces")
         return brokers
+
+
+def acting_apps(apps: AppsConfiguration) -> tuple[AppActionTerms, ...]:
+    """Return what each app that the configuration names may do."""
+    return tuple(AppActionTerms(name, **one.model_dump()) for name, one in sorted(apps.actions.items()))
 
 
 def _check_address(origin: str, address: str) -> None:

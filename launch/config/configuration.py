@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
 from launch.config.access import LimitConfiguration, OidcConfiguration, access_terms
-from launch.config.apps import AppsConfiguration
+from launch.config.apps import AppsConfiguration, acting_apps
 from launch.config.disk import DiskConfiguration
 from launch.config.notice_destinations import NoticesConfiguration
 from launch.config.transfers import TransferConfiguration
@@ -221,7 +221,8 @@ class Configuration(BaseModel):
     @property
     def access(self) -> AccessTerms:
         """Return who may read and change."""
-        return replace(access_terms(self.require_key, self.limits, self.oidc), halting_apps=self.apps.may_halt)
+        terms = access_terms(self.require_key, self.limits, self.oidc)
+        return replace(terms, halting_apps=self.apps.may_halt, acting_apps=acting_apps(self.apps))
 
     @property
     def session_exchanges(self) -> tuple[str, ...]:

@@ -5,13 +5,15 @@ import asyncio
 import getpass
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.language.errors import AppTextError
+from launch.apps.acting import check_may_act
 from launch.apps.files import app_text, published_in
 from launch.apps.published_texts import texts_of
 from launch.errors import CannotStartError, LaunchError
@@ -21,6 +23,7 @@ from launch.setup.login_rights import SUPERVISOR
 from market.time_units import MICROSECONDS
 from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError
 from runtime.clock import SystemClock, steady_now
+from session.app_actions import names_actions
 from session.session import Session
 from store.errors import StoreError
 from store.operations.apps import MongoApps
@@ -121,12 +124,15 @@ class _Publishing:
         if len(arguments.note) > MOST_NOTE_CHARACTERS:
             raise CannotStartError(f"--note: at most {MOST_NOTE_CHARACTERS} characters.")
         if is_stored:
-            await self._known(apps, name)
+            known = await self._known(apps, name)
+            await self._check_stored(apps, name, version or known.version)
         else:
             if version is not None:
                 raise CannotStartError("--version is for a stored app; name it instead of a file.")
             path = Path(name)
-            name, text = published_in(path, texts_of(self._session, self._terms)).name, app_text(path)
+            source = published_in(path, texts_of(self._session, self._terms))
+            check_may_act(source, self._session.page.access.acting_apps)
+            name, text = source.name, app_text(path)
             if not is_app_name(name):
                 raise CannotStartError(f"{path}: {name!r} is no name for a published app: {NAME_ADVICE}.")
         async with self._audited(audit, "app.publish", name) as after:
@@ -137,6 +143,16 @@ class _Publishing:
                 raise CannotStartError(f"the app {name} has no version {version}.")
             after |= {"version": app.order.version or 0, "keeps_state": not arguments.empty}
         return await self._until_done(apps, app, "running")
+
+    async def _check_stored(self, apps: StoredApps, name: str, version: int) -> None:
+        """Raise CannotStartError if that version acts on the session, and may not. What is wrong in its text, its host
+        says."""
+        found = await apps.version(name, version)
+        if found is None or not names_actions(found.text):
+            return
+        with suppress(AppTextError):
+            source = texts_of(self._session, self._terms).source(found.text, name)
+            check_may_act(source, self._session.page.access.acting_apps)
 
     async def _stored(self, apps: MongoApps, name: str, text: str, note: str) -> int:
         """Return the number of the version that has the text; the newest one, if it is the same."""
@@ -155,6 +171,8 @@ class _Publishing:
         known = await self._known(apps, self._arguments.app)
         if known.order.wanted == "draft":
             raise CannotStartError(f"the app {known.name} was never published; use: arbitrage app publish {known.name}")
+        if work == "start":
+            await self._check_stored(apps, known.name, known.order.version or known.version)
         async with self._audited(audit, f"app.{work}", known.name):
             wanted: AppWanted = "stopped" if work == "stop" else "published"
             app = await apps.order(known.name, wanted, self._who, known.order.version)

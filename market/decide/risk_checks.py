@@ -107,9 +107,8 @@ def _has_a_closed_market(context: DecisionContext) -> bool:
 def _is_below_threshold(context: DecisionContext) -> bool:
     """Tell if the net spread is too small; a trade on one exchange alone has no spread."""
     opportunity = context.opportunity
-    if opportunity.net_bps >= context.settings.min_net_bps:
-        return False
-    return opportunity.buy.exchange != opportunity.sell.exchange
+    buy, sell = opportunity.buy.exchange, opportunity.sell.exchange
+    return buy != sell and opportunity.net_bps < context.settings.threshold(opportunity.base, buy, sell)
 
 
 def _is_stale(context: DecisionContext) -> bool:
@@ -268,6 +267,7 @@ def _base_price(opportunity: Opportunity) -> Decimal:
 
 _DECIDER: tuple[Place, ...] = ("decider",)
 _BEGIN: tuple[Place, ...] = ("decider", "reservation")
+_THRESHOLDS = ("min_net_bps", "asset_thresholds", "pair_thresholds")
 _OF_QUARANTINE = ("quarantine_deviations", "quarantine_floor_bps", "quarantine_ceiling_bps")
 
 CHECKS: tuple[Check, ...] = (
@@ -276,7 +276,7 @@ CHECKS: tuple[Check, ...] = (
     Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _BEGIN),
     Check("asset_disabled", _has_a_disabled_asset, ("disabled_assets",), _BEGIN),
     Check("market_closed", _has_a_closed_market, ("market_rules",), _BEGIN),
-    Check("below_threshold", _is_below_threshold, ("min_net_bps",), _BEGIN),
+    Check("below_threshold", _is_below_threshold, _THRESHOLDS, _BEGIN),
     Check("stale", _is_stale, ("max_quote_age_ms",), _DECIDER, "now"),
     Check("clock_ahead", _is_ahead, (), _DECIDER, "now"),
     Check("crossed", _is_crossed, (), _DECIDER, "now"),

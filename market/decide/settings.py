@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from market.decide.kill_switch import TradingState
+from market.decide.thresholds import exchanges_of_pair, net_threshold
 from market.money import BoundedDecimal, decimal_of
 
 
@@ -14,6 +15,12 @@ def _summed_as_decimal(number: float) -> float:
     return float(decimal_of(number))
 
 
+def _checked_pair(name: str) -> str:
+    exchanges_of_pair(name)
+    return name
+
+
+PairName = Annotated[str, AfterValidator(_checked_pair)]
 Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False), AfterValidator(_summed_as_decimal)]
 Rate = Annotated[BoundedDecimal, Field(ge=0, le=Decimal("0.1"))]
 Money = Annotated[BoundedDecimal, Field(gt=0, le=Decimal(10_000_000))]
@@ -47,6 +54,10 @@ class Settings(BaseModel):
     needs; they end with the session."""
     min_net_bps: Bps = 5.0
     """Bots trade at or above it; below, they reject as `below_threshold`."""
+    asset_thresholds: dict[str, Bps] = Field(default_factory=dict)
+    """By base asset, in place of `min_net_bps`; the highest of all that apply counts."""
+    pair_thresholds: dict[PairName, Bps] = Field(default_factory=dict)
+    """By pair of exchanges, as `market.decide.thresholds` names them, in place of `min_net_bps`; likewise."""
     emit_net_bps: Bps = 0.0
     """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
     min_share_above_10s: float = Field(default=0.0, ge=0, le=1)
@@ -109,10 +120,17 @@ class Settings(BaseModel):
     def _thresholds_in_order(self) -> "Settings":
         if self.min_net_bps < self.emit_net_bps:
             raise ValueError("min_net_bps must not be below emit_net_bps")
+        for name, value in (*self.asset_thresholds.items(), *self.pair_thresholds.items()):
+            if value < self.emit_net_bps:
+                raise ValueError(f"the threshold of {name} must not be below emit_net_bps")
         unknown = set(self.enabled_exchanges) - set(self.taker_fees)
         if unknown:
             raise ValueError(f"enabled_exchanges names {', '.join(sorted(unknown))}, which has no taker fee")
         return self
+
+    def threshold(self, base: str, buy: str, sell: str) -> float:
+        """Return the net spread, bps, from which `base` is bought on the exchange `buy` and sold on `sell`."""
+        return net_threshold(self.min_net_bps, self.asset_thresholds, self.pair_thresholds, base, buy, sell)
 
     def exchange_limit(self, exchange: str) -> Decimal:
         return self.exchange_limits.get(exchange, self.max_exchange_notional)

@@ -82,8 +82,9 @@ class Sizing:
 
 
 def walk_terms(buy: SizingSide, sell: SizingSide, settings: Settings) -> WalkTerms:
-    """Return the terms on which both are traded: a unit pays if it brings at least `min_net_bps`."""
-    return _terms(buy, sell, decimal_of_double(settings.min_net_bps))
+    """Return the terms on which both are traded: a unit pays if it brings at least the threshold."""
+    least = settings.threshold(buy.market.base, buy.market.exchange, sell.market.exchange)
+    return _terms(buy, sell, decimal_of_double(least))
 
 
 @lru_cache(maxsize=1_024)
@@ -102,10 +103,10 @@ def size(
     notional_cap: Decimal | None = None,
     terms: WalkTerms | None = None,
 ) -> Sizing | SizingRejection:
-    """Return the largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels
+    """Return the largest amount on both exchanges' lots all of whose units bring at least the threshold at the levels
     shown, within depth, free balances, `max_notional` and `notional_cap` (both in settlement currency).
 
-    No amount that these rules allow brings more, as long as `min_net_bps` is not negative, since each unit adds to it.
+    No amount that these rules allow brings more, as long as the threshold is not negative, since each unit adds to it.
     At 0 it is the greatest profit of all lots but for one case: if the units that pay end inside a lot, that whole
     lot may still gain, and is left, since a leg's limit price must not reach into a loss. `terms`: those of
     `walk_terms`, if they are known already.

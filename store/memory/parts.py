@@ -8,6 +8,7 @@ from typing import Literal
 
 from market.decide.circuit_breaker import Failure, Health, with_failure
 from market.decide.settings import Settings
+from market.decide.settings_entries import EntryChange
 from market.money import ZERO
 from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
 from market.trade.lifecycle import Moment
@@ -22,6 +23,17 @@ from market.trade.moving_average import (
 )
 from market.trade.reservation_state import BalanceRow, reported_rows
 from runtime.clock import Clock
+from store.app_actions import (
+    ACTIONS,
+    MINUTE,
+    ActionFacts,
+    ActionOutcome,
+    AppAction,
+    EntryAuthor,
+    action_entry,
+    next_version,
+    refusal,
+)
 from store.ports.parts import Balances
 from store.preconditions import check_lease, in_force
 from store.records.audit_entry import AuditEntry
@@ -76,6 +88,8 @@ class MemorySettings(SettingsVersions):
         """Every version with who made it, oldest first."""
         self.audited: dict[str, AuditEntry] = {}
         """By id, what was kept of changes in the audit log."""
+        self._times: list[int] = []
+        """When each version was made."""
         self._enabled_at: dict[str, int] = {}
         """When an exchange was last switched on."""
         self._watching: set[Queue[Settings]] = set()
@@ -97,6 +111,38 @@ class MemorySettings(SettingsVersions):
             self._store(after, who)
         return after
 
+    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
+        before, now = self.newest, self._clock.now()
+        if before is None:
+            return ActionOutcome("unchanged")
+        refused = refusal(action, before, entry.who, self._facts(action, entry, now))
+        if refused is not None:
+            return ActionOutcome(refused)
+        after = next_version(action, before)
+        self.audited[entry.entry_id] = action_entry(entry, action, before, after, now)
+        if after is before:
+            return ActionOutcome()
+        self._store(after, entry.who)
+        return ActionOutcome(settings=after)
+
+    def _facts(self, action: AppAction, entry: AuditEntry, now: int) -> ActionFacts:
+        mine = [one for one in self.audited.values() if one.who == entry.who and one.action in ACTIONS]
+        on_this = [one for one in mine if one.target == entry.target]
+        return ActionFacts(
+            now=now,
+            is_repeated=entry.entry_id in self.audited,
+            since_minute=sum(one.at > now - MINUTE for one in mine),
+            last_row_time=int(str(on_this[-1].after["row_time"])) if on_this and action.change else None,
+            last=None if action.change is None else self._last_author(action.change),
+        )
+
+    def _last_author(self, change: EntryChange) -> EntryAuthor | None:
+        befores = (None, *(settings for settings, _ in self.versions))
+        for before, (after, who), at in reversed(list(zip(befores, self.versions, self._times, strict=False))):
+            if (None if before is None else change.value_in(before)) != change.value_in(after):
+                return EntryAuthor(who, at)
+        return None
+
     async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
         before, after, now = self.newest, without_exchange(self.newest, exchange), self._clock.now()
         if before is None or after is None:
@@ -111,6 +157,7 @@ class MemorySettings(SettingsVersions):
         enabled = [name for name in after.enabled_exchanges if is_enabling(self.newest, after, name)]
         self._enabled_at |= dict.fromkeys(enabled, self._clock.now())
         self.versions.append((after, who))
+        self._times.append(self._clock.now())
         for queue in self._watching:
             queue.put_nowait(after)
 

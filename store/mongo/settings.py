@@ -3,9 +3,21 @@
 from collections.abc import AsyncGenerator
 from functools import partial
 
-from pymongo import ASCENDING, InsertOne, ReplaceOne
+from pymongo import ASCENDING, DESCENDING, InsertOne, ReplaceOne
 
 from market.decide.settings import Settings
+from market.decide.settings_entries import EntryChange
+from store.app_actions import (
+    ACTIONS,
+    MINUTE,
+    ActionFacts,
+    ActionOutcome,
+    AppAction,
+    EntryAuthor,
+    action_entry,
+    next_version,
+    refusal,
+)
 from store.operations.audit import audit_document
 from store.records.audit_entry import AuditEntry
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
@@ -15,6 +27,7 @@ from store.server.documents import (
     SETTINGS,
     SETTINGS_ID,
     SETTINGS_VERSIONS,
+    integer_of,
     settings_document,
     settings_of,
     version_of,
@@ -66,6 +79,25 @@ class MongoSettings(SettingsVersions):
 
         return await in_transaction(self._database, step)
 
+    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
+        def step(transaction: Transaction) -> ActionOutcome:
+            current = settings_in(transaction)
+            if current is None:
+                return ActionOutcome("unchanged")
+            facts = _facts(transaction, action.change, entry)
+            refused = refusal(action, current, entry.who, facts)
+            if refused is not None:
+                return ActionOutcome(refused)
+            after = next_version(action, current)
+            done = action_entry(entry, action, current, after, facts.now)
+            transaction.write(AUDIT, [InsertOne(audit_document(done))])
+            if after is current:
+                return ActionOutcome()
+            _store(transaction, current, after, entry.who)
+            return ActionOutcome(settings=after)
+
+        return await in_transaction(self._database, step)
+
     async def watch(self) -> AsyncGenerator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
@@ -103,6 +135,45 @@ def _enabled_since(transaction: Transaction, exchange: str, since: int) -> bool:
         "after.enabled_exchanges": exchange,
     }
     return transaction.find_one(SETTINGS_VERSIONS, enabling, {"_id": 1}) is not None
+
+
+def _facts(transaction: Transaction, change: EntryChange | None, entry: AuditEntry) -> ActionFacts:
+    now = transaction.now()
+    mine: Document = {"who": entry.who, "action": {"$in": list(ACTIONS)}}
+    recent = transaction.aggregate(AUDIT, [{"$match": mine | {"at": {"$gt": now - MINUTE}}}, {"$count": "n"}])
+    on_this: list[Document] = [] if change is None else [{"$match": mine | {"target": entry.target}}, *_NEWEST]
+    last = transaction.aggregate(AUDIT, on_this) if on_this else []
+    return ActionFacts(
+        now=now,
+        is_repeated=transaction.find_one(AUDIT, {"_id": entry.entry_id}, {"_id": 1}) is not None,
+        since_minute=int(recent[0]["n"]) if recent else 0,
+        last_row_time=integer_of(last[0]["after"]["row_time"]) if last else None,
+        last=None if change is None else _last_author(transaction, change),
+    )
+
+
+_NEWEST: list[Document] = [{"$sort": {"at": DESCENDING, "_id": DESCENDING}}, {"$limit": 1}]
+
+
+def _last_author(transaction: Transaction, change: EntryChange) -> EntryAuthor | None:
+    """Return who changed the entry last; None if nobody ever did."""
+    before, after = (_entry_in(f"${side}.{change.setting}", change) for side in ("before", "after"))
+    changed: list[Document] = [
+        {"$sort": {"_id": DESCENDING}},
+        {"$match": {"$expr": {"$ne": [before, after]}}},
+        {"$limit": 1},
+        {"$project": {"who": 1, "at": 1}},
+    ]
+    found = transaction.aggregate(SETTINGS_VERSIONS, changed)
+    return EntryAuthor(str(found[0]["who"]), integer_of(found[0]["at"])) if found else None
+
+
+def _entry_in(path: str, change: EntryChange) -> Document:
+    """Return the expression for the entry's value: what is missing anywhere on the way is null."""
+    key: Document = {"$literal": change.key}
+    if change.setting == "disabled_assets":
+        return {"$in": [key, {"$ifNull": [path, []]}]}
+    return {"$ifNull": [{"$getField": {"field": key, "input": {"$ifNull": [path, {}]}}}, None]}
 
 
 def _store(transaction: Transaction, before: Settings | None, after: Settings, who: str) -> None:

@@ -63,7 +63,7 @@ class MongoAudit:
 
     async def page(self, wanted: AuditFilter, cursor: str | None, limit: int) -> Page[AuditEntry]:
         """Newest first. Raises CursorError."""
-        return await read_page(self._database, AUDIT, _entry_of, _wanted(wanted), cursor, limit)
+        return await read_page(self._database, AUDIT, audit_entry_of, _wanted(wanted), cursor, limit)
 
 
 def _wanted(wanted: AuditFilter) -> Document:
@@ -79,7 +79,8 @@ def audit_document(entry: AuditEntry) -> Document:
     return {"_id": document.pop("entry_id"), **document}
 
 
-def _entry_of(document: Mapping[str, object]) -> AuditEntry:
+def audit_entry_of(document: Mapping[str, object]) -> AuditEntry:
+    """Raise StoreError for a damaged one."""
     try:
         return _ENTRY.validate_python({**document, "entry_id": document["_id"]})
     except ValidationError as error:

@@ -11,6 +11,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
+from store.app_actions import ActionOutcome, AppAction
 from store.ports.apps import StoredApps
 from store.ports.backtests import Backtests
 from store.records.audit_entry import AuditEntry
@@ -160,6 +161,16 @@ class SettingsStore(Protocol):
 
         The new version. None if nothing is changed, and no entry kept: the exchange is off already, it was switched
         on after that was wanted, or the entry's id is there already.
+        """
+        ...
+
+    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
+        """Do what a row of an app asks for, on whatever settings are in force, and keep `entry` of it in the audit log,
+        at the store's time: both in one transaction, once for the entry's id. `entry.who`: the app; `entry.target`: the
+        entry of the settings.
+
+        What is refused (`store.app_actions.Refusal`) changes nothing. Raises ValueError if the settings do not allow
+        the change.
         """
         ...
 

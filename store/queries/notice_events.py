@@ -20,13 +20,16 @@ from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.differences import difference_of
 from store.mongo.risk_counters import RiskCounters, read_counters
+from store.operations.audit import audit_entry_of
 from store.operations.notices import MongoNotices
 from store.operations.processes import MongoProcesses
+from store.records.audit_entry import AuditEntry
 from store.records.processes import Process
 from store.server.change_streams import ChangeFollower
 from store.server.client import Database, Document, connect, database_of, translated_errors
 from store.server.documents import (
     ARBITRAGES,
+    AUDIT,
     DIFFERENCES,
     FEEDS,
     HEALTH,
@@ -45,7 +48,9 @@ from store.server.documents import (
 
 REPORTED_STATES = ("single_leg", "closed", "unwound", "residual")
 
-NoticeEvent = Arbitrage | SettingsVersion | Health | StoredDifference
+NoticeEvent = Arbitrage | SettingsVersion | Health | StoredDifference | AuditEntry
+"""An entry of the audit log: of what an app did."""
+OF_APPS: Document = {"role": "app"}
 
 PIPELINE: list[Document] = [
     {
@@ -53,6 +58,7 @@ PIPELINE: list[Document] = [
             "$or": [
                 {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH, DIFFERENCES]}},
                 {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(REPORTED_STATES)}},
+                {"ns.coll": AUDIT, **{f"fullDocument.{name}": value for name, value in OF_APPS.items()}},
             ]
         }
     }
@@ -76,8 +82,8 @@ class CurrentState:
 
 
 class NoticeEventFollower:
-    """Follows arbitrages that end or have a single leg, versions of the settings, failures of exchanges, and
-    differences that are found or settled: each at least once, after the token."""
+    """Follows arbitrages that end or have a single leg, versions of the settings, failures of exchanges, differences
+    that are found or settled, and what apps did: each at least once, after the token."""
 
     def __init__(self, database: Database, token: str | None) -> None:
         self._changes = ChangeFollower(database, PIPELINE, None if token is None else {"_data": token})
@@ -168,6 +174,12 @@ class NoticeEventReader:
             found = self._database[DIFFERENCES].find(wanted).sort("found_at", ASCENDING)
             return [difference_of(document) async for document in found]
 
+    async def app_actions_since(self, since: int) -> list[AuditEntry]:
+        """Return what apps did since, oldest first."""
+        with translated_errors():
+            found = self._database[AUDIT].find({**OF_APPS, "at": {"$gte": since}}).sort("at", ASCENDING)
+            return [audit_entry_of(document) async for document in found]
+
     async def _all(self, collection: str, wanted: Document | None = None) -> list[Document]:
         return [document async for document in self._database[collection].find(wanted or {}).sort("_id", ASCENDING)]
 
@@ -197,6 +209,8 @@ def _event_of(change: Mapping[str, object]) -> NoticeEvent | None:
             return version_of(document)
         if names["coll"] == DIFFERENCES:
             return difference_of(document)
+        if names["coll"] == AUDIT:
+            return audit_entry_of(document)
         return health_of(document) if names["coll"] == HEALTH else arbitrage_of(document)
     except StoreUnavailableError:
         raise

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from session.app_actions import action_problem, names_actions
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
 from store.records.apps import (
     MOST_NOTE_CHARACTERS,
@@ -98,9 +99,7 @@ class AppDesk:
             if wanted == "published":
                 # what is checked is what is ordered, whoever stores another version meanwhile
                 version = version or before.version
-                if version != before.order.version:
-                    # one that was published before was checked then, and its host checks it again
-                    await self._check(name, NewText(await self.text(name, version)), caller)
+                await self._check_published(name, version, caller, was_checked=version == before.order.version)
             apps = self.dashboard.reader.apps
             ordered = _there(await apps.order(name, wanted, caller.name, version, keeps_state=keeps_state), name)
             note.after = {"wanted": wanted, "version": ordered.order.version, "keeps_state": keeps_state}
@@ -140,9 +139,20 @@ class AppDesk:
         first, second = await self.text(name, before), await self.text(name, after)
         return await self.texts.difference(first, second, (f"version {before}", f"version {after}"), rate_name(caller))
 
-    async def _check(self, name: str, new: NewText, caller: Caller) -> None:
-        """Raise AppMistakesError for a text with mistakes, unless it is a draft; AppAnswerError for one of another
-        name, or that is too long even for a draft."""
+    async def _check_published(self, name: str, version: int, caller: Caller, *, was_checked: bool) -> None:
+        """Raise as `_check`, and AppAnswerError 422 for an app that acts on the session and may not. `was_checked`: it
+        was published before, so its text needs no other check; its host checks it again."""
+        text = await self.text(name, version)
+        if was_checked and not names_actions(text):
+            return
+        checked = await self._check(name, NewText(text), caller)
+        problem = action_problem(name, checked.get("acts", {}), self.dashboard.session.page.access.acting_apps)
+        if problem is not None:
+            raise AppAnswerError(422, problem)
+
+    async def _check(self, name: str, new: NewText, caller: Caller) -> dict[str, Any]:
+        """Return the answer to the check. Raise AppMistakesError for a text with mistakes, unless it is a draft;
+        AppAnswerError for one of another name, or that is too long even for a draft."""
         if len(new.text.encode(errors="replace")) > MOST_TEXT_BYTES:
             raise AppAnswerError(422, f"The text has more than {MOST_TEXT_BYTES:,} bytes; write a shorter one.")
         checked = await self.texts.check(new.text, name, who=rate_name(caller))
@@ -152,11 +162,12 @@ class AppDesk:
         if named != name:
             problem = f"The text names itself {named!r} (@App:name), and the app is {name!r}; give both one name."
             raise AppAnswerError(422, problem)
+        return checked
 
     def _check_may_write(self, name: str, caller: Caller) -> None:
         """Raise AppAnswerError 403 if the app may act on trading, and the caller may not."""
-        if name in self.dashboard.session.page.access.halting_apps and not caller.may_change:
-            problem = f"The app {name} may take exchanges off ([apps] halting_apps), so only operators change it."
+        if self.dashboard.session.page.access.acts_on_trading(name) and not caller.may_change:
+            problem = f"The app {name} may act on the session ([apps] may_halt, actions), so only operators change it."
             raise AppAnswerError(403, problem)
 
 

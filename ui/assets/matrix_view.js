@@ -4,6 +4,7 @@
 import { element, setClass, setText } from "./elements.js";
 import { bps, count, exchangeName, number } from "./format.js";
 import { marketFilter } from "./market_filter.js";
+import { thresholdOf } from "./thresholds.js";
 
 const DIGITS = 6;
 
@@ -18,14 +19,15 @@ export class MatrixView {
     const [bases, exchanges] = [model.bases(), model.exchanges()];
     const layout = JSON.stringify([bases, exchanges]);
     if (layout !== this.layout) this.rebuild(bases, exchanges, layout, model.currency);
-    const threshold = model.settings?.min_net_bps ?? Infinity;
     let left = 0;
     for (const [base, row] of this.rows) {
       const isIn = this.matches(base) && marketFilter.fits(base, ...model.exchangesOf(base));
       row.node.hidden = !isIn;
       if (isIn) {
         left += 1;
-        row.show(model.assets.get(base), threshold, base === shownBase);
+        const asset = model.assets.get(base);
+        const threshold = asset?.best ? thresholdOf(model.settings, { ...asset.best, base }) : Infinity;
+        row.show(asset, threshold, base === shownBase);
       }
     }
     setText(this.counter, left === this.rows.size ? count(left) : `${count(left)} of ${count(this.rows.size)}`);

@@ -4,6 +4,7 @@ import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { bps, capitalised, count, duration, exchangeName, fullTime, marketPrice, money, stateName, timeParts } from "./format.js";
 import { marketFilter } from "./market_filter.js";
 import { episodeCount } from "./ledger_view.js";
+import { thresholdOf } from "./thresholds.js";
 
 const COLUMNS = 7;
 const SHOWN = 8;
@@ -22,7 +23,7 @@ export class OpportunityView {
     const shown = fitting.slice(0, SHOWN).map((episode) => ({
       ...episode,
       arbitrage: arbitrages.find((one) => isOf(one, episode))?.state ?? null,
-      isTradable: episode.best_net_bps >= (model.settings?.min_net_bps ?? Infinity),
+      isTradable: episode.best_net_bps >= thresholdOf(model.settings, episode),
       isOver: model.now > episode.until,
     }));
     setText(this.empty.firstChild, newest.length ? "No opportunity matches the filter." : "Waiting for the first opportunity…");

@@ -2,6 +2,7 @@
 
 import { element, setClass, setText } from "./elements.js";
 import { bps, exchangeName, number } from "./format.js";
+import { hasOwnThresholds, thresholdOf } from "./thresholds.js";
 
 const FULL_HEAT_BPS = 15;
 const FIRST_COLUMN = 104;
@@ -43,16 +44,22 @@ export class SpreadView {
   }
 
   showCells(model) {
-    const threshold = model.settings?.min_net_bps ?? Infinity;
     const known = model.spreads
       .map((spread) => [spread, this.cells.get(cellKey(spread))])
       .filter(([, node]) => node !== undefined);
     const fresh = known.filter(([spread]) => spread.is_fresh).map(([spread]) => spread.net_bps);
     const best = Math.max(...fresh);
-    for (const [spread, node] of known) showCell(node, spread, threshold, spread.is_fresh && spread.net_bps === best);
-    const bar = Number.isFinite(threshold) ? `framed: at or above the threshold of ${bps(threshold)} bps` : "";
-    setText(this.legend, ["★ and underlined: best now", bar, "struck out: stale"].filter(Boolean).join(" · "));
+    for (const [spread, node] of known) {
+      showCell(node, spread, thresholdOf(model.settings, spread), spread.is_fresh && spread.net_bps === best);
+    }
+    setText(this.legend, ["★ and underlined: best now", barText(model.settings), "struck out: stale"].filter(Boolean).join(" · "));
   }
+}
+
+function barText(settings) {
+  if (!settings) return "";
+  if (hasOwnThresholds(settings)) return "framed: at or above its threshold";
+  return `framed: at or above the threshold of ${bps(settings.min_net_bps)} bps`;
 }
 
 function showCell(node, spread, threshold, isBest) {

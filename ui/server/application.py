@@ -44,6 +44,7 @@ from ui.api.apps import row_routes as app_rows
 from ui.api.apps import stored_routes as stored_apps
 from ui.api.apps import text_routes as app_texts
 from ui.api.apps.app_requests import answer_app_problems
+from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_endpoints import AppEndpoints
 from ui.apps.app_texts import AppTexts
 from ui.apps.dry_runs import DryRuns
@@ -66,7 +67,6 @@ from ui.http.security_headers import SafeHeaders, page_policy
 from ui.pages.shell import ICON, PATHS, STREAMLIT, page_shell
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
-from ui.services.app_halts import follow_halts
 from ui.services.dashboard import Dashboard, announce, dashboard_of, withdraw
 from ui.services.health import HealthService
 from ui.services.prometheus_metrics import Metrics
@@ -206,7 +206,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     hub = LiveHub(session, reader)
     following = asyncio.create_task(hub.run())
     auditing = asyncio.create_task(audit_key_changes(session.home, reader.audit))
-    halting = asyncio.create_task(follow_halts(session, reader.settings, hub.apply_settings))
+    acting = asyncio.create_task(follow_acting_apps(session, reader.settings, hub.apply_settings))
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
@@ -222,8 +222,8 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
         await app.state.dry_runs.close()
         following.cancel()
         auditing.cancel()
-        halting.cancel()
-        await asyncio.gather(following, auditing, halting, return_exceptions=True)
+        acting.cancel()
+        await asyncio.gather(following, auditing, acting, return_exceptions=True)
         await watch.close()
         await reader.close()
 

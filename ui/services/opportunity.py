@@ -68,14 +68,15 @@ async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> Stored
     if found is None:
         return None
     outcome = await dashboard.reader.kept_opportunities.outcome(opportunity_id)
+    settings = live_state.settings
     if (
         outcome.name == "expired"
-        and live_state.settings is not None
-        and found.net_bps < live_state.settings.min_net_bps
+        and settings is not None
+        and found.net_bps < settings.threshold(found.base, found.buy.exchange, found.sell.exchange)
     ):
         # bots reject thousands of these and store the first of each second
         outcome = OpportunityOutcome("rejected", reason="below_threshold")
-    return stored_opportunity_row(StoredOpportunity(found, outcome), live_state.settings)
+    return stored_opportunity_row(StoredOpportunity(found, outcome), settings)
 
 
 async def opportunity_statistics(

@@ -1,20 +1,25 @@
 """Changing the settings: one function for REST and for the page."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from pydantic import ValidationError
 
 from market.decide.kill_switch import TradingState
 from market.decide.settings import Settings
+from market.decide.thresholds import exchanges_of_pair
 from session.session import Session
+from store.app_actions import is_app
 from store.errors import VersionConflictError
 from ui.auth.callers import Caller
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
-from ui.services.change_audit import auditing
+from ui.services.change_audit import AuditNote, auditing
 from ui.services.dashboard import Dashboard
 
 log = logging.getLogger("ui")
+
+MOST_BY_APPS = 200
+"""Versions that apps may have made since those that a person changes; more are a conflict."""
 
 
 class SettingsInvalidError(Exception):
@@ -47,18 +52,49 @@ async def change_settings(
     """
     async with auditing(dashboard, caller, "settings.change", "settings", on_behalf) as note:
         note.after = changes
-        current = await dashboard.reader.settings.current()
-        if current is None:
-            raise SettingsMissingError
-        note.before = values_of(current, changes)
-        if current.version != expected_version:
-            raise VersionConflictError(current.version)
-        changed = changed_settings(current, changes, dashboard.session.exchanges, dashboard.session.bases)
-        saved = await dashboard.reader.settings.change(changed, expected_version, on_behalf or caller.name)
+        saved = await _changed_over_apps(dashboard, changes, expected_version, on_behalf or caller.name, note)
         note.after = values_of(saved, changes)
     dashboard.hub.apply_settings(saved)
     log.info("settings changed", extra={"version": saved.version, "who": caller.name, "fields": sorted(changes)})
     return saved
+
+
+async def _changed_over_apps(
+    dashboard: Dashboard, changes: Mapping[str, object], expected_version: int, who: str, note: AuditNote
+) -> Settings:
+    """Change the settings; versions that apps alone made since, of other fields, are no conflict: people go first."""
+    settings = dashboard.reader.settings
+    while True:
+        current = await settings.current()
+        if current is None:
+            raise SettingsMissingError
+        note.before = values_of(current, changes)
+        if current.version != expected_version and not await _are_by_apps(
+            dashboard, expected_version, current.version, set(changes)
+        ):
+            raise VersionConflictError(current.version)
+        changed = changed_settings(current, changes, dashboard.session.exchanges, dashboard.session.bases)
+        try:
+            return await settings.change(changed, current.version, who)
+        except VersionConflictError:
+            # who came first is looked at again: an app, or a person
+            continue
+
+
+async def _are_by_apps(dashboard: Dashboard, since: int, until: int, fields: Set[str]) -> bool:
+    """Return whether apps alone made the versions after `since` up to `until`, and none of these fields differs."""
+    if not 0 < until - since <= MOST_BY_APPS:
+        return False
+    newest = (await dashboard.reader.settings_history(None, until - since + 1)).items
+    made = [one for one in newest if since < one.version <= until]
+    return len(made) == until - since and all(
+        is_app(one.who) and one.before is not None and not fields & differing(one.before, one.after) for one in made
+    )
+
+
+def differing(before: Settings, after: Settings) -> set[str]:
+    """Return the fields, the version left out, whose values differ."""
+    return {name for name in Settings.model_fields if getattr(before, name) != getattr(after, name)} - {"version"}
 
 
 async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Caller, on_behalf: str = "") -> Settings:
@@ -134,6 +170,7 @@ def changed_settings(
         named = "enabled_exchanges" if enabled else "taker_fees"
         raise SettingsInvalidError([{"field": named, "why": why}])
     _check_bases(current, changed, bases)
+    _check_pairs(current, changed, exchanges)
     return changed
 
 
@@ -143,10 +180,20 @@ def _check_bases(current: Settings, changed: Settings, bases: tuple[str, ...]) -
         ("disabled_assets", changed.disabled_assets, current.disabled_assets),
         ("enabled_assets", changed.enabled_assets, current.enabled_assets),
         ("asset_limits", changed.asset_limits, current.asset_limits),
+        ("asset_thresholds", changed.asset_thresholds, current.asset_thresholds),
     ):
         if unknown := set(named) - set(before) - set(bases):
             why = f"this session has no asset {', '.join(sorted(unknown))}; it has {', '.join(bases)}"
             raise SettingsInvalidError([{"field": field, "why": why}])
+
+
+def _check_pairs(current: Settings, changed: Settings, exchanges: tuple[str, ...]) -> None:
+    """Raise SettingsInvalidError for a pair of exchanges that the session does not have; those of earlier ones may
+    stay."""
+    new = set(changed.pair_thresholds) - set(current.pair_thresholds)
+    if unknown := {name for pair in new for name in exchanges_of_pair(pair)} - set(exchanges):
+        why = f"this session has no exchange {', '.join(sorted(unknown))}; it has {', '.join(exchanges)}"
+        raise SettingsInvalidError([{"field": "pair_thresholds", "why": why}])
 
 
 def _merged(current: Settings, changes: Mapping[str, object]) -> dict[str, object]:

@@ -6,7 +6,7 @@ exchange on, which may come again too.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,15 +15,11 @@ from pydantic import BaseModel, ValidationError
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from runtime.backoff import retry_on
-from runtime.clock import Clock, wall_now, wall_seconds
-from runtime.tasks import run_again
-from session.session import Session
-from store.errors import StoreError, StoreUnavailableError
+from runtime.clock import Clock, wall_seconds
+from store.app_actions import app_author
+from store.errors import StoreUnavailableError
 from store.ports.parts import SettingsStore
 from store.records.audit_entry import AuditEntry
-from streams.errors import StreamError
-from streams.topic_reader import TopicReader
-from streams.topics import APPS
 
 STREAM = "Halts"
 HALT_SECONDS = 60
@@ -83,18 +79,19 @@ class AppHalts:
     settings: SettingsStore
     clock: Clock
     changed: Callable[[Settings], None]
+    waits: Callable[[Exception], None]
+    """Told of outages."""
 
-    async def follow(self, messages: AsyncIterator[bytes]) -> None:
-        """Carry out halts, also through outages of the store. Raises StoreError."""
-        async for message in messages:
-            halt = halt_in(message, self.apps)
-            if halt is None:
-                continue
-            if halt.exchange in self.exchanges:
-                await retry_on(partial(self._halt, halt), (StoreUnavailableError,), _tell)
-            else:
-                place = {"app": halt.app, "row": halt.row_id}
-                log.warning("an app halts an exchange that this session does not have", extra=place)
+    async def take(self, message: bytes) -> None:
+        """Carry out the halt that a row asks for, also through an outage of the store. Raises StoreError."""
+        halt = halt_in(message, self.apps)
+        if halt is None:
+            return
+        if halt.exchange in self.exchanges:
+            await retry_on(partial(self._halt, halt), (StoreUnavailableError,), self.waits)
+        else:
+            place = {"app": halt.app, "row": halt.row_id}
+            log.warning("an app halts an exchange that this session does not have", extra=place)
 
     async def _halt(self, halt: WantedHalt) -> None:
         age = max(0, self.clock.now() - halt.at)
@@ -102,32 +99,9 @@ class AppHalts:
         if age > HALT_SECONDS * MICROSECONDS:
             log.info("halt of an app is too old", extra={"exchange": halt.exchange, "row": halt.row_id})
             return
-        app = f"app {halt.app}"
+        app = app_author(halt.app)
         entry = AuditEntry(f"halt {halt.row_id}", app, "app", "app", "", ACTION, halt.exchange)
         saved = await self.settings.halt_exchange(halt.exchange, entry, int(wall_seconds(self.clock, age)))
         if saved is not None:
             self.changed(saved)
             log.warning("exchange halted", extra={"who": app, "exchange": halt.exchange, "version": saved.version})
-
-
-async def follow_halts(session: Session, settings: SettingsStore, changed: Callable[[Settings], None]) -> None:
-    """Follow halts until cancelled, through failures of Kafka and MongoDB; begin again after a fault of ours. Return at
-    once if no app may halt."""
-    apps = session.page.access.halting_apps
-    halts = AppHalts(session.exchanges, apps, settings, session.clock(), changed)
-
-    async def read() -> None:
-        # repeated rows are recognised by their ids
-        async with TopicReader(session.services.kafka, (APPS,), wall_now() - HALT_SECONDS * MICROSECONDS) as reader:
-            await halts.follow(record.value async for record in reader.records())
-
-    if apps:
-        await run_again(lambda: retry_on(read, (StreamError, StoreError), _tell), _tell_fault)
-
-
-def _tell(error: Exception) -> None:
-    log.warning("halts by apps wait", extra={"reason": str(error)})
-
-
-def _tell_fault(fault: BaseException) -> None:
-    log.error("following halts by apps failed; starting again", exc_info=fault)

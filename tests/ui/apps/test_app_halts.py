@@ -1,6 +1,5 @@
 """Which rows of the topic `apps` take an exchange off, and what they cannot do."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import orjson
@@ -12,7 +11,7 @@ from store.memory.parts import MemorySettings
 from store.records.audit_entry import AuditEntry
 from tests.market.samples import settings_of
 from tests.store.conftest import SteppedClock
-from ui.services.app_halts import HALT_SECONDS, AppHalts, WantedHalt, halt_in
+from ui.apps.app_halts import HALT_SECONDS, AppHalts, WantedHalt, halt_in
 
 NOW = SteppedClock().now() // 1_000
 ROW = {"id": "guard-1:0:7:0", "app": "guard", "stream": "Halts", "time": NOW, "values": {"exchange": "alpha", "n": 3}}
@@ -31,20 +30,20 @@ class Follower:
 
     def __post_init__(self) -> None:
         self.settings = MemorySettings(self.clock)
-        self.halts = AppHalts(("alpha", "beta"), ("guard",), self.settings, self.clock, self.told.append)
+        self.halts = AppHalts(("alpha", "beta"), ("guard",), self.settings, self.clock, self.told.append, _unheard)
 
     async def after(self, *messages: bytes) -> tuple[str, ...]:
         """Return the exchanges that are enabled afterwards, of alpha, beta and gamma."""
         await self.settings.create(settings_of())
-        await self.halts.follow(_each(messages))
+        for one in messages:
+            await self.halts.take(one)
         current = await self.settings.current()
         assert current is not None
         return current.enabled_exchanges
 
 
-async def _each(messages: tuple[bytes, ...]) -> AsyncIterator[bytes]:
-    for one in messages:
-        yield one
+def _unheard(_: Exception) -> None:
+    """Outages are no matter here."""
 
 
 def test_a_row_says_what_to_halt() -> None:
@@ -122,7 +121,7 @@ async def test_an_outage_of_the_store_delays_it_until_it_is_too_old(outage: int,
     follower = Follower()
     follower.settings = settings = LostOnce(follower.clock)
     settings.outage = outage
-    follower.halts = AppHalts(("alpha",), ("guard",), settings, follower.clock, follower.told.append)
+    follower.halts = AppHalts(("alpha",), ("guard",), settings, follower.clock, follower.told.append, _unheard)
     assert await follower.after(message()) == expected
 
 
