@@ -66,6 +66,31 @@ def test_a_raised_threshold_rejects_from_then_on(tape: QuoteHistory, *, follow: 
     assert outcome.arbitrages[0].arbitrage_id == "before"
 
 
+@pytest.mark.parametrize(
+    ("changes", "rejected"),
+    [
+        ({"asset_thresholds": {"BTC": 60.0}}, {"below_threshold": 1}),
+        ({"asset_thresholds": {"ETH": 60.0}}, {}),
+        ({"pair_thresholds": {"alpha>beta": 60.0}}, {"below_threshold": 1}),
+        ({"pair_thresholds": {"beta>alpha": 60.0}}, {}),
+        ({"disabled_assets": ("BTC",)}, {"asset_disabled": 1}),
+    ],
+)
+def test_what_apps_change_counts_from_then_on_and_ends_with_the_log(
+    tmp_path: Path, changes: dict[str, object], rejected: dict[str, int]
+) -> None:
+    changed = settings_of(**{**EASY, **changes, "version": 2})
+    third = FIRST.model_copy(update={"version": 3})
+    rows = [_row(FIRST, START - 1), *steady_quotes([START]), _row(changed, CHANGE), _row(third, CHANGE + 2 * SECOND)]
+    later = refilled([offered(CHANGE + 3 * SECOND)])
+    opportunities = [offered(START + SECOND, "before"), offered(CHANGE + 1, "under it")]
+    opportunities.append(offered(CHANGE + 3 * SECOND, "after"))
+    tape = _tape(tmp_path, [*rows, *later])
+    outcome = trade(opportunities, tape, MARKETS, parameters_of(FIRST, follow_logged_settings=True))
+    assert counts(outcome) == rejected
+    assert [one.applied(FIRST) for one in tape.settings_changes][-1] == FIRST
+
+
 def test_a_change_leaves_the_fees_of_tiers_alone(tmp_path: Path) -> None:
     other = FIRST.model_copy(update={"version": 2, "opportunity_lifetime_ms": 400})
     rows = [_row(FIRST, START - 1), *steady_quotes([START]), _row(other, CHANGE)]

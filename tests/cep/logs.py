@@ -150,4 +150,8 @@ class LogMaker:
             changed["enabled_exchanges"] = ("kraken", "bitstamp", "bitflyer")
         if self._version % 4 == 0:
             changed["max_quote_age_ms"] = 400
+        if self._version % 2 == 0:
+            changed["asset_thresholds"] = {"ETH": 9.0}
+        if self._version % 5 in (2, 3):
+            changed["pair_thresholds"] = {"kraken>bitstamp": 14.0, "bitflyer/kraken": 3.0}
         self.rows.append(settings_row(settings(self._version, **changed), self._now, BASES))

@@ -7,6 +7,7 @@ from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_session
 from session.access_terms import AccessTerms, OidcTerms, RateTerms
+from session.app_actions import AppActionTerms
 from session.session import Session
 
 OIDC = '[oidc]\nissuer = "https://login.example/realm"\naudience = "arbitrage"\n'
@@ -41,9 +42,27 @@ def test_all_of_it_reaches_the_session_and_its_file(tmp_path: Path) -> None:
     )
 
 
+def test_what_apps_may_do_reaches_the_session_and_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "arbitrage.toml"
+    guard = "[apps.actions.guard]\npause = true\nasset_thresholds = [4, 40]\nper_minute = 2\n"
+    file.write_text(f"{guard}[apps.actions.teller]\nnotices = true\n")
+    session = paper_session(tmp_path, PaperOptions(), read_configuration(file, {}))
+    terms = Session.from_json(session.to_json()).page.access
+    assert terms.acting_apps == (
+        AppActionTerms("guard", pause=True, asset_thresholds=(4, 40), per_minute=2),
+        AppActionTerms("teller", notices=True),
+    )
+    assert [terms.acts_on_trading(name) for name in ("guard", "teller", "other")] == [True, True, False]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("[apps.actions.guard]\nasset_thresholds = [40, 4]", "write the lowest value first"),
+        ("[apps.actions.guard]\nasset_thresholds = [4]", "asset_thresholds"),
+        ("[apps.actions.guard]\npair_thresholds = [4, 20000]", "at most 10,000"),
+        ("[apps.actions.guard]\nper_minute = 0", "per_minute"),
+        ("[apps.actions.guard]\nresume = true", "there is no such setting"),
         ("require_key = 7", "require_key"),
         ("[limits]\nrequests_per_second = 0", "limits.requests_per_second"),
         ("[limits]\nchanges_burst = 0", "limits.changes_burst"),

@@ -95,7 +95,9 @@ def allowed(
     ask, bid = price_reached(buy.levels, lots), price_reached(sell.levels, sold)
     spent = settled(buy.rate, "buy", Fraction(ask))
     got = settled(sell.rate, "sell", Fraction(bid)) * Fraction(terms.factor) * (1 - Fraction(terms.sell_fee))
-    if got - spent * (1 + Fraction(terms.buy_fee)) < spent * Fraction(settings.min_net_bps) / 10_000:
+    own = settings.asset_thresholds.get(buy.market.base)
+    least = Fraction(settings.min_net_bps if own is None else own)
+    if got - spent * (1 + Fraction(terms.buy_fee)) < spent * least / 10_000:
         return False
     limit = Fraction(buy.limit(ask, settings.max_slippage_bps))
     best_bid = Fraction(sell.levels[0].price)

@@ -104,6 +104,16 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
         ),
         (context({"disabled_assets": ("BTC",)}), context({"disabled_assets": ("ETH",)}), "asset_disabled"),
         (context({"min_net_bps": 50.1}), context({"min_net_bps": 50.0}), "below_threshold"),
+        (
+            context({"asset_thresholds": {"BTC": 50.1}}),
+            context({"min_net_bps": 90.0, "asset_thresholds": {"BTC": 50.0}}),
+            "below_threshold",
+        ),
+        (
+            context({"pair_thresholds": {"alpha>beta": 50.1}, "asset_thresholds": {"BTC": 9.0}}),
+            context({"pair_thresholds": {"beta>alpha": 50.1, "alpha/beta": 50.0}, "min_net_bps": 90.0}),
+            "below_threshold",
+        ),
         (context(of=old(1_950_001)), context(of=old(1_950_000)), "stale"),
         (context(seen={"now": 3_000_001}), context(seen={"now": 3_000_000}), "stale"),
         # the event that was seen, and a quote that is newer than it

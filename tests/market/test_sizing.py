@@ -182,6 +182,7 @@ def trades(draw: st.DrawFn) -> tuple[SizingSide, SizingSide, Settings, Decimal |
     settings = settings_of(
         max_notional=Decimal(draw(st.integers(10, 5_000))),
         min_net_bps=float(draw(st.integers(0, 200))),
+        asset_thresholds=draw(st.just({}) | st.fixed_dictionaries({buy_market.base: st.integers(0, 200).map(float)})),
         emit_net_bps=0.0,
         max_slippage_bps=draw(st.sampled_from((0.0, 1.0, 10.0, 400.0))),
     )

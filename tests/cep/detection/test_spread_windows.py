@@ -14,7 +14,7 @@ from cep.detection.window_query import log_rows
 from streams.message_format import row_of, spread_window_message, spread_window_of
 from tests.cep.detection.oracle import expected_spreads
 from tests.cep.detection.test_opportunity_messages import messages_frame
-from tests.cep.detection.windows import expected_windows, found_windows
+from tests.cep.detection.windows import expected_windows, found_windows, is_above
 from tests.cep.logs import LogMaker, session
 
 SESSION = session()
@@ -52,7 +52,7 @@ def test_each_spread_is_that_of_a_plain_loop_to_the_last_bit(spark: SparkSession
             one.buy.exchange,
             one.sell.exchange,
             one.net_bps,
-            one.net_bps >= one.settings["min_net_bps"],
+            is_above(one),
         )
         for one in expected_spreads(messages, SESSION)
     ]

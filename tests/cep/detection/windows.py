@@ -6,7 +6,7 @@ from typing import Any
 
 from session.session import Session
 from streams.message_format import row_of
-from tests.cep.detection.oracle import expected_spreads
+from tests.cep.detection.oracle import Spread, expected_spreads
 
 WINDOWS = ((10_000_000, 1_000_000), (60_000_000, 5_000_000))
 SECOND = 1_000_000
@@ -19,7 +19,7 @@ def expected_windows(messages: list[bytes], session: Session) -> dict[Window, di
     first: dict[str, int] = {}
     for spread in expected_spreads(messages, session):
         first.setdefault(spread.base, spread.event_time - spread.event_time % SECOND + SECOND)
-        above = spread.net_bps >= spread.settings["min_net_bps"]
+        above = is_above(spread)
         for start, end in _windows_at(spread.event_time):
             window = (spread.base, spread.buy.exchange, spread.sell.exchange, start, end)
             rows.setdefault(window, []).append((spread.net_bps, above))
@@ -29,6 +29,15 @@ def expected_windows(messages: list[bytes], session: Session) -> dict[Window, di
         for window, found in rows.items()
         if window[4] <= newest[window[0]] - SECOND and window[3] >= first[window[0]]
     }
+
+
+def is_above(spread: Spread) -> bool:
+    """Return whether it is at or over the threshold: of its direction, its pair or its asset, else the general one."""
+    settings, buy, sell = spread.settings, spread.buy.exchange, spread.sell.exchange
+    pairs = settings.get("pair_thresholds", {})
+    own = [pairs[name] for name in (f"{buy}>{sell}", f"{buy}/{sell}", f"{sell}/{buy}") if name in pairs]
+    own += [value for base, value in settings.get("asset_thresholds", {}).items() if base == spread.base]
+    return bool(spread.net_bps >= (max(own) if own else settings["min_net_bps"]))
 
 
 def found_windows(rows: Iterable[dict[str, Any]]) -> dict[Window, dict[str, float]]:

@@ -7,8 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
+from market.decide.settings_entries import EntryChange
 from session.session import Session
+from store.app_actions import AppAction
 from store.mongo.store import MongoTradeStore
+from store.records.audit_entry import AuditEntry
 from store.server.client import connect
 from tests.ui.samples import SETTINGS
 
@@ -174,3 +177,45 @@ async def test_before_the_first_settings_there_are_none(
     client.close()
     answers = [await api.get("/api/settings"), await patch(api, {"version": 1}, key)]
     assert [answer.status_code for answer in answers] == [404, 404]
+
+
+PAUSE = AppAction(EntryChange("disabled_assets", "BTC", value=True), 1, 6)
+HALF = AuditEntry("row 1", "app guard", "app", "app", "", "app.pause", "disabled_assets BTC")
+
+
+async def test_what_apps_changed_meanwhile_holds_up_no_person(
+    api: httpx.AsyncClient, key: str, store: MongoTradeStore
+) -> None:
+    await store.settings.act(PAUSE, HALF)
+    answer = await patch(api, {"min_net_bps": 9.5}, key, '"1"')
+    assert (answer.status_code, answer.headers["etag"]) == (200, '"3"')
+    now = (await api.get("/api/settings")).json()
+    assert (now["min_net_bps"], now["disabled_assets"]) == (9.5, ["BTC"])
+    touched = await patch(api, {"disabled_assets": [], "version": 1}, key)
+    assert (touched.status_code, touched.json()["current_version"]) == (409, 3)
+    beside_a_person = await patch(api, {"min_net_bps": 7.5, "version": 2}, key)
+    assert beside_a_person.status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"asset_thresholds": {"NONE": 9}}, "asset_thresholds"),
+        ({"pair_thresholds": {"alpha>nowhere": 9}}, "pair_thresholds"),
+        ({"pair_thresholds": {"alpha": 9}}, "pair_thresholds"),
+        ({"asset_thresholds": {"BTC": -1}}, "settings"),
+    ],
+)
+async def test_a_threshold_of_nothing_in_the_session_is_refused(
+    api: httpx.AsyncClient, key: str, body: dict[str, object], field: str
+) -> None:
+    answer = await patch(api, body | {"version": 1}, key)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"].startswith(field)
+
+
+async def test_thresholds_of_an_asset_and_a_pair_are_set_and_read_back(api: httpx.AsyncClient, key: str) -> None:
+    own = {"asset_thresholds": {"BTC": 9.5}, "pair_thresholds": {"alpha>beta": 12.0, "alpha/beta": 7.0}}
+    assert (await patch(api, own | {"version": 1}, key)).status_code == 200
+    now = (await api.get("/api/settings")).json()
+    assert {name: now[name] for name in own} == own

@@ -67,7 +67,14 @@ def test_the_form_gets_every_field_with_its_range_and_no_value(dashboard: Dashbo
     reported = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "columns" in one.proto.json)
     fields = {field["name"]: field for groups in reported["columns"] for group in groups for field in group["fields"]}
     elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees", "market_rules"}
-    over_rest = {"enabled_assets", "disabled_assets", "asset_limits", "exchange_limits"}
+    over_rest = {
+        "enabled_assets",
+        "disabled_assets",
+        "asset_limits",
+        "exchange_limits",
+        "asset_thresholds",
+        "pair_thresholds",
+    }
     assert fields.keys() | elsewhere | over_rest == set(Settings.model_fields)
     assert fields["min_net_bps"]["range"] == "−1,000 to 10,000 bps"
     assert fields["max_notional"]["range"] == "above 0, up to 10,000,000 USD"

@@ -26,6 +26,17 @@ def version(*changes: ChangeRow) -> VersionRow:
             ),
             "taker fee of Coinbase 10 bps → 7.5 bps; taker fee of bitFlyer – → 20 bps; cool_down_ms 1000 → 0",
         ),
+        (
+            (
+                ChangeRow(field="asset_thresholds", before={"ETH": 9.0, "BTC": 4.0}, after={"BTC": 4.0, "SOL": 6.5}),
+                ChangeRow(field="pair_thresholds", before={}, after={"kraken>bitflyer": 8.0}),
+            ),
+            "threshold of ETH 9 bps → –; threshold of SOL – → 6.5 bps; threshold of Kraken → bitFlyer – → 8 bps",
+        ),
+        (
+            (ChangeRow(field="disabled_assets", before=["ETH", "SOL"], after=["SOL", "BTC"]),),
+            "BTC paused; ETH resumed",
+        ),
         ((ChangeRow(field="taker_fees", before=None, after={"kraken": "0.001"}),), "taker fee of Kraken – → 10 bps"),
     ],
 )

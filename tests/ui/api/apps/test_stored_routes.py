@@ -8,6 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from session.app_actions import AppActionTerms
 from session.session import Session
 from store.mongo.store import MongoTradeStore
 from store.records.apps import MOST_TEXT_BYTES, MOST_VERSIONS, AppReport
@@ -18,6 +19,7 @@ from ui.apps.app_archive import packed
 from ui.services.dashboard import dashboard_of
 
 Headers = dict[str, str]
+PAUSES = "from quotes select base as asset insert into AssetPauses;"
 SHIPPED = sorted((Path(__file__).parents[4] / "apps").glob("*.app"))
 
 
@@ -190,6 +192,27 @@ async def test_an_app_that_halts_exchanges_is_the_operators(
         for path in ("publish", "stop", "rollback"):
             body = {"version": 1} if path == "rollback" else {}
             assert (await api.post(f"/api/apps/guard/{path}", json=body, headers=author)).status_code == 403
+
+
+async def test_an_app_that_acts_is_published_only_if_the_operator_allows_it(
+    application: FastAPI, author: Headers, key: str, session: Session
+) -> None:
+    dashboard = dashboard_of(application)
+
+    def allow(*terms: AppActionTerms) -> None:
+        page = replace(session.page, access=replace(session.page.access, acting_apps=terms))
+        application.state.dashboard = replace(dashboard, session=replace(session, page=page))
+
+    async with client_of(application) as api:
+        assert (await api.post("/api/apps", json={"name": "guard", "text": PAUSES}, headers=author)).status_code == 201
+        refused = await api.post("/api/apps/guard/publish", json={}, headers=author)
+        assert (refused.status_code, "[apps.actions.guard]" in refused.json()["detail"]) == (422, True)
+        allow(AppActionTerms("guard", pause=True))
+        assert (await api.post("/api/apps/guard/publish", json={}, headers=author)).status_code == 403
+        operator = {"X-API-Key": key}
+        assert (await api.post("/api/apps/guard/publish", json={}, headers=operator)).status_code == 202
+        allow()
+        assert (await api.post("/api/apps/guard/start", headers=operator)).status_code == 422
 
 
 async def test_the_audit_log_has_every_change(api: httpx.AsyncClient, author: Headers, key: str) -> None:

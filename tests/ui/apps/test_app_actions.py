@@ -1,0 +1,189 @@
+"""Which rows of the topic `apps` change a setting or tell people, and what they cannot do."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from market.decide.settings import Settings
+from session.access_terms import AccessTerms
+from session.app_actions import AppActionTerms
+from session.session import PageTerms, Services, Session
+from store.app_actions import ActionOutcome, AppAction
+from store.errors import StoreUnavailableError
+from store.memory.parts import MemorySettings
+from store.records.audit_entry import AuditEntry
+from tests.market.samples import MARKETS, settings_of
+from tests.store.conftest import SteppedClock
+from ui.apps.app_actions import ACTION_SECONDS, MOST_CHARACTERS, AppActions
+
+NOW = SteppedClock().now() // 1_000
+ALL = AppActionTerms("guard", pause=True, asset_thresholds=(4, 40), pair_thresholds=(6, 60), notices=True)
+NONE = AppActionTerms("guard")
+
+
+def message(stream: str, number: int = 7, at: int = NOW, app: str = "guard", **values: object) -> bytes:
+    row = {"id": f"{app}-1:0:{number}:0", "app": app, "stream": stream, "time": at, "values": values}
+    return orjson.dumps(row)
+
+
+@dataclass
+class Follower:
+    """A session of BTC on alpha, beta and gamma."""
+
+    terms: AppActionTerms = ALL
+    clock: SteppedClock = field(default_factory=SteppedClock)
+    told: list[Settings] = field(default_factory=list)
+    waited: list[Exception] = field(default_factory=list)
+    first: Settings = field(default_factory=settings_of)
+
+    def __post_init__(self) -> None:
+        self.follow(MemorySettings(self.clock))
+
+    def follow(self, settings: MemorySettings) -> None:
+        access = AccessTerms(acting_apps=(self.terms,))
+        services, page = Services("nowhere:1", "", ""), PageTerms(access=access)
+        session = Session("s", "paper", Path(), services, MARKETS, "USD", page=page)
+        self.settings = settings
+        self.actions = AppActions(session, settings, self.clock, self.told.append, self.waited.append)
+
+    async def after(self, *messages: bytes) -> Settings:
+        """Return the settings in force afterwards."""
+        await self.settings.create(self.first)
+        for one in messages:
+            await self.actions.take(one)
+        return self.settings.in_force()
+
+
+PAUSE = message("AssetPauses", asset="BTC", note="more columns are not read", trading_state="halted")
+RAISE = message("AssetThresholds", asset="BTC", min_net_bps=12.5)
+PAIR = message("PairThresholds", buy_exchange="alpha", sell_exchange="beta", min_net_bps="7.5")
+NOTICE = message("OperatorNotices", text="  spreads of\nBTC are\twide ")
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "action", "target"),
+    [
+        (PAUSE, {"disabled_assets": ("BTC",)}, "app.pause", "disabled_assets BTC"),
+        (RAISE, {"asset_thresholds": {"BTC": 12.5}}, "app.threshold", "asset_thresholds BTC"),
+        (PAIR, {"pair_thresholds": {"alpha>beta": 7.5}}, "app.threshold", "pair_thresholds alpha>beta"),
+    ],
+)
+async def test_a_row_is_one_version_with_the_app_as_its_author(
+    row: bytes, changes: dict[str, object], action: str, target: str
+) -> None:
+    follower = Follower()
+    assert await follower.after(row, row) == follower.first.model_copy(update={"version": 2, **changes})
+    assert [one.version for one in follower.told] == [2]
+    assert follower.settings.versions[-1][1] == "app guard"
+    (entry,) = follower.settings.audited.values()
+    assert (entry.entry_id, entry.who, entry.role) == ("action guard-1:0:7:0", "app guard", "app")
+    assert (entry.action, entry.target, entry.outcome) == (action, target, "done")
+    assert (entry.before["version"], entry.after["version"], entry.after["row_time"]) == (1, 2, NOW * 1_000)
+
+
+async def test_what_an_app_set_it_takes_back() -> None:
+    follower = Follower()
+    rows = [PAUSE, RAISE, message("AssetResumes", 8, asset="BTC")]
+    rows.append(message("AssetThresholds", 9, asset="BTC", min_net_bps=None))
+    after = await follower.after(*(row.replace(b":7:", f":{n}:".encode()) for n, row in enumerate(rows)))
+    assert (after.version, after.disabled_assets, after.asset_thresholds) == (5, (), {})
+
+
+async def test_a_notice_is_kept_for_those_who_send_it_and_changes_nothing() -> None:
+    follower = Follower()
+    long = message("OperatorNotices", 8, text="x" * 9_000)
+    assert await follower.after(NOTICE, NOTICE, long) == follower.first
+    first, second = follower.settings.audited.values()
+    assert (first.action, first.target, first.after["text"]) == ("app.notice", "notice", "spreads of BTC are wide")
+    assert len(str(second.after["text"])) == MOST_CHARACTERS
+
+
+@pytest.mark.parametrize("row", [PAUSE, RAISE, PAIR, NOTICE])
+async def test_without_the_operators_word_nothing_happens(row: bytes) -> None:
+    follower = Follower(NONE)
+    assert await follower.after(row) == follower.first
+    assert await follower.after(row.replace(b"guard", b"other")) == follower.first
+    assert not follower.settings.audited
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        message("AssetThresholds", asset="BTC", min_net_bps=3.99),
+        message("AssetThresholds", asset="BTC", min_net_bps=40.01),
+        message("AssetThresholds", asset="BTC", min_net_bps="much"),
+        message("AssetThresholds", asset="BTC"),
+        message("AssetThresholds", asset="NONE", min_net_bps=12),
+        message("PairThresholds", buy_exchange="alpha", sell_exchange="beta", min_net_bps=5.99),
+        message("PairThresholds", buy_exchange="alpha", sell_exchange="alpha", min_net_bps=12),
+        message("PairThresholds", buy_exchange="alpha", sell_exchange="nowhere", min_net_bps=12),
+        message("PairThresholds", buy_exchange="alpha>beta", sell_exchange="beta", min_net_bps=12),
+        message("AssetPauses", asset="NONE"),
+        message("AssetPauses", asset=["BTC"]),
+        message("AssetPauses", exchange="alpha"),
+        message("OperatorNotices", text="   "),
+        message("Pauses", asset="BTC"),
+        message("AssetPauses", at=NOW - ACTION_SECONDS * 1_000 - 1, asset="BTC"),
+        b"{",
+        b"[]",
+    ],
+)
+async def test_what_is_outside_the_bounds_or_the_session_changes_nothing(row: bytes) -> None:
+    follower = Follower()
+    assert await follower.after(row) == follower.first
+    assert not follower.settings.audited
+
+
+async def test_a_threshold_below_what_is_shown_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    follower = Follower(replace(ALL, asset_thresholds=(-50, 50)), first=settings_of(emit_net_bps=2.0))
+    assert await follower.after(message("AssetThresholds", asset="BTC", min_net_bps=1.0)) == follower.first
+    assert "emit_net_bps" in vars(caplog.records[-1])["reason"]
+
+
+async def test_more_than_the_limit_is_counted_and_said_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    follower = Follower(replace(ALL, per_minute=2))
+    rows = [message("OperatorNotices", number, text=f"number {number}") for number in range(50)]
+    await follower.after(*rows)
+    assert len(follower.settings.audited) == 2
+    assert [one.message for one in caplog.records].count("action of an app left out") == 1
+    await follower.clock.sleep(61)
+    late = follower.clock.now() // 1_000
+    await follower.after(message("OperatorNotices", 99, late, text="later"))
+    assert len(follower.settings.audited) == 3
+    (told,) = [vars(one) for one in caplog.records if one.message == "more actions of an app left out"]
+    assert (told["app"], told["actions"]) == ("guard", 47)
+
+
+class LostOnce(MemorySettings):
+    """Its first answer is an outage, of so many seconds."""
+
+    outage: int | None = 0
+
+    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
+        if self.outage is not None:
+            await self._clock.sleep(self.outage)
+            self.outage = None
+            raise StoreUnavailableError("no answer")
+        return await super().act(action, entry)
+
+
+@pytest.mark.parametrize(("outage", "expected"), [(5, ("BTC",)), (600, ())])
+async def test_an_outage_of_the_store_delays_it_until_it_is_too_old(outage: int, expected: tuple[str, ...]) -> None:
+    follower = Follower()
+    settings = LostOnce(follower.clock)
+    settings.outage = outage
+    follower.follow(settings)
+    assert (await follower.after(PAUSE)).disabled_assets == expected
+    assert len(follower.waited) == 1
+
+
+async def test_what_a_person_decides_wins(caplog: pytest.LogCaptureFixture) -> None:
+    follower = Follower()
+    await follower.after(PAUSE)
+    await follower.clock.sleep(1)
+    await follower.settings.amend(lambda now: now.model_copy(update={"disabled_assets": ()}), "ada")
+    again = message("AssetPauses", 8, follower.clock.now() // 1_000, asset="BTC")
+    assert (await follower.after(again)).disabled_assets == ()
+    assert "a person removed it" in vars(caplog.records[-1])["reason"]
