@@ -93,6 +93,12 @@ class AppDoor:
         found: Values = await self._ask({"do": "inject", "app": app, "stream": stream, "values": values})
         return found
 
+    async def savepoint(self, app: str) -> Values:
+        """Keep what the running app has kept as a savepoint in the data folder; return its name (`savepoint`), the
+        `version` that ran, and its `bytes`."""
+        found: Values = await self._ask({"do": "savepoint", "app": app})
+        return found
+
     async def fits(self, app: str, text: str) -> Mapping[str, Sequence[str]]:
         """Return which parts of the app, as it runs or ran last in the session, another text would go on with (`fit`),
         which begin `empty`, and which would be `dropped`."""

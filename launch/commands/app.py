@@ -31,7 +31,7 @@ from launch.setup.data_dir import home_folder
 from streams.topics import APPS, HEALTH
 
 Echo = Callable[[str], None]
-PUBLISHING = ("publish", "stop", "start", "list", "versions", "status")
+PUBLISHING = ("publish", "snapshot", "stop", "start", "list", "versions", "status")
 _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 
@@ -39,7 +39,7 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Run the command. Raises LaunchError in one sentence."""
     config = read_configuration(None, os.environ)
     terms = operator_terms(config.apps, config.plain_text_hosts)
-    if arguments.work == "snapshot":
+    if arguments.work == "snapshot" and arguments.savepoint is not None:
         return _save(arguments, terms, echo)
     if arguments.work == "run" and arguments.regions:
         from launch.apps.in_regions import run_in_regions
@@ -89,7 +89,7 @@ def _run_text(arguments: argparse.Namespace, terms: OperatorTerms, echo: Echo) -
 def _save(arguments: argparse.Namespace, terms: OperatorTerms, echo: Echo) -> int:
     from launch.commands.app_run import AppRunOptions, save_app_command
 
-    of_file = AppRunOptions((arguments.file,), variables=variables_of(arguments.var), terms=terms)
+    of_file = AppRunOptions((Path(arguments.app),), variables=variables_of(arguments.var), terms=terms)
     return save_app_command(home_folder(), arguments.savepoint, of_file, echo)
 
 

@@ -128,6 +128,8 @@ class DoorServer:
                 return await one.group.query(one.place, str(request["query"]), values, may_write=may_write)
             case "inject":
                 return await self._inject(str(request["app"]), str(request["stream"]), request["values"])
+            case "savepoint":
+                return await self._apps.keep_savepoint(str(request["app"]))
             case "fits":
                 return await self._fits(str(request["app"]), str(request["text"]))
             case other:

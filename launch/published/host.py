@@ -18,14 +18,16 @@ from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.kernel import PlacedApp
+from launch.apps.savepoints import log_label, taken_savepoint
 from launch.errors import CannotStartError
 from launch.published.backlog import is_behind
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
+from launch.published.kept_savepoints import keep_savepoint, kept_savepoint
 from launch.published.placing import LOOKS, MOST_ALONE, belongs_elsewhere
 from launch.published.rates import Look
 from launch.published.rings import ring_of
 from launch.published.run_notes import RunNote, forget_app, read_note, write_note
-from launch.published.takeover import FormerVersion, taken_over
+from launch.published.takeover import FormerVersion, SavedState, taken_over
 from launch.published.worker_group import WorkerGroup
 from launch.sessions.app_input import FOLDER, apps_folder, live_input
 from launch.sessions.detection_start import NotBegunError
@@ -37,7 +39,7 @@ from runtime.tasks import run_again, run_all
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.ports.apps import StoredApps
-from store.records.apps import AppReport, AppState, StoredApp
+from store.records.apps import AppReport, AppState, AppVersion, StoredApp
 from streams.errors import StreamError, StreamUnavailableError
 
 LOOK_SECONDS = 1.0
@@ -215,7 +217,8 @@ class PublishedApps:
 
     async def _publish(self, app: StoredApp, wanted: _Wanted) -> None:
         order, running = app.order, wanted.running
-        if running is not None and running.note.version == order.version and order.keeps_state:
+        is_as_ordered = order.keeps_state and not order.savepoint
+        if running is not None and running.note.version == order.version and is_as_ordered:
             await self._report(app, "running")
             return
         await self._report(app, "starting")
@@ -302,18 +305,43 @@ class PublishedApps:
         """Return where the version begins, and what of the state before does not fit; a version that ran last goes on
         where it was."""
         order, before = app.order, read_note(self._folder, app.name)
-        if before is None:
-            return RunNote(version, source.label, order.number), ""
-        is_same = (before.label, before.version) == (source.label, version)
-        if before.order == order.number or (is_same and order.keeps_state):
-            return replace(before, order=order.number, has_ended=False), ""
-        ended = await self._ended(app.name, before)
-        if ended is None:
-            return RunNote(version, source.label, order.number), ""
-        over = await taken_over(self.session, ended, source, folder, keeps_state=order.keeps_state)
+        first = RunNote(version, source.label, order.number)
+        if before is None and not order.savepoint:
+            return first, ""
+        if before is not None:
+            is_same = (before.label, before.version) == (source.label, version) and not order.savepoint
+            if before.order == order.number or (is_same and order.keeps_state):
+                return replace(before, order=order.number, has_ended=False), ""
+        ended = None if before is None else await self._ended(app.name, before)
+        if ended is None and not order.savepoint:
+            return first, ""
+        saved = await asyncio.to_thread(self._saved, app.name, order.savepoint) if order.savepoint else None
+        former = ended or FormerVersion(source, folder, first)
+        over = await taken_over(
+            self.session, former, source, folder, keeps_state=order.keeps_state, saved=saved
+        )
         empty = () if over.parts is None else over.parts.empty
         reason = f"begun empty: {', '.join(empty)}" if empty else ""
         return RunNote(version, source.label, order.number, over.begin), reason
+
+    def _saved(self, name: str, savepoint: str) -> SavedState:
+        """Return what the app had kept at a savepoint. Raises CannotStartError, CannotRunError."""
+        found = kept_savepoint(self.session.home, name, savepoint)
+        source = published_source(self.session, AppVersion(found.app, 0, found.text, "", 0), self._terms)
+        if source.digest != found.digest:
+            raise CannotRunError(f"the savepoint {savepoint} was taken with other functions or variables")
+        return SavedState(source, found.parts)
+
+    async def keep_savepoint(self, name: str) -> Mapping[str, Any]:
+        """Keep what the running app has kept, as of its newest snapshots. Raises AppDoorRefusedError."""
+        one = self.running(name)
+        log_of_app = log_label(self.session.session_id, one.source)
+        try:
+            taken = await asyncio.to_thread(taken_savepoint, one.source, one.folder, log_of_app)
+            kept = await asyncio.to_thread(keep_savepoint, self.session.home, taken)
+        except CannotStartError as error:
+            raise AppDoorRefusedError(str(error), "failed") from error
+        return {"savepoint": kept, "version": one.note.version, "bytes": sum(map(len, taken.parts.values()))}
 
     async def _ended(self, name: str, note: RunNote) -> FormerVersion | None:
         """Return what ran before; None if its text is gone, or can be run no more."""

@@ -80,6 +80,8 @@ class _Publishing:
                     return await self._status()
                 case "publish":
                     return await self._publish(apps, audit)
+                case "snapshot":
+                    return await self._keep_savepoint(apps, audit)
                 case work:
                     return await self._order(apps, audit, work)
         finally:
@@ -120,6 +122,8 @@ class _Publishing:
     async def _publish(self, apps: MongoApps, audit: MongoAudit) -> int:
         arguments, text = self._arguments, None
         name, version = arguments.app, arguments.version
+        if arguments.savepoint and arguments.empty:
+            raise CannotStartError("--empty begins with nothing, so not --from a savepoint; drop one of them.")
         is_stored = is_app_name(name) and not await asyncio.to_thread(Path(name).is_file)
         if len(arguments.note) > MOST_NOTE_CHARACTERS:
             raise CannotStartError(f"--note: at most {MOST_NOTE_CHARACTERS} characters.")
@@ -138,11 +142,30 @@ class _Publishing:
         async with self._audited(audit, "app.publish", name) as after:
             if text is not None:
                 version = await self._stored(apps, name, text, arguments.note)
-            app = await apps.order(name, "published", self._who, version, keeps_state=not arguments.empty)
+            app = await apps.order(
+                name,
+                "published",
+                self._who,
+                version,
+                keeps_state=not arguments.empty,
+                savepoint=arguments.savepoint,
+            )
             if app is None:
                 raise CannotStartError(f"the app {name} has no version {version}.")
             after |= {"version": app.order.version or 0, "keeps_state": not arguments.empty}
         return await self._until_done(apps, app, "running")
+
+    async def _keep_savepoint(self, apps: MongoApps, audit: MongoAudit) -> int:
+        name = self._arguments.app
+        if not is_app_name(name):
+            raise CannotStartError(f"{name}: name a file for the savepoint too, or the published app alone.")
+        await self._known(apps, name)
+        async with self._audited(audit, "app.savepoint", name) as after:
+            kept = await AppDoor(self._session.home).savepoint(name)
+            after |= kept
+        self._echo(f"{name}: savepoint {kept['savepoint']}, version {kept['version']}, {kept['bytes']:,} bytes")
+        self._echo(f"go on from it with: arbitrage app publish {name} --from {kept['savepoint']}")
+        return 0
 
     async def _check_stored(self, apps: StoredApps, name: str, version: int) -> None:
         """Raise CannotStartError if that version acts on the session, and may not. What is wrong in its text, its host

@@ -42,6 +42,20 @@ class TakenOver:
     parts: CarriedParts | None
 
 
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """What an app had kept at a savepoint, in each partition."""
+
+    source: AppSource
+    parts: Mapping[int, bytes]
+
+    def app(self, partition: int) -> HostedApp:
+        """Return the app with that state. Raises SnapshotError."""
+        app = HostedApp(self.source, partition, unrepeated_rows(self.source.region))
+        app.restore(self.parts[partition], keeps_position=False)
+        return app
+
+
 def fitting(before: AppSource, after: AppSource) -> CarriedParts:
     """Say what one version would go on with of the other. Takes as long as compiling both."""
     engines = StreamEngine(before.app, terms=before.terms), StreamEngine(after.app, terms=after.terms)
@@ -49,11 +63,21 @@ def fitting(before: AppSource, after: AppSource) -> CarriedParts:
 
 
 async def taken_over(
-    session: Session, before: FormerVersion, after: AppSource, folder: Path, *, keeps_state: bool
+    session: Session,
+    before: FormerVersion,
+    after: AppSource,
+    folder: Path,
+    *,
+    keeps_state: bool,
+    saved: SavedState | None = None,
 ) -> TakenOver:
     """Write the snapshots with which `after` goes on into its `folder`, and return where it does. The version before
-    runs no more. Raises StreamError, LookupError, AppFailedError, OSError."""
+    runs no more. `saved`: in place of what that has kept. Raises StreamError, LookupError, AppFailedError, OSError,
+    SnapshotError."""
     partitions = session.services.partitions if after.is_keyed else 1
+    if saved is not None and set(saved.parts) != set(range(partitions)):
+        problem = f"the savepoint has {len(saved.parts)} partitions, and the session's log {partitions}"
+        raise SnapshotError(f"{problem}; start a session with as many")
     if after.is_merged:
         await ensure_input_log(session.services.kafka, after.topic, partitions)
     if after.rows_topic is not None:
@@ -64,11 +88,12 @@ async def taken_over(
         where = await _begin(session, before, former, after, partition)
         snapshots = SnapshotFolder(folder)
         if keeps_state:
-            data, parts = await asyncio.to_thread(_carried, former, after, partition, where.offset)
+            state = None if saved is None else await asyncio.to_thread(saved.app, partition)
+            data, parts = await asyncio.to_thread(_carried, former, after, (partition, where.offset), state)
             snapshots.save(partition, data)
         else:
             snapshots.path(partition).unlink(missing_ok=True)
-        begin[partition] = filled(where, after, parts)
+        begin[partition] = filled(where, after, parts if saved is None else None)
     return TakenOver(begin, parts)
 
 
@@ -80,9 +105,13 @@ def filled(begin: LogBegin, after: AppSource, parts: CarriedParts | None) -> Log
     return LogBegin(begin.offset, InputPlace(following, begin.place.token))
 
 
-def _carried(former: HostedApp, after: AppSource, partition: int, begin: int) -> tuple[bytes, CarriedParts]:
+def _carried(
+    former: HostedApp, after: AppSource, place: tuple[int, int], saved: HostedApp | None
+) -> tuple[bytes, CarriedParts]:
+    """`place`: the partition, and the row of it with which `after` begins."""
+    partition, begin = place
     app = HostedApp(after, partition, unrepeated_rows(after.region))
-    parts = app.take_over(former, begin)
+    parts = app.take_over(former, begin, saved)
     return app.snapshot(), parts
 
 

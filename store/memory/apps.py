@@ -40,7 +40,14 @@ class MemoryApps:
         return self._add(changed, text, note)
 
     async def order(
-        self, name: str, wanted: AppWanted, who: str, version: int | None = None, *, keeps_state: bool = True
+        self,
+        name: str,
+        wanted: AppWanted,
+        who: str,
+        version: int | None = None,
+        *,
+        keeps_state: bool = True,
+        savepoint: str = "",
     ) -> StoredApp | None:
         known = self._apps.get(name)
         if known is None:
@@ -48,7 +55,7 @@ class MemoryApps:
         number = known.order.version if wanted == "stopped" else version or known.version
         if number is not None and (name, number) not in self._versions:
             return None
-        order = AppOrder(wanted, number, keeps_state, by=who, at=self._clock.now())
+        order = AppOrder(wanted, number, keeps_state, by=who, at=self._clock.now(), savepoint=savepoint)
         self._apps[name] = ordered(known, order)
         self._tell()
         return self._apps[name]

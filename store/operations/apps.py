@@ -73,7 +73,14 @@ class MongoApps:
         return await self._change(name, step)
 
     async def order(
-        self, name: str, wanted: AppWanted, who: str, version: int | None = None, *, keeps_state: bool = True
+        self,
+        name: str,
+        wanted: AppWanted,
+        who: str,
+        version: int | None = None,
+        *,
+        keeps_state: bool = True,
+        savepoint: str = "",
     ) -> StoredApp | None:
         def step(transaction: Transaction, known: StoredApp | None) -> StoredApp | None:
             if known is None:
@@ -81,7 +88,7 @@ class MongoApps:
             number = known.order.version if wanted == "stopped" else version or known.version
             if number is not None and transaction.find_one(APP_VERSIONS, {"_id": _key(name, number)}) is None:
                 return None
-            after = ordered(known, AppOrder(wanted, number, keeps_state, by=who, at=transaction.now()))
+            after = ordered(known, AppOrder(wanted, number, keeps_state, by=who, at=transaction.now(), savepoint=savepoint))
             _write(transaction, after)
             return after
 

@@ -25,11 +25,18 @@ class StoredApps(Protocol):
         ...
 
     async def order(
-        self, name: str, wanted: AppWanted, who: str, version: int | None = None, *, keeps_state: bool = True
+        self,
+        name: str,
+        wanted: AppWanted,
+        who: str,
+        version: int | None = None,
+        *,
+        keeps_state: bool = True,
+        savepoint: str = "",
     ) -> StoredApp | None:
         """Want an app to run (`published`), in that version or in the newest, or not to run (`stopped`, in which its
-        version stays). The same again is a new order, which starts an app that has failed. None if there is no such
-        app, or no such version."""
+        version stays). The same again is a new order, which starts an app that has failed. `savepoint`: the name of
+        the one to begin with. None if there is no such app, or no such version."""
         ...
 
     async def remove(self, name: str) -> bool:

@@ -48,6 +48,8 @@ class AppOrder:
     number: int = 0
     by: str = ""
     at: int = 0
+    savepoint: str = ""
+    """The name of the one whose state it begins with, in place of that of the version before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,11 @@ async def test_an_order_names_a_version_that_is_there(store: TradeStore) -> None
     assert await store.apps.order("other", "published", "ada") is None
     first = await ordered(store, "published")
     assert (first.order.version, first.order.by, first.order.keeps_state) == (2, "ada", True)
+    saved = await store.apps.order("wide", "published", "ada", savepoint="20261130T003612Z")
+    again = await store.apps.app("wide")
+    assert saved is not None
+    assert again is not None
+    assert (again.order, again.order.savepoint) == (saved.order, "20261130T003612Z")
     back = await store.apps.order("wide", "published", "eve", 1, keeps_state=False)
     assert back is not None
     assert (back.order.version, back.order.by, back.order.keeps_state, back.version) == (1, "eve", False, 2)

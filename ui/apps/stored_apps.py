@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError
 from session.app_actions import action_problem, names_actions
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
 from store.records.apps import (
@@ -86,7 +87,14 @@ class AppDesk:
             return _there(stored, name)
 
     async def order(
-        self, name: str, work: AppWork, caller: Caller, version: int | None = None, *, keeps_state: bool = True
+        self,
+        name: str,
+        work: AppWork,
+        caller: Caller,
+        version: int | None = None,
+        *,
+        keeps_state: bool = True,
+        savepoint: str = "",
     ) -> StoredApp:
         """Let a version run, the newest if none is named, or stop the app. Raises as `create`; a text with mistakes is
         not published."""
@@ -96,14 +104,32 @@ class AppDesk:
             note.before = {"wanted": before.order.wanted, "version": before.order.version}
             note.after = {"wanted": wanted, "version": version, "keeps_state": keeps_state}
             self._check_may_write(name, caller)
+            if savepoint and not keeps_state:
+                raise AppAnswerError(422, "An app that begins empty begins from no savepoint; leave one of them out.")
             if wanted == "published":
                 # what is checked is what is ordered, whoever stores another version meanwhile
                 version = version or before.version
                 await self._check_published(name, version, caller, was_checked=version == before.order.version)
             apps = self.dashboard.reader.apps
-            ordered = _there(await apps.order(name, wanted, caller.name, version, keeps_state=keeps_state), name)
+            ordered = await apps.order(
+                name, wanted, caller.name, version, keeps_state=keeps_state, savepoint=savepoint
+            )
+            ordered = _there(ordered, name)
             note.after = {"wanted": wanted, "version": ordered.order.version, "keeps_state": keeps_state}
             return ordered
+
+    async def keep_savepoint(self, name: str, caller: Caller) -> dict[str, Any]:
+        """Keep what the running app has kept. Raises AppAnswerError 409 if it does not run, 503 if nobody answers."""
+        async with auditing(self.dashboard, caller, "app.savepoint", name) as note:
+            await self.app(name)
+            try:
+                kept = dict(await AppDoor(self.dashboard.session.home).savepoint(name))
+            except AppDoorRefusedError as error:
+                raise AppAnswerError(409, str(error)) from None
+            except AppDoorSilentError as error:
+                raise AppAnswerError(503, str(error)) from None
+            note.after = kept
+            return kept
 
     async def remove(self, name: str, caller: Caller) -> None:
         """Remove an app that is not wanted to run, with its versions. Raises as `create`."""

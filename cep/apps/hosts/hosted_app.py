@@ -354,21 +354,23 @@ class HostedApp:
         self.position = position
         self._log.restore(taken)
 
-    def take_over(self, before: "HostedApp", begin: int) -> CarriedParts:
+    def take_over(self, before: "HostedApp", begin: int, saved: "HostedApp | None" = None) -> CarriedParts:
         """Go on where another version was, from the row `begin` of this one's log; to be called once, before any row.
 
-        With what it has kept where that fits, and knowing what it took of each topic. Unless all that is stored fits
-        (`has_stored`), none of it is kept, and its log begins with that. Raises AppFailedError.
+        With what it has kept where that fits, or what `saved` has; and knowing what it took of each topic. Unless all
+        that is stored fits (`has_stored`), none of it is kept, and its log begins with that; likewise with `saved`,
+        since what is stored is newer. Raises AppFailedError.
         """
         self.position = begin
         if self._log.is_like(before._log):
             self._log.restore(dict(before._log.taken))
         after = self._begun(0 if before._engine is None else before._engine.now)
-        former = before._engine or before._begun(0)
+        kept = saved or before
+        former = kept._engine or kept._begun(0)
         parts = CarriedParts((), ("all that it keeps, since it shares some with other regions",), ())
-        if self._source.shared is None and before._source.shared is None:
-            parts = carry(former, before._source.app, after, self._source.app)
-        if not has_stored(self._source.outside.tables, parts):
+        if self._source.shared is None and kept._source.shared is None:
+            parts = carry(former, kept._source.app, after, self._source.app)
+        if saved is not None or not has_stored(self._source.outside.tables, parts):
             self._clear_stored(after)
             self._log.taken.pop(TABLES, None)
         return parts

@@ -33,8 +33,10 @@ def add_app(command: argparse.ArgumentParser) -> None:
         "--from", type=Path, dest="savepoint", metavar="SAVEPOINT", help="go on from what the app had kept there"
     )
     snapshot = works.add_parser("snapshot", help="keep what a running app has kept, as a file to go on from")
-    snapshot.add_argument("file", type=Path, help="the app's text, as it was run")
-    snapshot.add_argument("savepoint", type=Path, help="the file to write")
+    snapshot.add_argument("app", metavar="FILE|NAME", help="the app's text, as it was run, or the name of a published app")
+    snapshot.add_argument(
+        "savepoint", type=Path, nargs="?", help="the file to write; that of a published app gets a name of its own"
+    )
     snapshot.add_argument("--var", action="append", default=[], metavar="NAME=VALUE", help="as it was run")
     _add_publishing(works)
     test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
@@ -47,6 +49,9 @@ def _add_publishing(works: "argparse._SubParsersAction[argparse.ArgumentParser]"
     publish.add_argument("app", metavar="FILE|NAME", help="the app's text, or the name of one that is stored")
     publish.add_argument("--version", type=int, help="of a stored app: this one, to roll back (default: the newest)")
     publish.add_argument("--empty", action="store_true", help="begin with nothing of what the version before has kept")
+    publish.add_argument(
+        "--from", dest="savepoint", default="", metavar="SAVEPOINT", help="begin with what the app had kept there"
+    )
     publish.add_argument("--note", default="", help="what is new in it")
     for work, text in (
         ("stop", "stop a published app; its state stays for the session"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.resident.snapshot_folder import SnapshotFolder
 from launch.published.hosted import published_source
 from launch.setup.data_dir import process_lock
@@ -180,6 +180,52 @@ async def test_a_version_that_takes_over_from_a_killed_process_repeats_no_row(se
     by_the_other = {offset(one) for one in await world.written(before.label, reaching(last))}
     assert by_the_other.isdisjoint(map(offset, found))
     assert by_the_other | {offset(one) for one in found} >= set(wanted)
+
+
+async def test_an_app_goes_on_from_a_savepoint_at_the_row_where_it_is(session: Session) -> None:
+    log = LogMaker(14).write(ROWS)
+    apps, first = MemoryApps(SystemClock()), await log_begins(session)
+    source, third = source_of(session, "means", MEANS), len(log) // 3
+    wanted = [offset(one) for one in computed(source, log, first)]
+    async with published(session, apps, first) as world:
+        await world.publish("means", MEANS)
+        await world.until("means", "running")
+        await world.write(log[:third])
+        await saved_at(world, source, first + third)
+        last = await world.door.query("means", TABLE)
+        kept = await world.door.savepoint("means")
+        await world.write(log[third : 2 * third])
+        await saved_at(world, source, first + 2 * third)
+        assert (await world.door.query("means", TABLE)).rows != last.rows
+        await apps.order("means", "published", "ada", savepoint="20010101T000000Z")
+        assert "has no savepoint '20010101T000000Z'" in await world.until_says("means", "running", "goes on")
+        app = await apps.order("means", "published", "ada", savepoint=kept["savepoint"])
+        assert app is not None
+        async with asyncio.timeout(60):
+            while (known := await apps.app("means")) and known.report and known.report.number != app.order.number:
+                await SystemClock().sleep(0.02)
+        await world.until("means", "running")
+        assert (await world.door.query("means", TABLE)).rows == last.rows
+        await world.write(log[2 * third :])
+        found = await world.written(source.label, reaching(max(wanted)))
+    # no row comes again, and none is left out
+    assert [offset(one) for one in found] == wanted
+
+
+TABLE = "from Last select exchange, symbol, bid;"
+
+
+async def saved_at(world: PublishedWorld, source: AppSource, position: int) -> None:
+    """Wait until a snapshot has all rows before `position`."""
+    folder = SnapshotFolder(world.host.running("means").folder)
+    async with asyncio.timeout(60):
+        while True:
+            app, data = HostedApp(source, 0), folder.load(0)
+            if data is not None:
+                app.restore(data)
+                if app.position == position:
+                    return
+            await SystemClock().sleep(0.05)
 
 
 async def test_a_version_that_cannot_run_leaves_the_one_before_running_also_after_a_restart(session: Session) -> None:

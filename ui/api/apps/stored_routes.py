@@ -50,12 +50,14 @@ class ReplaceBody(TextBody):
 
 class PublishBody(BaseModel):
     """`version`: default the newest. `state`: whether what the version before it has kept goes on, where it fits.
-    `preview`: say what would go on, and change nothing."""
+    `savepoint`: the name of one whose state it begins with instead. `preview`: say what would go on, and change
+    nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
     version: int | None = Field(default=None, ge=1, le=10**9)
     state: str = Field(default="keep", pattern="^(keep|empty)$")
+    savepoint: str = Field(default="", pattern="^([0-9]{8}T[0-9]{6}Z)?$")
     preview: bool = False
 
 
@@ -140,8 +142,17 @@ async def publish(request: Request, name: AppName, desk: Desk, caller: Author) -
     if body.preview:
         stored = await desk.app(name)
         return JSONResponse(await _preview(desk, stored, body.version or stored.version, caller, body.state == "keep"))
-    app = await desk.order(name, "publish", caller, body.version, keeps_state=body.state == "keep")
+    keeps_state = body.state == "keep"
+    app = await desk.order(name, "publish", caller, body.version, keeps_state=keeps_state, savepoint=body.savepoint)
     return await _answer(desk, app, 202)
+
+
+@router.post("/{name}/savepoint", status_code=201, responses=CHANGED, openapi_extra=body_schema(NoBody, {}))
+async def savepoint(request: Request, name: AppName, desk: Desk, caller: Author) -> dict[str, Any]:
+    """Keep what the running app has kept at this moment (of its snapshots, at most 1.5 s old), under the name that
+    `publish` takes. 409: it does not run."""
+    await body_of(request, NoBody, "nothing")
+    return await desk.keep_savepoint(name, caller)
 
 
 @router.post("/{name}/start", status_code=202, responses=CHANGED, openapi_extra=body_schema(NoBody, {}))
