@@ -1,17 +1,14 @@
 """Derives the versions of the settings that stream apps made again, from the versions before them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backtest.verify.first_difference import NOTHING, FirstDifference
 from market.decide.settings import Settings
-from market.decide.settings_entries import ENTRY_SETTINGS, EntryChange, entry_change
+from market.decide.settings_entries import changed_entries, entry_change
 from store.app_actions import EntryAuthor, entry_refusal, is_app
 from store.server.documents import SettingsVersion
 from store.settings_versions import without_exchange
-
-Entry = tuple[str, str]
-
 
 def app_difference(versions: Sequence[SettingsVersion]) -> FirstDifference | None:
     """Return the first version of an app that does not follow: it changes one entry of its own, or takes one exchange
@@ -30,12 +27,11 @@ def app_difference(versions: Sequence[SettingsVersion]) -> FirstDifference | Non
 class _History:
     """Who changed each entry last, and the settings of the newest version."""
 
-    authors: dict[Entry, EntryAuthor] = field(default_factory=dict)
+    authors: dict[str, EntryAuthor] = field(default_factory=dict)
     newest: Settings | None = None
 
     def add(self, version: SettingsVersion) -> None:
-        before, after = _entries(version.before), _entries(version.after)
-        changed = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
+        changed = (one.name for one in changed_entries(version.before, version.after))
         self.authors |= dict.fromkeys(changed, EntryAuthor(version.who, version.at))
         self.newest = version.after
 
@@ -49,22 +45,12 @@ class _History:
         if change is None:
             return FirstDifference(where, "changes", "other settings too", "one entry, or one exchange taken off")
         stands = change.value_in(before)
-        refused = entry_refusal(stands, version.who, self.authors.get((change.setting, change.key)), version.at)
+        refused = entry_refusal(stands, version.who, self.authors.get(change.name), version.at)
         if refused is not None:
             recorded, derived = (NOTHING if one is None else one for one in (change.value, stands))
-            return FirstDifference(where, f"{change.setting} {change.key}", recorded, f"{derived} ({refused})")
+            return FirstDifference(where, change.name, recorded, f"{derived} ({refused})")
         return None
 
 
 def _is_halt(before: Settings, after: Settings) -> bool:
     return any(without_exchange(before, name) == after for name in before.enabled_exchanges)
-
-
-def _entries(settings: Settings | None) -> Mapping[Entry, float | None]:
-    if settings is None:
-        return {}
-    return {
-        (setting, key): EntryChange(setting, key, None).value_in(settings)
-        for setting in ENTRY_SETTINGS
-        for key in getattr(settings, setting)
-    }

@@ -20,6 +20,11 @@ class EntryChange:
     key: str
     value: float | None
 
+    @property
+    def name(self) -> str:
+        """Return the name of the entry among all."""
+        return f"{self.setting} {self.key}"
+
     def value_in(self, settings: Settings) -> float | None:
         """Return what the entry is in `settings`."""
         if self.setting == "disabled_assets":
@@ -38,22 +43,25 @@ class EntryChange:
         return Settings.model_validate(settings.model_dump() | {self.setting: changed})
 
 
+def changed_entries(before: Settings | None, after: Settings) -> list[EntryChange]:
+    """Return the entries that differ, as they are in `after`; all that it has, if there was nothing before."""
+    found: list[EntryChange] = []
+    for setting in ENTRY_SETTINGS:
+        keys = {*getattr(after, setting), *(() if before is None else getattr(before, setting))}
+        for key in sorted(keys):
+            change = EntryChange(setting, key, EntryChange(setting, key, None).value_in(after))
+            if before is None or change.value_in(before) != change.value:
+                found.append(change)
+    return found
+
+
 def entry_change(before: Settings, after: Settings) -> EntryChange | None:
     """Return the one entry by which the two differ beside their versions; None if they differ otherwise."""
-    found = [
-        EntryChange(setting, key, _value(after, setting, key))
-        for setting in ENTRY_SETTINGS
-        for key in sorted({*getattr(before, setting), *getattr(after, setting)})
-        if _value(before, setting, key) != _value(after, setting, key)
-    ]
+    found = changed_entries(before, after)
     if len(found) != 1:
         return None
     alike = before.model_copy(update={"version": after.version, found[0].setting: getattr(after, found[0].setting)})
     return found[0] if alike == after else None
-
-
-def _value(settings: Settings, setting: EntrySetting, key: str) -> float | None:
-    return EntryChange(setting, key, None).value_in(settings)
 
 
 def _thresholds(settings: Settings, setting: EntrySetting) -> dict[str, float]:

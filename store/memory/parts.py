@@ -8,7 +8,7 @@ from typing import Literal
 
 from market.decide.circuit_breaker import Failure, Health, with_failure
 from market.decide.settings import Settings
-from market.decide.settings_entries import EntryChange
+from market.decide.settings_entries import EntryChange, changed_entries
 from market.money import ZERO
 from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
 from market.trade.lifecycle import Moment
@@ -139,7 +139,7 @@ class MemorySettings(SettingsVersions):
     def _last_author(self, change: EntryChange) -> EntryAuthor | None:
         befores = (None, *(settings for settings, _ in self.versions))
         for before, (after, who), at in reversed(list(zip(befores, self.versions, self._times, strict=False))):
-            if (None if before is None else change.value_in(before)) != change.value_in(after):
+            if any(one.name == change.name for one in changed_entries(before, after)):
                 return EntryAuthor(who, at)
         return None
 

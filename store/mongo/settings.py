@@ -6,7 +6,7 @@ from functools import partial
 from pymongo import ASCENDING, DESCENDING, InsertOne, ReplaceOne
 
 from market.decide.settings import Settings
-from market.decide.settings_entries import EntryChange
+from market.decide.settings_entries import EntryChange, changed_entries
 from store.app_actions import (
     ACTIONS,
     MINUTE,
@@ -157,23 +157,23 @@ _NEWEST: list[Document] = [{"$sort": {"at": DESCENDING, "_id": DESCENDING}}, {"$
 
 def _last_author(transaction: Transaction, change: EntryChange) -> EntryAuthor | None:
     """Return who changed the entry last; None if nobody ever did."""
-    before, after = (_entry_in(f"${side}.{change.setting}", change) for side in ("before", "after"))
-    changed: list[Document] = [
-        {"$sort": {"_id": DESCENDING}},
-        {"$match": {"$expr": {"$ne": [before, after]}}},
-        {"$limit": 1},
-        {"$project": {"who": 1, "at": 1}},
-    ]
-    found = transaction.aggregate(SETTINGS_VERSIONS, changed)
-    return EntryAuthor(str(found[0]["who"]), integer_of(found[0]["at"])) if found else None
+    wanted: tuple[Document, Document] = {"changed": change.name}, _changed_by_older_programs(change)
+    for one in wanted:
+        newest: list[Document] = [{"$match": one}, {"$sort": {"_id": DESCENDING}}, {"$limit": 1}]
+        found = transaction.aggregate(SETTINGS_VERSIONS, [*newest, {"$project": {"who": 1, "at": 1}}])
+        if found:
+            return EntryAuthor(str(found[0]["who"]), integer_of(found[0]["at"]))
+    return None
 
 
-def _entry_in(path: str, change: EntryChange) -> Document:
-    """Return the expression for the entry's value: what is missing anywhere on the way is null."""
+def _changed_by_older_programs(change: EntryChange) -> Document:
+    """Return the filter for versions that do not name what they changed. Nobody wrote thresholds of assets and pairs
+    then."""
+    if change.setting != "disabled_assets":
+        return {"_id": {"$lt": 0}}
     key: Document = {"$literal": change.key}
-    if change.setting == "disabled_assets":
-        return {"$in": [key, {"$ifNull": [path, []]}]}
-    return {"$ifNull": [{"$getField": {"field": key, "input": {"$ifNull": [path, {}]}}}, None]}
+    sides = [{"$in": [key, {"$ifNull": [f"${side}.disabled_assets", []]}]} for side in ("before", "after")]
+    return {"changed": {"$exists": False}, "$expr": {"$ne": sides}}
 
 
 def _store(transaction: Transaction, before: Settings | None, after: Settings, who: str) -> None:
@@ -185,5 +185,6 @@ def _store(transaction: Transaction, before: Settings | None, after: Settings, w
         "who": who,
         "before": None if before is None else settings_document(before),
         "after": document,
+        "changed": [one.name for one in changed_entries(before, after)],
     }
     transaction.write(SETTINGS_VERSIONS, [InsertOne(version)])

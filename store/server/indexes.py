@@ -110,7 +110,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _EXPIRY,
     ],
     MONTH_SUMS: [IndexModel([("name", ASCENDING), _SESSION])],
-    SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
+    SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST), IndexModel([("changed", ASCENDING), ("_id", DESCENDING)])],
     AVERAGE_TRADES: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([("exchange", ASCENDING), ("order.state", ASCENDING)]),

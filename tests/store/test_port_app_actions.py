@@ -28,7 +28,7 @@ class App:
         """`late`: so many rows before the newest was written."""
         self.rows += 1
         action = "app.notice" if change is None else "app.threshold"
-        target = "notice" if change is None else f"{change.setting} {change.key}"
+        target = "notice" if change is None else change.name
         entry = AuditEntry(
             row or f"action {self.name}:{self.rows}", f"app {self.name}", "app", "app", "", action, target
         )

@@ -92,7 +92,7 @@ class WantedAction:
     @property
     def target(self) -> str:
         """Return what it is about, as in the audit log."""
-        return "notice" if self.change is None else f"{self.change.setting} {self.change.key}"
+        return "notice" if self.change is None else self.change.name
 
 
 def action_in(message: bytes, allowed: Mapping[str, AppActionTerms]) -> WantedAction | None:

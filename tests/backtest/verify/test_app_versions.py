@@ -39,7 +39,7 @@ def versions_of(steps: list[Step]) -> list[SettingsVersion]:
         if who == "ada":
             run_to_end(settings.amend(change.applied, who))
         else:
-            entry = AuditEntry(f"row {number}", who, "app", "app", "", "app.threshold", f"{change.setting} {change.key}")
+            entry = AuditEntry(f"row {number}", who, "app", "app", "", "app.threshold", change.name)
             run_to_end(settings.act(AppAction(change, clock.now(), 100), entry))
         at += [clock.now()] * (len(settings.versions) - len(at))
     befores: list[Settings | None] = [None, *(one for one, _ in settings.versions)]
