@@ -7,8 +7,11 @@ import pytest
 
 from market.decide.settings_entries import EntryChange
 from store.app_actions import ActionOutcome, AppAction, Refusal
+from store.mongo.store import MongoTradeStore
 from store.ports.trading import TradeStore
 from store.records.audit_entry import AuditEntry
+from store.server.client import connect
+from store.server.documents import SETTINGS_VERSIONS
 from tests.market.samples import settings_of
 
 PAUSE = EntryChange("disabled_assets", "ETH", value=True)
@@ -162,3 +165,15 @@ async def test_without_settings_nothing_is_kept(store: TradeStore) -> None:
     assert await app.refused(PAUSE, "row 1") == "unchanged"
     await store.settings.create(FIRST)
     assert await app.refused(PAUSE, "row 1") is None
+
+
+async def test_versions_of_older_programs_say_who_paused_too(
+    mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    """They do not name the entries that they changed."""
+    first, app = await mongo_store.settings.create(FIRST), App(mongo_store)
+    await mongo_store.settings.change(PAUSE.applied(first), 1, "ada")
+    client = connect(mongodb_uri)
+    await client[database][SETTINGS_VERSIONS].update_many({}, {"$unset": {"changed": ""}})
+    client.close()
+    assert [await app.refused(RESUME), await app.refused(RAISE)] == ["not_its_own", None]

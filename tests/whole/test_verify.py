@@ -1,6 +1,7 @@
 """A recorded run with changes of the settings and kill -9 in it derives again: every opportunity, rejection and
 step."""
 
+import json
 import os
 import shutil
 import signal
@@ -24,6 +25,14 @@ CHANGES: tuple[dict[str, object], ...] = (
     {"min_net_bps": 5.0, "max_slippage_bps": 8.0},
 )
 """Over the run, one after the other."""
+CALM = """@App:name('calm')
+from quotes[base == 'ETH'] select base as asset output first every 8 sec insert into AssetPauses;
+from quotes[base == 'ETH'] select base as asset output last every 11 sec insert into AssetResumes;
+from quotes[base == 'BTC'] select base as asset, 6.5 as min_net_bps output first every 20 sec insert into AssetThresholds;
+from quotes[base == 'BTC'] select 'kraken' as buy_exchange, 'bitstamp' as sell_exchange, 8.0 as min_net_bps
+output first every 20 sec insert into PairThresholds;
+"""
+MAY = "pause = true\nasset_thresholds = [4, 40]\npair_thresholds = [4, 40]\nper_minute = 30\n"
 
 
 def killed(paper: Running, name: str) -> None:
@@ -36,7 +45,10 @@ def killed(paper: Running, name: str) -> None:
 
 def recorded_run(home: Path, seconds: float) -> Path:
     """Return the folder of a session of at least so long; the books balanced."""
-    with running_paper(home, "--record") as paper:
+    (home / "calm.app").write_text(CALM)
+    configuration = home / "arbitrage.toml"
+    configuration.write_text(f"[apps]\npublish = ['{home / 'calm.app'}']\n[apps.actions.calm]\n{MAY}")
+    with running_paper(home, "--record", "--config", str(configuration)) as paper:
         paper.wait_for("trading on paper", 240)
         session_id = paper.session.session_id
         started = wall_now()
@@ -67,6 +79,16 @@ def assert_nothing_differs(home: Path, folder: Path) -> None:
     assert min(counts) > 0, reported
 
 
+def assert_an_app_acted(folder: Path) -> None:
+    """The app paused and resumed an asset, and set both thresholds, beside people's changes."""
+    versions = [json.loads(line) for line in (folder / "log" / "books" / "settings.jsonl").read_text().splitlines()]
+    by_app = [one["after"] for one in versions if one["who"] == "app calm"]
+    assert {tuple(after["disabled_assets"]) for after in by_app} == {(), ("ETH",)}
+    assert by_app[-1]["asset_thresholds"] == {"BTC": 6.5}
+    assert by_app[-1]["pair_thresholds"] == {"kraken>bitstamp": 8.0}
+    assert any(not one["who"].startswith("app ") for one in versions[1:])
+
+
 def with_another_price(folder: Path) -> str:
     """One digit of one quote; which."""
     path = next((folder / "log" / "ticks").rglob("ticks.parquet"))
@@ -85,6 +107,7 @@ def test_a_minute_with_changes_and_kills_derives_again(tmp_path: Path) -> None:
     home = new_home(tmp_path / "home")
     folder = recorded_run(home, 60)
     assert_nothing_differs(home, folder)
+    assert_an_app_acted(folder)
     copy = shutil.copytree(folder, tmp_path / "copy")
     tick = with_another_price(copy)
     done = verify(home, str(copy))
