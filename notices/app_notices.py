@@ -12,13 +12,13 @@ def notice_of_action(entry: AuditEntry) -> Notice | None:
     if entry.role != "app" or entry.outcome != "done":
         return None
     app = entry.who.removeprefix(APP)
-    told = entry.action == "app.notice"
+    is_text = entry.action == "app.notice"
     return Notice(
         notice_id=f"app:{entry.entry_id}",
         kind="apps",
-        event="app_notice" if told else "app_acted",
+        event="app_notice" if is_text else "app_acted",
         at=entry.at,
-        line=f"App {app}: {entry.after.get('text', '')}" if told else f"App {app} {_done(entry)}",
+        line=f"App {app}: {entry.after.get('text', '')}" if is_text else f"App {app} {_done(entry)}",
         facts={"app": app, "action": entry.action, "target": entry.target, **_facts(entry)},
     )
 

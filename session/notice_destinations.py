@@ -6,7 +6,9 @@ from typing import Literal
 
 from market.money import ZERO, BoundedDecimal
 
-NoticeKind = Literal["trades", "single_legs", "exchanges", "trading", "limits", "bots", "differences", "apps", "notifier"]
+NoticeKind = Literal[
+    "trades", "single_legs", "exchanges", "trading", "limits", "bots", "differences", "apps", "notifier"
+]
 """The kinds that a destination can choose. `notifier`, about the notices themselves, goes to all."""
 KINDS: tuple[NoticeKind, ...] = (
     "trades",

@@ -58,7 +58,7 @@ class ActionFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ActionOutcome:
+class AppActionOutcome:
     """`settings`: the new version; None for a notice, and if it was refused."""
 
     refused: Refusal | None = None
@@ -109,9 +109,9 @@ def entry_refusal(
 def action_entry(entry: AuditEntry, action: AppAction, before: Settings, after: Settings, at: int) -> AuditEntry:
     """Return the entry of an action that was done; `at`: microseconds, by the store's clock."""
     stood, stands = _value(action.change, before), _value(action.change, after)
-    told = stands | ({"version": after.version} if action.change else {}) | {"row_time": action.row_time}
+    new = stands | ({"version": after.version} if action.change else {}) | {"row_time": action.row_time}
     old: Mapping[str, object] = stood | ({"version": before.version} if action.change else {})
-    return replace(entry, outcome="done", before=old, after={**entry.after, **told}, at=at)
+    return replace(entry, outcome="done", before=old, after={**entry.after, **new}, at=at)
 
 
 def _value(change: EntryChange | None, settings: Settings) -> dict[str, object]:

@@ -10,6 +10,7 @@ from store.app_actions import EntryAuthor, entry_refusal, is_app
 from store.server.documents import SettingsVersion
 from store.settings_versions import without_exchange
 
+
 def app_difference(versions: Sequence[SettingsVersion]) -> FirstDifference | None:
     """Return the first version of an app that does not follow: it changes one entry of its own, or takes one exchange
     off, and nothing else. `versions`: all of them, in their order."""

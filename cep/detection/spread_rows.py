@@ -168,7 +168,7 @@ class BaseSpreads:
 
 
 def _terms_of(settings: Mapping[str, Any], layout: Layout) -> _Terms:
-    """Mappings in it may be Arrow's lists of pairs. What is empty may be missing."""
+    """Return the terms; mappings may be Arrow's lists of pairs, and what is empty may be missing."""
     enabled, fees = set(settings["enabled_exchanges"]), dict(settings["taker_fees"])
     return _Terms(
         max_quote_age=int(settings["max_quote_age"]),

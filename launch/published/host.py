@@ -317,9 +317,7 @@ class PublishedApps:
             return first, ""
         saved = await asyncio.to_thread(self._saved, app.name, order.savepoint) if order.savepoint else None
         former = ended or FormerVersion(source, folder, first)
-        over = await taken_over(
-            self.session, former, source, folder, keeps_state=order.keeps_state, saved=saved
-        )
+        over = await taken_over(self.session, former, source, folder, keeps_state=order.keeps_state, saved=saved)
         empty = () if over.parts is None else over.parts.empty
         reason = f"begun empty: {', '.join(empty)}" if empty else ""
         return RunNote(version, source.label, order.number, over.begin), reason

@@ -33,6 +33,8 @@ class EntryChange:
 
     def applied(self, settings: Settings) -> Settings:
         """Return the settings with the entry, and the same version. Raises ValueError if they do not allow it."""
+        if self.value_in(settings) == self.value:
+            return settings
         changed: object
         if self.setting == "disabled_assets":
             others = tuple(name for name in settings.disabled_assets if name != self.key)

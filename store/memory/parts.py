@@ -27,7 +27,7 @@ from store.app_actions import (
     ACTIONS,
     MINUTE,
     ActionFacts,
-    ActionOutcome,
+    AppActionOutcome,
     AppAction,
     EntryAuthor,
     action_entry,
@@ -111,19 +111,19 @@ class MemorySettings(SettingsVersions):
             self._store(after, who)
         return after
 
-    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
+    async def act(self, action: AppAction, entry: AuditEntry) -> AppActionOutcome:
         before, now = self.newest, self._clock.now()
         if before is None:
-            return ActionOutcome("unchanged")
+            return AppActionOutcome("unchanged")
         refused = refusal(action, before, entry.who, self._facts(action, entry, now))
         if refused is not None:
-            return ActionOutcome(refused)
+            return AppActionOutcome(refused)
         after = next_version(action, before)
         self.audited[entry.entry_id] = action_entry(entry, action, before, after, now)
         if after is before:
-            return ActionOutcome()
+            return AppActionOutcome()
         self._store(after, entry.who)
-        return ActionOutcome(settings=after)
+        return AppActionOutcome(settings=after)
 
     def _facts(self, action: AppAction, entry: AuditEntry, now: int) -> ActionFacts:
         mine = [one for one in self.audited.values() if one.who == entry.who and one.action in ACTIONS]

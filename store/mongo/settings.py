@@ -11,7 +11,7 @@ from store.app_actions import (
     ACTIONS,
     MINUTE,
     ActionFacts,
-    ActionOutcome,
+    AppActionOutcome,
     AppAction,
     EntryAuthor,
     action_entry,
@@ -79,22 +79,22 @@ class MongoSettings(SettingsVersions):
 
         return await in_transaction(self._database, step)
 
-    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
-        def step(transaction: Transaction) -> ActionOutcome:
+    async def act(self, action: AppAction, entry: AuditEntry) -> AppActionOutcome:
+        def step(transaction: Transaction) -> AppActionOutcome:
             current = settings_in(transaction)
             if current is None:
-                return ActionOutcome("unchanged")
+                return AppActionOutcome("unchanged")
             facts = _facts(transaction, action.change, entry)
             refused = refusal(action, current, entry.who, facts)
             if refused is not None:
-                return ActionOutcome(refused)
+                return AppActionOutcome(refused)
             after = next_version(action, current)
             done = action_entry(entry, action, current, after, facts.now)
             transaction.write(AUDIT, [InsertOne(audit_document(done))])
             if after is current:
-                return ActionOutcome()
+                return AppActionOutcome()
             _store(transaction, current, after, entry.who)
-            return ActionOutcome(settings=after)
+            return AppActionOutcome(settings=after)
 
         return await in_transaction(self._database, step)
 
@@ -141,18 +141,20 @@ def _facts(transaction: Transaction, change: EntryChange | None, entry: AuditEnt
     now = transaction.now()
     mine: Document = {"who": entry.who, "action": {"$in": list(ACTIONS)}}
     recent = transaction.aggregate(AUDIT, [{"$match": mine | {"at": {"$gt": now - MINUTE}}}, {"$count": "n"}])
-    on_this: list[Document] = [] if change is None else [{"$match": mine | {"target": entry.target}}, *_NEWEST]
-    last = transaction.aggregate(AUDIT, on_this) if on_this else []
     return ActionFacts(
         now=now,
         is_repeated=transaction.find_one(AUDIT, {"_id": entry.entry_id}, {"_id": 1}) is not None,
-        since_minute=int(recent[0]["n"]) if recent else 0,
-        last_row_time=integer_of(last[0]["after"]["row_time"]) if last else None,
+        since_minute=integer_of(recent[0]["n"]) if recent else 0,
+        last_row_time=None if change is None else _last_row_time(transaction, mine | {"target": change.name}),
         last=None if change is None else _last_author(transaction, change),
     )
 
 
-_NEWEST: list[Document] = [{"$sort": {"at": DESCENDING, "_id": DESCENDING}}, {"$limit": 1}]
+def _last_row_time(transaction: Transaction, wanted: Document) -> int | None:
+    order: Document = {"$sort": {"at": DESCENDING, "_id": DESCENDING}}
+    time: Document = {"$project": {"row_time": "$after.row_time"}}
+    found = transaction.aggregate(AUDIT, [{"$match": wanted}, order, {"$limit": 1}, time])
+    return integer_of(found[0].get("row_time")) if found else None
 
 
 def _last_author(transaction: Transaction, change: EntryChange) -> EntryAuthor | None:

@@ -88,7 +88,9 @@ class MongoApps:
             number = known.order.version if wanted == "stopped" else version or known.version
             if number is not None and transaction.find_one(APP_VERSIONS, {"_id": _key(name, number)}) is None:
                 return None
-            after = ordered(known, AppOrder(wanted, number, keeps_state, by=who, at=transaction.now(), savepoint=savepoint))
+            after = ordered(
+                known, AppOrder(wanted, number, keeps_state, by=who, at=transaction.now(), savepoint=savepoint)
+            )
             _write(transaction, after)
             return after
 

@@ -11,7 +11,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
-from store.app_actions import ActionOutcome, AppAction
+from store.app_actions import AppActionOutcome, AppAction
 from store.ports.apps import StoredApps
 from store.ports.backtests import Backtests
 from store.records.audit_entry import AuditEntry
@@ -164,7 +164,7 @@ class SettingsStore(Protocol):
         """
         ...
 
-    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
+    async def act(self, action: AppAction, entry: AuditEntry) -> AppActionOutcome:
         """Do what a row of an app asks for, on whatever settings are in force, and keep `entry` of it in the audit log,
         at the store's time: both in one transaction, once for the entry's id. `entry.who`: the app; `entry.target`: the
         entry of the settings.

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from market.decide.settings_entries import EntryChange
-from store.app_actions import ActionOutcome, AppAction, Refusal
+from store.app_actions import AppActionOutcome, AppAction, Refusal
 from store.mongo.store import MongoTradeStore
 from store.ports.trading import TradeStore
 from store.records.audit_entry import AuditEntry
@@ -27,7 +27,7 @@ class App:
     def __init__(self, store: TradeStore, name: str = "guard", per_minute: int = 6) -> None:
         self.store, self.name, self.per_minute, self.rows = store, name, per_minute, 0
 
-    async def __call__(self, change: EntryChange | None, row: str = "", late: int = 0) -> ActionOutcome:
+    async def __call__(self, change: EntryChange | None, row: str = "", late: int = 0) -> AppActionOutcome:
         """`late`: so many rows before the newest was written."""
         self.rows += 1
         action = "app.notice" if change is None else "app.threshold"
@@ -132,7 +132,7 @@ async def test_more_than_its_limit_a_minute_is_left_out(store: TradeStore) -> No
 async def test_a_notice_is_an_entry_alone(store: TradeStore) -> None:
     await store.settings.create(FIRST)
     app = App(store)
-    assert [await app(None, "row 1"), await app(None, "row 1")] == [ActionOutcome(), ActionOutcome("repeated")]
+    assert [await app(None, "row 1"), await app(None, "row 1")] == [AppActionOutcome(), AppActionOutcome("repeated")]
     assert await store.settings.current() == FIRST
 
 

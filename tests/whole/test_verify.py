@@ -28,7 +28,8 @@ CHANGES: tuple[dict[str, object], ...] = (
 CALM = """@App:name('calm')
 from quotes[base == 'ETH'] select base as asset output first every 8 sec insert into AssetPauses;
 from quotes[base == 'ETH'] select base as asset output last every 11 sec insert into AssetResumes;
-from quotes[base == 'BTC'] select base as asset, 6.5 as min_net_bps output first every 20 sec insert into AssetThresholds;
+from quotes[base == 'BTC'] select base as asset, 6.5 as min_net_bps
+output first every 20 sec insert into AssetThresholds;
 from quotes[base == 'BTC'] select 'kraken' as buy_exchange, 'bitstamp' as sell_exchange, 8.0 as min_net_bps
 output first every 20 sec insert into PairThresholds;
 """
@@ -80,7 +81,7 @@ def assert_nothing_differs(home: Path, folder: Path) -> None:
 
 
 def assert_an_app_acted(folder: Path) -> None:
-    """The app paused and resumed an asset, and set both thresholds, beside people's changes."""
+    """Check that the app paused and resumed an asset, and set both thresholds, beside people's changes."""
     versions = [json.loads(line) for line in (folder / "log" / "books" / "settings.jsonl").read_text().splitlines()]
     by_app = [one["after"] for one in versions if one["who"] == "app calm"]
     assert {tuple(after["disabled_assets"]) for after in by_app} == {(), ("ETH",)}

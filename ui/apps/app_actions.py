@@ -29,7 +29,7 @@ ACTION_SECONDS = 60
 """Maximum age of a row, by the app's clock: an app that catches up reports the past."""
 MOST_CHARACTERS = 500
 """Of a notice's text; the rest is cut."""
-TOLD_EVERY = 60 * MICROSECONDS
+SAID_EVERY = 60 * MICROSECONDS
 
 log = logging.getLogger("ui")
 
@@ -146,9 +146,9 @@ class _LeftOut:
             log.warning("action of an app left out", extra=place)
 
     def tell(self, now: int) -> None:
-        """Say what a minute has brought together."""
+        """Say what a minute has collected."""
         for (app, reason), (since, count) in list(self._counts.items()):
-            if now - since < TOLD_EVERY:
+            if now - since < SAID_EVERY:
                 continue
             del self._counts[app, reason]
             if count:
@@ -164,7 +164,7 @@ class AppActions:
     clock: Clock
     changed: Callable[[Settings], None]
     waits: Callable[[Exception], None]
-    """Told of outages."""
+    """Hears of outages."""
     _left_out: _LeftOut = field(default_factory=_LeftOut)
 
     @property
@@ -206,10 +206,8 @@ class AppActions:
         if self.clock.now() - wanted.at > ACTION_SECONDS * MICROSECONDS:
             return "its row is too old"
         who = app_author(wanted.app)
-        told = {"text": wanted.text} if wanted.change is None else {}
-        entry = AuditEntry(
-            f"action {wanted.row_id}", who, "app", "app", "", wanted.name, wanted.target, after=told
-        )
+        text = {"text": wanted.text} if wanted.change is None else {}
+        entry = AuditEntry(f"action {wanted.row_id}", who, "app", "app", "", wanted.name, wanted.target, after=text)
         action = AppAction(wanted.change, wanted.at, self.allowed[wanted.app].per_minute)
         try:
             outcome = await self.settings.act(action, entry)

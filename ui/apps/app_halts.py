@@ -80,7 +80,7 @@ class AppHalts:
     clock: Clock
     changed: Callable[[Settings], None]
     waits: Callable[[Exception], None]
-    """Told of outages."""
+    """Hears of outages."""
 
     async def take(self, message: bytes) -> None:
         """Carry out the halt that a row asks for, also through an outage of the store. Raises StoreError."""

@@ -111,9 +111,7 @@ class AppDesk:
                 version = version or before.version
                 await self._check_published(name, version, caller, was_checked=version == before.order.version)
             apps = self.dashboard.reader.apps
-            ordered = await apps.order(
-                name, wanted, caller.name, version, keeps_state=keeps_state, savepoint=savepoint
-            )
+            ordered = await apps.order(name, wanted, caller.name, version, keeps_state=keeps_state, savepoint=savepoint)
             ordered = _there(ordered, name)
             note.after = {"wanted": wanted, "version": ordered.order.version, "keeps_state": keeps_state}
             return ordered

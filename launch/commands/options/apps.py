@@ -33,7 +33,9 @@ def add_app(command: argparse.ArgumentParser) -> None:
         "--from", type=Path, dest="savepoint", metavar="SAVEPOINT", help="go on from what the app had kept there"
     )
     snapshot = works.add_parser("snapshot", help="keep what a running app has kept, as a file to go on from")
-    snapshot.add_argument("app", metavar="FILE|NAME", help="the app's text, as it was run, or the name of a published app")
+    snapshot.add_argument(
+        "app", metavar="FILE|NAME", help="the app's text, as it was run, or the name of a published app"
+    )
     snapshot.add_argument(
         "savepoint", type=Path, nargs="?", help="the file to write; that of a published app gets a name of its own"
     )

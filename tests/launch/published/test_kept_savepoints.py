@@ -23,7 +23,7 @@ def test_it_is_read_back_by_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "20231114T221321Z", "../wide/20231114T221320Z", "x" * 300, "20231114T221320Z\n"])
 def test_no_other_name_is_one(tmp_path: Path, name: str) -> None:
     keep_savepoint(tmp_path, SAVEPOINT)
-    with pytest.raises(CannotStartError, match="has no savepoint .* the newest are: 20231114T221320Z"):
+    with pytest.raises(CannotStartError, match=r"has no savepoint .* the newest are: 20231114T221320Z"):
         kept_savepoint(tmp_path, "wide", name)
 
 

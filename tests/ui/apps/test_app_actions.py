@@ -10,7 +10,7 @@ from market.decide.settings import Settings
 from session.access_terms import AccessTerms
 from session.app_actions import AppActionTerms
 from session.session import PageTerms, Services, Session
-from store.app_actions import ActionOutcome, AppAction
+from store.app_actions import AppActionOutcome, AppAction
 from store.errors import StoreUnavailableError
 from store.memory.parts import MemorySettings
 from store.records.audit_entry import AuditEntry
@@ -161,7 +161,7 @@ class LostOnce(MemorySettings):
 
     outage: int | None = 0
 
-    async def act(self, action: AppAction, entry: AuditEntry) -> ActionOutcome:
+    async def act(self, action: AppAction, entry: AuditEntry) -> AppActionOutcome:
         if self.outage is not None:
             await self._clock.sleep(self.outage)
             self.outage = None
