@@ -11,7 +11,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
-from store.app_actions import AppActionOutcome, AppAction
+from store.app_actions import AppAction, AppActionOutcome
 from store.ports.apps import StoredApps
 from store.ports.backtests import Backtests
 from store.records.audit_entry import AuditEntry

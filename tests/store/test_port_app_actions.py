@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from market.decide.settings_entries import EntryChange
-from store.app_actions import AppActionOutcome, AppAction, Refusal
+from store.app_actions import AppAction, AppActionOutcome, Refusal
 from store.mongo.store import MongoTradeStore
 from store.ports.trading import TradeStore
 from store.records.audit_entry import AuditEntry

@@ -10,7 +10,7 @@ from market.decide.settings import Settings
 from session.access_terms import AccessTerms
 from session.app_actions import AppActionTerms
 from session.session import PageTerms, Services, Session
-from store.app_actions import AppActionOutcome, AppAction
+from store.app_actions import AppAction, AppActionOutcome
 from store.errors import StoreUnavailableError
 from store.memory.parts import MemorySettings
 from store.records.audit_entry import AuditEntry
