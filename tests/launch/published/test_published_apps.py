@@ -208,8 +208,8 @@ async def test_an_app_goes_on_from_a_savepoint_at_the_row_where_it_is(session: S
         assert (await world.door.query("means", TABLE)).rows == last.rows
         await world.write(log[2 * third :])
         found = await world.written(source.label, reaching(max(wanted)))
-    # no row comes again, and none is left out
-    assert [offset(one) for one in found] == wanted
+    # no row comes again, and none is left out; earlier ones are of other tests on this Kafka
+    assert [at for at in map(offset, found) if at >= first] == wanted
 
 
 TABLE = "from Last select exchange, symbol, bid;"
