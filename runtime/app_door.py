@@ -94,8 +94,8 @@ class AppDoor:
         return found
 
     async def savepoint(self, app: str) -> Values:
-        """Keep what the running app has kept as a savepoint in the data folder; return its name (`savepoint`), the
-        `version` that ran, and its `bytes`."""
+        """Keep what the running app has kept as a savepoint in the data folder; return its name (`savepoint`) and its
+        `bytes`."""
         found: Values = await self._ask({"do": "savepoint", "app": app})
         return found
 

@@ -18,16 +18,15 @@ from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.kernel import PlacedApp
-from launch.apps.savepoints import log_label, taken_savepoint
 from launch.errors import CannotStartError
 from launch.published.backlog import is_behind
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
-from launch.published.kept_savepoints import keep_savepoint, kept_savepoint
+from launch.published.kept_savepoints import saved_state, savepoint_of
 from launch.published.placing import LOOKS, MOST_ALONE, belongs_elsewhere
 from launch.published.rates import Look
 from launch.published.rings import ring_of
 from launch.published.run_notes import RunNote, forget_app, read_note, write_note
-from launch.published.takeover import FormerVersion, SavedState, taken_over
+from launch.published.takeover import FormerVersion, taken_over
 from launch.published.worker_group import WorkerGroup
 from launch.sessions.app_input import FOLDER, apps_folder, live_input
 from launch.sessions.detection_start import NotBegunError
@@ -39,7 +38,7 @@ from runtime.tasks import run_again, run_all
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.ports.apps import StoredApps
-from store.records.apps import AppReport, AppState, AppVersion, StoredApp
+from store.records.apps import AppReport, AppState, StoredApp
 from streams.errors import StreamError, StreamUnavailableError
 
 LOOK_SECONDS = 1.0
@@ -315,31 +314,22 @@ class PublishedApps:
         ended = None if before is None else await self._ended(app.name, before)
         if ended is None and not order.savepoint:
             return first, ""
-        saved = await asyncio.to_thread(self._saved, app.name, order.savepoint) if order.savepoint else None
+        saved = None
+        if order.savepoint:
+            saved = await asyncio.to_thread(saved_state, self.session, self._terms, app.name, order.savepoint)
         former = ended or FormerVersion(source, folder, first)
         over = await taken_over(self.session, former, source, folder, keeps_state=order.keeps_state, saved=saved)
         empty = () if over.parts is None else over.parts.empty
         reason = f"begun empty: {', '.join(empty)}" if empty else ""
         return RunNote(version, source.label, order.number, over.begin), reason
 
-    def _saved(self, name: str, savepoint: str) -> SavedState:
-        """Return what the app had kept at a savepoint. Raises CannotStartError, CannotRunError."""
-        found = kept_savepoint(self.session.home, name, savepoint)
-        source = published_source(self.session, AppVersion(found.app, 0, found.text, "", 0), self._terms)
-        if source.digest != found.digest:
-            raise CannotRunError(f"the savepoint {savepoint} was taken with other functions or variables")
-        return SavedState(source, found.parts)
-
     async def keep_savepoint(self, name: str) -> Mapping[str, Any]:
         """Keep what the running app has kept, as of its newest snapshots. Raises AppDoorRefusedError."""
         one = self.running(name)
-        log_of_app = log_label(self.session.session_id, one.source)
         try:
-            taken = await asyncio.to_thread(taken_savepoint, one.source, one.folder, log_of_app)
-            kept = await asyncio.to_thread(keep_savepoint, self.session.home, taken)
+            return await asyncio.to_thread(savepoint_of, self.session, one.source, one.folder)
         except CannotStartError as error:
             raise AppDoorRefusedError(str(error), "failed") from error
-        return {"savepoint": kept, "version": one.note.version, "bytes": sum(map(len, taken.parts.values()))}
 
     async def _ended(self, name: str, note: RunNote) -> FormerVersion | None:
         """Return what ran before; None if its text is gone, or can be run no more."""

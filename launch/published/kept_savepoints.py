@@ -1,19 +1,44 @@
 """Savepoints of published apps: files in the data folder, by the app's name and the time at which each was taken."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from cep.apps.engine.savepoints import Savepoint
-from launch.apps.savepoints import savepoint_in, write_savepoint
+from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.hosted_app import AppSource
+from launch.apps.savepoints import log_label, savepoint_in, taken_savepoint, write_savepoint
 from launch.errors import CannotStartError
+from launch.published.hosted import CannotRunError, published_source
+from launch.published.takeover import SavedState
 from market.time_units import MICROSECONDS
+from session.session import Session
+from store.records.apps import AppVersion
 
 FOLDER = "savepoints"
 SUFFIX = ".savepoint"
 MOST_KEPT = 50
 """Of one app; the user's own files, so none is removed by itself."""
 _NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII)
+
+
+def savepoint_of(session: Session, source: AppSource, folder: Path) -> Mapping[str, Any]:
+    """Keep what a running app has kept, as of its newest snapshots in `folder`; return name and size. Raises
+    CannotStartError."""
+    taken = taken_savepoint(source, folder, log_label(session.session_id, source))
+    name = keep_savepoint(session.home, taken)
+    return {"savepoint": name, "bytes": sum(map(len, taken.parts.values()))}
+
+
+def saved_state(session: Session, terms: OperatorTerms, app: str, name: str) -> SavedState:
+    """Return what the app had kept at a savepoint. Raises CannotStartError, CannotRunError."""
+    found = kept_savepoint(session.home, app, name)
+    source = published_source(session, AppVersion(found.app, 0, found.text, "", 0), terms)
+    if source.digest != found.digest:
+        raise CannotRunError(f"the savepoint {name} was taken with other functions or variables")
+    return SavedState(source, found.parts)
 
 
 def keep_savepoint(home: Path, savepoint: Savepoint) -> str:

@@ -163,7 +163,7 @@ class _Publishing:
         async with self._audited(audit, "app.savepoint", name) as after:
             kept = await AppDoor(self._session.home).savepoint(name)
             after.update(kept)
-        self._echo(f"{name}: savepoint {kept['savepoint']}, version {kept['version']}, {kept['bytes']:,} bytes")
+        self._echo(f"{name}: savepoint {kept['savepoint']}, {kept['bytes']:,} bytes")
         self._echo(f"go on from it with: arbitrage app publish {name} --from {kept['savepoint']}")
         return 0
 
