@@ -305,8 +305,6 @@ class PublishedApps:
         where it was."""
         order, before = app.order, read_note(self._folder, app.name)
         first = RunNote(version, source.label, order.number)
-        if before is None and not order.savepoint:
-            return first, ""
         if before is not None:
             is_same = (before.label, before.version) == (source.label, version) and not order.savepoint
             if before.order == order.number or (is_same and order.keeps_state):
@@ -317,8 +315,8 @@ class PublishedApps:
         saved = None
         if order.savepoint:
             saved = await asyncio.to_thread(saved_state, self.session, self._terms, app.name, order.savepoint)
-        former = ended or FormerVersion(source, folder, first)
-        over = await taken_over(self.session, former, source, folder, keeps_state=order.keeps_state, saved=saved)
+        ended = ended or FormerVersion(source, folder, first)
+        over = await taken_over(self.session, ended, source, folder, keeps_state=order.keeps_state, saved=saved)
         empty = () if over.parts is None else over.parts.empty
         reason = f"begun empty: {', '.join(empty)}" if empty else ""
         return RunNote(version, source.label, order.number, over.begin), reason
