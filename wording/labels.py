@@ -81,6 +81,7 @@ REASONS: Mapping[str, str] = {
     "implausible_report": "Report contradicts its order",
     "below_minimum": "Below the exchange's minimum",
     "late_fill": "Late fill",
+    "fill_restated": "Fill corrected to what the exchange has",
     "market_missing": "Market not in this session",
     "expired": "Expired before a decision",
     "nothing_filled": "No order filled",

@@ -11,6 +11,7 @@ from bots.execute.due_actions import has_leg_at
 from bots.execute.order_lookup import order_of
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from exchanges.ports.account import TradingAccount
+from market.accounting.compared_books import BookedLeg, BookState, ExchangeState, OrderSearch
 from market.accounting.differences import (
     Difference,
     Resumption,
@@ -22,14 +23,7 @@ from market.accounting.differences import (
     stored_difference,
 )
 from market.accounting.explained_differences import no_longer_found
-from market.accounting.reconciliation import (
-    BookedLeg,
-    BookState,
-    ExchangeState,
-    OrderSearch,
-    balance_marks,
-    differences,
-)
+from market.accounting.reconciliation import balance_marks, differences
 from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
@@ -56,7 +50,7 @@ LEG_MARGIN = 900 * MICROSECONDS
 """How long before the fills their legs may have ended, which every round reads. An order is immediate-or-cancel and
 looked up until it is final, and a fill that comes later opens its arbitrage again; the rest is for an exchange whose
 clock is wrong."""
-FILL_KINDS = ("fill_foreign", "fill_not_listed", "fill_differs")
+FILL_KINDS = ("fill_restated", "fill_foreign", "fill_not_listed", "fill_differs")
 MILLISECONDS = 1_000
 
 

@@ -1,9 +1,10 @@
 """Which differences explained themselves: an exchange's machine lagged, or an order was found late. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from market.accounting.compared_books import BookState, ExchangeState, Owners, booked_fills, booked_terms
 from market.accounting.differences import Difference, StoredDifference, leg_subject
-from market.accounting.reconciliation import BookState, ExchangeState, Owners, booked_fills, compared_balances
+from market.accounting.reconciliation import compared_balances, is_explained
 from market.instruments.orders import Fill
 from market.trade.reservation_state import fill_key
 
@@ -23,7 +24,11 @@ def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) ->
     owners, booked = Owners(ours), booked_fills(ours)
     match known.kind:
         case "balance_unexplained":
-            return any(row.currency == known.subject for row, _ in compared_balances(ours, theirs))
+            # it is still there while what explains it is about to be booked
+            return any(
+                row.currency == known.subject and is_explained(row, there, ours)
+                for row, there in compared_balances(ours, theirs)
+            )
         case "order_still_open" | "order_foreign":
             # one that rests and is nobody's may be hidden behind a leg in flight
             is_looked_at = known.kind == "order_still_open"
@@ -38,8 +43,21 @@ def _is_gone(known: StoredDifference, ours: BookState, theirs: ExchangeState) ->
                 _is_of(known, one.fill) for one in theirs.fills if owners.has(one)
             )
         case "fill_not_listed" | "fill_differs":
-            return any(_is_of(known, one.fill) for one in theirs.fills if fill_key(one.fill) in booked)
+            same = [one.fill for one in theirs.fills if _is_booked(one.fill, booked)]
+            return any(_is_of(known, fill) for fill in same) or _is_taken_out(known, ours, booked)
     return False
+
+
+def _is_booked(fill: Fill, booked: Mapping[str, Fill]) -> bool:
+    """Whether the books have it as it is."""
+    ours = booked.get(fill_key(fill))
+    return ours is not None and booked_terms(ours) == booked_terms(fill)
+
+
+def _is_taken_out(known: StoredDifference, ours: BookState, booked: Mapping[str, Fill]) -> bool:
+    """Whether the books no longer have a fill that was not listed; they were looked at if they have its arbitrage."""
+    is_there = any(known.ours.endswith(f" of {own.arbitrage_id}") for own in ours.legs)
+    return is_there and not any(_is_of(known, fill) for fill in booked.values())
 
 
 def _is_of(known: StoredDifference, fill: Fill) -> bool:

@@ -1,9 +1,23 @@
 """Compares our books with an exchange: returns every difference except those of orders that may be in flight. Pure."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Container
+from dataclasses import replace
 from decimal import Decimal
 
+from market.accounting.compared_books import (
+    ORDER_SHARE,
+    BookedLeg,
+    BookState,
+    ExchangeState,
+    OrderSearch,
+    Owners,
+    booked_fills,
+    booked_terms,
+    fills_of,
+    is_covered,
+    rounding_between,
+    text_of_fill,
+)
 from market.accounting.differences import (
     HANDLING,
     Difference,
@@ -13,106 +27,34 @@ from market.accounting.differences import (
     implausible,
     leg_subject,
 )
-from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side, changes_of
+from market.accounting.restated_fills import contradictions, restated, restatement, waiting
+from market.instruments.orders import AccountFill, Fill, OrderReport, Side, changes_of
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
 from market.trade.balance_rounding import rounding_of
 from market.trade.order_results import result_of
-from market.trade.report_checks import IMPLAUSIBLE, ReportRules
+from market.trade.report_checks import IMPLAUSIBLE
 from market.trade.reservation_state import BalanceRow, fill_key
-
-ROUNDING_SHARE = Decimal("0.000001")
-"""A millionth of a balance: what exchanges round of fees, but no deposit that a person would make."""
-ORDER_SHARE = Decimal("0.01")
-"""Share of an order: nearer to what its report says the balances must be, however much else the account has."""
-
-
-@dataclass(frozen=True, slots=True)
-class BookedLeg:
-    """A leg on the exchange that is compared."""
-
-    arbitrage_id: str
-    leg: Leg
-
-
-@dataclass(frozen=True, slots=True)
-class OrderSearch:
-    """The exchange's answer to a repeated look-up of an order that was unknown to it."""
-
-    arbitrage_id: str
-    leg: Leg
-    report: OrderReport | None
-    is_ambiguous: bool = False
-    is_unanswered: bool = False
-
-    @property
-    def may_move_money(self) -> bool:
-        """Whether the order may have moved balances that the books do not know of yet.
-
-        So may one that the exchange acknowledged and then denies: a replica that lags lists balances before orders.
-        """
-        was_acknowledged = self.leg.exchange_order_id is not None
-        return self.report is not None or self.is_ambiguous or self.is_unanswered or was_acknowledged
-
-
-@dataclass(frozen=True, slots=True)
-class BookState:
-    """The store's state of one exchange, read after the exchange's own state."""
-
-    exchange: str
-    legs: tuple[BookedLeg, ...]
-    """All that may have been sent in the time that `ExchangeState.fills` cover, and some time before."""
-    rows: tuple[BalanceRow, ...] | None = None
-    """None if anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
-    resumable: tuple[str, ...] = ()
-    """Arbitrages stopped by a halt, while trading is running again."""
-    unconfirmed: tuple[BookedLeg, ...] = ()
-    """Legs of residual arbitrages whose orders the exchange does not know although its balances suggest them."""
-    has_client_ids: bool = True
-    rules: ReportRules = field(default_factory=ReportRules)
-
-    @property
-    def traded(self) -> frozenset[str] | None:
-        """Currencies that our orders and their fees move here; None if the markets are not known.
-
-        Whatever else the account has, as rewards and tokens that nobody asked for, is no business of ours."""
-        markets = [market for market in self.rules.markets.values() if market.exchange == self.exchange]
-        if not markets:
-            return None
-        of_markets = {name for market in markets for name in (market.base, market.quote_currency)}
-        of_legs = {name for own in self.legs for name in (own.leg.base, own.leg.quote_currency)}
-        return frozenset(of_markets | of_legs | {fill.fee_currency for own in self.legs for fill in own.leg.fills})
-
-
-@dataclass(frozen=True, slots=True)
-class ExchangeState:
-    """The exchange's own state."""
-
-    orders: tuple[OpenOrder, ...]
-    fills: tuple[AccountFill, ...]
-    fills_since: int
-    """The store's time: fills of legs sent from then on are all among `fills`."""
-    asked_at: int
-    """The store's time, before anything was asked: what was booked by then should be listed."""
-    balances: Mapping[str, Decimal] | None = None
-    searches: tuple[OrderSearch, ...] = ()
 
 
 def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     """All differences in the order of `HANDLING`, except those of orders that may be in flight."""
-    found = _search_differences(ours, theirs)
-    late = _late_fills(ours, theirs)
+    contradicted, balances = contradictions(ours, theirs), compared_balances(ours, theirs)
+    believed = restated(contradicted, balances, ours)
+    fills = {fill_key(fill) for one in believed for fill in one.own.leg.fills}
+    currencies = {currency for one in believed for currency in one.changes}
     compared = [
-        *found,
+        *_search_differences(ours, theirs),
         *_unconfirmed(ours),
         *_resting(ours, theirs),
-        *late,
+        *_late_fills(ours, theirs, waiting(contradicted, believed, balances)),
+        *(restatement(one) for one in believed),
         *_foreign_fills(ours, theirs),
-        *_unlisted_fills(ours, theirs),
-        *_changed_fills(ours, theirs),
+        *_unlisted_fills(ours, theirs, fills),
+        *_changed_fills(ours, theirs, fills),
+        *_balances([one for one in balances if one[0].currency not in currencies], ours),
         *_resumable(ours),
     ]
-    compared += _balances(ours, theirs)
     order = list(HANDLING)
     return sorted(compared, key=lambda one: order.index(one.kind))
 
@@ -166,9 +108,9 @@ def _doubt_about_search(search: OrderSearch, ours: BookState, theirs: ExchangeSt
 def _search_margin(search: OrderSearch, row: BalanceRow, there: Decimal, ours: BookState) -> Decimal:
     """Return the margin for rounding: a share of a large balance must not hide a small order."""
     leg, fills = search.leg, () if search.report is None else search.report.fills
-    units = rounding_of(row.currency, (*_fills(ours), *fills))
+    units = rounding_of(row.currency, (*fills_of(ours), *fills))
     ordered = {leg.base: leg.amount, leg.quote_currency: leg.amount * leg.limit_price}
-    share = _rounding(row, there, ours)
+    share = rounding_between(row, there, ours)
     return max(units, min(share, ordered.get(row.currency, share) * ORDER_SHARE))
 
 
@@ -218,14 +160,17 @@ def _resting(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     return found
 
 
-def _late_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    """One for each order whose leg has ended without some of its fills; those of an open leg are on their way."""
+def _late_fills(ours: BookState, theirs: ExchangeState, left_out: Container[str]) -> list[Difference]:
+    """One for each order whose leg has ended without some of its fills; those of an open leg are on their way.
+
+    `left_out`: our ids of orders of which nobody knows yet whether they replace what is booked."""
     owners, booked, sought = Owners(ours), booked_fills(ours), _searched_ids(theirs)
     missing: dict[str, list[AccountFill]] = {}
     for one in theirs.fills:
         owner = owners.of(one.exchange_order_id, one.client_order_id)
         is_new = fill_key(one.fill) not in booked and one.exchange_order_id not in sought
-        if owner is not None and owner.leg.is_final and is_new:
+        is_due = owner is not None and owner.leg.is_final and owner.leg.client_order_id not in left_out
+        if is_due and is_new:
             missing.setdefault(one.exchange_order_id, []).append(one)
     searched, found = {search.leg.client_order_id for search in theirs.searches}, []
     for order_id, late in missing.items():
@@ -242,7 +187,7 @@ def _late(ours: BookState, order_id: str, owner: BookedLeg, missing: list[Fill])
     fills = (*leg.fills, *missing)
     report = OrderReport(order_id, True, Amount(total(fill.amount for fill in fills)), fills)
     here = f"{owner.arbitrage_id}:{leg.role} is {leg.state} with {text_of(leg.filled)} filled"
-    there = "; ".join(_fill_text(fill) for fill in missing)
+    there = "; ".join(text_of_fill(fill) for fill in missing)
     doubt = ours.rules.doubt(leg, report)
     if doubt is not None or leg.unresolved == IMPLAUSIBLE:
         why = "an earlier report contradicts its order" if doubt is None else doubt.text
@@ -260,7 +205,7 @@ def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
             ours.exchange,
             one.fill.fill_id,
             "unknown",
-            f"{_fill_text(one.fill)} of {one.exchange_order_id}",
+            f"{text_of_fill(one.fill)} of {one.exchange_order_id}",
         )
         for one in theirs.fills
         if fill_key(one.fill) not in booked
@@ -270,32 +215,30 @@ def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     ]
 
 
-def _unlisted_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
+def _unlisted_fills(ours: BookState, theirs: ExchangeState, restated_keys: Container[str]) -> list[Difference]:
     listed = {fill_key(one.fill) for one in theirs.fills}
     return [
         Difference(
             "fill_not_listed",
             ours.exchange,
             fill.fill_id,
-            f"{_fill_text(fill)} of {own.arbitrage_id}",
+            f"{text_of_fill(fill)} of {own.arbitrage_id}",
             "does not list it",
         )
         for own in ours.legs
-        if own.leg.is_final
-        and own.leg.times.get("granted", 0) >= theirs.fills_since
-        and own.leg.times.get("done", theirs.asked_at) < theirs.asked_at
+        if is_covered(own.leg, theirs)
         for fill in own.leg.fills
-        if fill_key(fill) not in listed
+        if fill_key(fill) not in listed and fill_key(fill) not in restated_keys
     ]
 
 
-def _changed_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
+def _changed_fills(ours: BookState, theirs: ExchangeState, restated_keys: Container[str]) -> list[Difference]:
     booked, found = booked_fills(ours), []
     for one in theirs.fills:
-        fill = booked.get(fill_key(one.fill))
-        if fill is not None and _flows(fill) != _flows(one.fill):
+        fill = None if fill_key(one.fill) in restated_keys else booked.get(fill_key(one.fill))
+        if fill is not None and booked_terms(fill) != booked_terms(one.fill):
             found.append(
-                Difference("fill_differs", ours.exchange, fill.fill_id, _fill_text(fill), _fill_text(one.fill))
+                Difference("fill_differs", ours.exchange, fill.fill_id, text_of_fill(fill), text_of_fill(one.fill))
             )
     return found
 
@@ -313,7 +256,7 @@ def balance_marks(ours: BookState, theirs: ExchangeState) -> list[RowCorrection]
 
 def _marked(row: BalanceRow, there: Decimal, ours: BookState) -> BalanceRow:
     """Return the row with what is unexplained in it; if nothing is, no late fill is in it twice."""
-    if _is_explained(row, there, ours):
+    if is_explained(row, there, ours):
         return replace(row, unexplained=ZERO, doubted=ZERO)
     return replace(row, unexplained=there - row.free - row.held)
 
@@ -321,7 +264,7 @@ def _marked(row: BalanceRow, there: Decimal, ours: BookState) -> BalanceRow:
 def _is_settled_twice(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
     """Whether the settlement had the late fills in it that were booked since: both are apart by exactly those, and it
     was of as much. Fills that never reached the account are apart by as much, too."""
-    apart, margin = there - row.free - row.held, rounding_of(row.currency, _fills(ours))
+    apart, margin = there - row.free - row.held, rounding_of(row.currency, fills_of(ours))
     had = (row.doubted > 0) == (row.settled > 0) and abs(row.doubted) <= abs(row.settled) + margin
     return row.doubted != 0 and had and abs(apart + row.doubted) <= margin
 
@@ -330,7 +273,8 @@ def compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[Bala
     """Our row and their total, by currency; none if anything is open, or what is being booked explains them."""
     if ours.rows is None or theirs.balances is None:
         return []
-    if any(search.may_move_money for search in theirs.searches) or any(one.remedy for one in _late_fills(ours, theirs)):
+    late = _late_fills(ours, theirs, {one.client_order_id for one in contradictions(ours, theirs)})
+    if any(search.may_move_money for search in theirs.searches) or any(one.remedy for one in late):
         return []
     rows = {row.currency: row for row in ours.rows}
     return [
@@ -339,34 +283,27 @@ def compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[Bala
     ]
 
 
-def _is_explained(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
+def is_explained(row: BalanceRow, there: Decimal, ours: BookState) -> bool:
     """Whether exchanges' rounding explains how far both are apart, or nobody trades the currency here."""
     traded = ours.traded
     is_ours = traded is None or row.currency in traded
-    return not is_ours or abs(there - row.free - row.held) <= _rounding(row, there, ours)
+    return not is_ours or abs(there - row.free - row.held) <= rounding_between(row, there, ours)
 
 
-def _rounding(row: BalanceRow, there: Decimal, ours: BookState) -> Decimal:
-    """Return what rounding may come to since the last comparison: by fills, which `ours.legs` have from some time
-    before."""
-    share = max(row.free + row.held, there) * ROUNDING_SHARE
-    return max(share, rounding_of(row.currency, _fills(ours)))
-
-
-def _balances(ours: BookState, theirs: ExchangeState) -> list[Difference]:
+def _balances(balances: list[tuple[BalanceRow, Decimal]], ours: BookState) -> list[Difference]:
     """Where nothing is open: totals must be equal and nothing be held. More than rounding of what we trade is reported
     and left as it is: our orders do not explain it."""
     found = []
-    for row, there in compared_balances(ours, theirs):
+    for row, there in balances:
         currency = row.currency
         remedy = RowCorrection(row, replace(row, free=there, held=ZERO, unexplained=ZERO, doubted=ZERO))
         here = text_of(row.free + row.held)
-        if not _is_explained(row, there, ours) and _is_settled_twice(row, there, ours):
+        if not is_explained(row, there, ours) and _is_settled_twice(row, there, ours):
             settlement = f"a settlement of {text_of(row.settled)} at {row.settled_at}"
             twice = f"{text_of(row.doubted)} by late fills, after {settlement}"
             back = TakenBack(_marked(row, there, ours))
             found.append(Difference("settled_twice", ours.exchange, currency, twice, "in the settlement already", back))
-        elif not _is_explained(row, there, ours):
+        elif not is_explained(row, there, ours):
             found.append(Difference("balance_unexplained", ours.exchange, currency, here, text_of(there)))
         elif row.free + row.held != there:
             found.append(Difference("balance_differs", ours.exchange, currency, here, text_of(there), remedy))
@@ -399,41 +336,9 @@ def _searched_ids(theirs: ExchangeState) -> set[str]:
     return {search.report.exchange_order_id for search in theirs.searches if search.report is not None}
 
 
-def _fills(ours: BookState) -> list[Fill]:
-    return [fill for leg in _legs(ours) for fill in leg.fills]
-
-
-def booked_fills(ours: BookState) -> dict[str, Fill]:
-    return {fill_key(fill): fill for fill in _fills(ours)}
-
-
-class Owners:
-    """Whose an order is, by either of its ids."""
-
-    def __init__(self, ours: BookState) -> None:
-        self._by_client_id = {own.leg.client_order_id: own for own in ours.legs}
-        self._by_id = {own.leg.exchange_order_id: own for own in ours.legs if own.leg.exchange_order_id is not None}
-
-    def of(self, exchange_order_id: str, client_order_id: str | None) -> BookedLeg | None:
-        return self._by_id.get(exchange_order_id) or self._by_client_id.get(client_order_id or "")
-
-    def has(self, one: OpenOrder | AccountFill) -> bool:
-        return self.of(one.exchange_order_id, one.client_order_id) is not None
-
-
 def _may_be_in_flight(legs: list[Leg], symbol: str, side: Side) -> bool:
     """Whether an unknown order may belong to a leg whose acknowledgement is not recorded yet."""
     return any(
         leg.state == "granted" and leg.exchange_order_id is None and (leg.symbol, leg.side) == (symbol, side)
         for leg in legs
     )
-
-
-def _flows(fill: Fill) -> tuple[object, ...]:
-    return fill.symbol, fill.side, fill.price, fill.amount, fill.cost, fill.fee, fill.fee_currency
-
-
-def _fill_text(fill: Fill) -> str:
-    amount, price = text_of(fill.amount), text_of(fill.price)
-    fee = f"fee {text_of(fill.fee)} {fill.fee_currency}"
-    return f"{fill.side} {amount} {fill.symbol} at {price} for {text_of(fill.cost)}, {fee}"

@@ -1,10 +1,11 @@
 """Orders and fills as the exchange reports them: an order instructs, a fill is one execution of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol
 
-from market.money import Amount, BoundedDecimal, Price
+from market.money import ZERO, Amount, BoundedDecimal, Price
 
 Side = Literal["buy", "sell"]
 
@@ -64,6 +65,19 @@ def changes_of(fill: FillLike, base: str, quote_currency: str) -> tuple[tuple[st
     """(currency, signed change) of the account by a fill of this market; the fee's currency may be there twice."""
     sign = 1 if fill.side == "buy" else -1
     return (base, sign * fill.amount), (quote_currency, -sign * fill.cost), (fill.fee_currency, -fill.fee)
+
+
+def changes_between(
+    before: Iterable[FillLike], after: Iterable[FillLike], base: str, quote_currency: str
+) -> dict[str, Decimal]:
+    """Return how much more of each currency the account has if an order filled as `after` instead of `before`; 0 if
+    they move as much of it."""
+    changes: dict[str, Decimal] = {}
+    for sign, fills in ((-1, before), (1, after)):
+        for fill in fills:
+            for currency, change in changes_of(fill, base, quote_currency):
+                changes[currency] = changes.get(currency, ZERO) + sign * change
+    return changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.settings import Settings
-from market.instruments.orders import Fill, OrderReport, changes_of
+from market.instruments.orders import Fill, OrderReport, changes_between, changes_of
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
@@ -129,6 +129,8 @@ def _with_result(rows: ReservationState, result: OrderResult) -> ReservationStat
         # of an order that was not posted and has another in its place
         return rows
     report = result.report
+    if result.instead_of is not None and report is not None:
+        return _with_restated_fills(rows, arbitrage, leg, report.fills) if leg.fills == result.instead_of else rows
     if report is not None and not report.is_final:
         return _with_acknowledgement(rows, arbitrage, leg, report.exchange_order_id)
     fills = _new_fills(rows, leg, report)
@@ -160,6 +162,25 @@ def _with_ended_leg(
         # the end was decided without these fills: the residual base has to be unwound
         after, closed = after.reopened(), _reopened(closed, "late_fill" if fills else "order_resolved", rows.now)
     return replace(after, arbitrage=_with_times(closed, rows.now))
+
+
+def _with_restated_fills(
+    rows: ReservationState, arbitrage: Arbitrage, leg: Leg, fills: tuple[Fill, ...]
+) -> ReservationState:
+    """Have the leg filled as the exchange says, not as it reported first; the same rows if another leg has one of
+    them."""
+    own = {fill_key(fill) for fill in leg.fills}
+    if any(fill_key(fill) not in own and fill_key(fill) in rows.known_fills for fill in fills):
+        return rows
+    gone = tuple(fill for fill in leg.fills if fill not in fills)
+    new = tuple(fill for fill in fills if fill not in leg.fills)
+    moved = rows.with_late_changes(leg, changes_between(gone, new, leg.base, leg.quote_currency).items())
+    moved = replace(moved, booked=rows.booked + new, unbooked=rows.unbooked + gone)
+    changed = _with_leg(arbitrage, replace(leg, fills=fills))
+    if arbitrage.state in OPEN_STATES:
+        return replace(moved, arbitrage=changed)
+    # the end was decided by what was not true
+    return replace(moved.reopened(), arbitrage=_reopened(changed, "fill_restated", rows.now))
 
 
 def _is_resolved(arbitrage: Arbitrage, leg: Leg) -> bool:

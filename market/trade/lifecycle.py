@@ -100,7 +100,9 @@ def _leg_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> li
             steps.append(_transition(f"{leg.role} {leg.state}", moment, leg.reason))
         if _is_acknowledged(leg) and (known is None or not _is_acknowledged(known)):
             steps.append(_transition(f"{leg.role} acknowledged", moment))
-        if known is not None and len(leg.fills) > len(known.fills):
+        if known is not None and any(fill not in leg.fills for fill in known.fills):
+            steps.append(_transition(f"{leg.role} restated", moment))
+        elif known is not None and len(leg.fills) > len(known.fills):
             steps.append(_transition(f"{leg.role} filled", moment))
     return steps
 

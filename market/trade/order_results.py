@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from pydantic import TypeAdapter
 
-from market.instruments.orders import OrderReport
+from market.instruments.orders import Fill, OrderReport
 from market.trade.arbitrages import Leg, LegRole
 
 
@@ -21,6 +21,9 @@ class OrderResult:
     report: OrderReport | None
     unresolved: str | None = None
     """Why nobody can say what became of it: the arbitrage then ends without a further order."""
+    instead_of: tuple[Fill, ...] | None = None
+    """The booked fills that those of the report replace, as long as the leg has these: the exchange's own list and
+    balances contradict what it reported first."""
 
     @property
     def is_final(self) -> bool:

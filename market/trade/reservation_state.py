@@ -122,6 +122,8 @@ class ReservationState:
     """`fill_key`s that are in the ledger already."""
     booked: tuple[Fill, ...] = ()
     """Fills to enter into the ledger."""
+    unbooked: tuple[Fill, ...] = ()
+    """Fills of the ledger that are not true; one of the same key in `booked` is in its place."""
 
     def balance(self, exchange: str, currency: str) -> BalanceRow:
         return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
@@ -142,7 +144,8 @@ class ReservationState:
         return replace(self, balances=balances)
 
     def with_late_changes(self, leg: Leg, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
-        """Return the same for fills of a leg that had ended without them; what the opening balances have moves none."""
+        """Return the same for fills of a leg that had ended without them, or with others; what the opening balances
+        have moves none."""
         after, granted_at = self, leg.times.get("granted", 0)
         for currency, change in changes:
             row = after.balance(leg.exchange, currency)

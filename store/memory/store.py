@@ -261,6 +261,8 @@ class MemoryTradeStore(TradeSteps):
         _update(self._in_flight, before.in_flight, after.in_flight)
         while len(self.liquidity) > LIQUIDITY_ROWS:
             del self.liquidity[next(iter(self.liquidity))]
+        for fill in after.unbooked:
+            del self._fills[fill_key(fill)]
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
         self._notify(new_grants(before.arbitrage, arbitrage))

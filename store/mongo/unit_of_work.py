@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pymongo import DeleteMany, InsertOne, UpdateOne
 
 from market.decide.settings import Settings
+from market.instruments.orders import Fill
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg
@@ -56,7 +57,7 @@ from store.server.documents import (
     text_or_none,
 )
 from store.server.field_updates import field_update
-from store.server.transactions import Transaction
+from store.server.transactions import Transaction, Write
 
 PAIR, LIQUIDITY, FLIGHT = "pair|", "liquidity|", "flight|"
 """Prefixes of the claims."""
@@ -163,16 +164,15 @@ class MongoUnitOfWork:
             update = UpdateOne({"_id": document["_id"]}, field_update(self._stored, document))
             self._transaction.write(ARBITRAGES, [update])
 
-    def _ledger_entries(
-        self, document: Document, after: ReservationState, arbitrage: Arbitrage
-    ) -> list[InsertOne[Document]]:
-        booked = {fill_key(fill) for fill in after.booked}
-        entries = []
+    def _ledger_entries(self, document: Document, after: ReservationState, arbitrage: Arbitrage) -> list[Write]:
+        booked, unbooked = ({fill_key(fill) for fill in fills} for fills in (after.booked, after.unbooked))
+        gone = sorted(unbooked - booked)
+        entries: list[Write] = [DeleteMany({"_id": {"$in": gone}})] if gone else []
         for leg in arbitrage.legs:
             fills = [fill for fill in leg.fills if fill_key(fill) in booked]
             if fills:
                 ledger = {"arbitrage_id": document["_id"], "session_id": self._session_of(document, leg)}
-                entries += [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in fills]
+                entries += [_entry(fill, ledger, is_new=fill_key(fill) not in unbooked) for fill in fills]
         return entries
 
     def _session_of(self, document: Document, leg: Leg) -> str:
@@ -187,6 +187,13 @@ class MongoUnitOfWork:
         opened_at = None if opening is None else opening.get("before_at")
         is_since = isinstance(opened_at, int) and leg.times.get("granted", 0) >= opened_at
         return self._session_id if is_since else began_in
+
+
+def _entry(fill: Fill, ledger: Document, *, is_new: bool) -> InsertOne[Document] | UpdateOne:
+    """Return what writes a fill; one that is there already stays in the session that has it."""
+    if is_new:
+        return InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)})
+    return UpdateOne({"_id": fill_key(fill)}, {"$set": fill_document(fill)})
 
 
 def _first_reads(arbitrage_id: str, by: Actor) -> list[BatchedRead]:

@@ -10,7 +10,7 @@ from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount, Price
-from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservation_state import BalanceRow
 from market.trade.unwinding import advancing
@@ -159,9 +159,8 @@ async def buy_sent(bench: Bench, sold: str = "2") -> Leg:
     return buy
 
 
-async def finish(bench: Bench, role: str, report: OrderReport | None) -> None:
-    assert role in ("buy", "sell")
-    await finish_leg(bench.store, ID, "buy" if role == "buy" else "sell", report, advancing(MARKETS), UNFENCED)
+async def finish(bench: Bench, role: LegRole, report: OrderReport | None) -> None:
+    await finish_leg(bench.store, ID, role, report, advancing(MARKETS), UNFENCED)
 
 
 async def ended_without(bench: Bench, sold: str = "0") -> Leg:

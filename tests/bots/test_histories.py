@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -27,8 +27,9 @@ from tests.bots.histories.broken_stores import (
     PostsAgain,
     PostsForAnyToken,
     PostsLate,
+    RestatesNothing,
 )
-from tests.bots.histories.exchange_model import ExchangeModel, Treatment
+from tests.bots.histories.exchange_model import ExchangeModel, Lie, Treatment
 from tests.bots.histories.legality import given_up_too_early
 from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
@@ -76,6 +77,7 @@ treatments = st.builds(
     shown_after=waits,
     ends_after=waits,
     fills_listed=st.integers(1, 2),
+    lie=st.sampled_from([None, None, None, *get_args(Lie)]),
 )
 states: st.SearchStrategy[TradingState] = st.sampled_from(["running", "running", "reduce_only", "halted"])
 
@@ -228,6 +230,7 @@ def test_every_history_ends_well(count: int) -> None:
         (PostsLate, "microseconds after its grant"),
         (PostsAgain, "sent 2 times"),
         (AssumesNotSent, "counted as not sent after denials"),
+        (RestatesNothing, "executed Fill"),
     ],
 )
 def test_whatever_lacks_one_rule_is_found_out(broken: Store | type[BotLoop], found: str) -> None:
@@ -306,6 +309,27 @@ def lose_an_acknowledgement(world: World, seconds: float) -> None:
     bitflyer.treatments.append(Treatment(acknowledged=False))
     world.offer()
     world.run(10)
+
+
+@pytest.mark.parametrize(("lie", "share"), [("double", "0.4"), ("half", "1"), ("better", "1"), ("better", "0.4")])
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("exchange", ["alpha", "beta"])
+def test_a_lie_that_its_order_allows_is_taken_back(lie: Lie, share: str, is_first: bool, exchange: str) -> None:
+    """It is booked, until the exchange's own list and its balances were seen to say otherwise."""
+    world = World()
+    for name in world.names:
+        world.start(name)
+    world.run(1)
+    world.exchanges[exchange].treatments.append(Treatment(share=Decimal(share), lie=lie))
+    world.offer(is_first)
+    world.run(0.5)
+    true = {fill for one in world.exchanges.values() for fill in one.fills}
+    assert not {fill for fill in world.ledger() if fill.exchange == exchange} <= true
+    world.run(4)
+    assert {(one.kind, one.handled) for one in world.ask(world.store.differences.stored())} == {
+        ("fill_restated", "healed")
+    }
+    assert judged(world) == []
 
 
 @pytest.mark.parametrize("dies_at", [6.0, 7.2, 9.0])

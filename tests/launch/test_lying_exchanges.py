@@ -67,13 +67,13 @@ class LyingFloor(Floor):
         await self.store.settings.change(SETTINGS, ANYTHING.version, "test")
         return self
 
-    def lies(self, lie: str) -> None:
-        self.stage.world.faults.switch_on(Fault(self.liar, "lie", count=TOLD, lie=lie))
+    def lies(self, lie: str, told: int = TOLD) -> None:
+        self.stage.world.faults.switch_on(Fault(self.liar, "lie", count=told, lie=lie))
 
     def is_honest_again(self) -> None:
         self.stage.world.faults.clear()
 
-    async def trade(self, lie: str) -> Arbitrage:
+    async def trade(self, lie: str, told: int = TOLD) -> Arbitrage:
         """Trade both legs of one arbitrage, the liar's under this lie. Returns it once both are reported."""
         self.stage.world.round()
         number = next(self._numbers)
@@ -86,7 +86,7 @@ class LyingFloor(Floor):
         result = await self.store.reserve(reservation, UNFENCED)
         reserved = result.arbitrage
         assert reserved is not None, result.rejection
-        self.lies(lie)
+        self.lies(lie, told)
         for leg in reserved.legs:
             await self.trader(leg).execute(reserved.arbitrage_id, leg)
         await book_reported(self.store, advancing(MARKETS))
@@ -160,6 +160,11 @@ class LyingFloor(Floor):
             rules=self.rules,
         )
 
+    async def falsely_booked(self) -> list[str]:
+        """Return what the ledger has that the exchanges' journals do not say."""
+        kinds = ("fill_unknown", "fill_differs", "fill_misfiled")
+        return [one.kind for one in await self.stage.violations() if one.kind in kinds]
+
     async def audited(self) -> list[str]:
         for exchange, account in self.accounts.items():
             await self.store.balances.replace(exchange, await account.balances(), "after", UNFENCED)
@@ -185,6 +190,21 @@ async def test_no_lie_is_booked(stage: Stage, liar: str) -> None:
     assert set(TRADED) == set(OTHERS)
 
 
+@pytest.mark.parametrize("liar", list(OTHERS))
+async def test_a_lie_that_its_order_allows_is_taken_back(stage: Stage, liar: str) -> None:
+    """Half of the order fills, and every answer says all of it: the report fits its order and is booked."""
+    async with LyingFloor(stage, liar) as floor:
+        half = Fault(liar, "partial_fill_then_nothing", count=1, share=0.5, hold_seconds=0.001)
+        stage.world.faults.switch_on(half)
+        # for as long as the order is asked for
+        traded = await floor.trade("all amounts: double", told=1_000)
+        assert await floor.falsely_booked() == ["fill_differs"]
+        await floor.settle(traded.arbitrage_id, "order id: nothing")
+        assert await floor.audited() == []
+        assert await floor.marks() == []
+        assert [one.kind for one in await floor.store.differences.stored()] == ["fill_restated"]
+
+
 CAUGHT: list[tuple[Subject, str, str]] = [
     ("order_id", "kraken", "another order: by its fills"),
     ("client_id", "kraken", "another order: by its client id"),
@@ -205,10 +225,10 @@ check finds too; `tests/market/test_report_checks.py` has one report for each.""
 async def test_a_build_without_a_check_is_caught(stage: Stage, subject: Subject, liar: str, lie: str) -> None:
     without = {name: check for name, check in CHECKS.items() if name != subject}
     async with LyingFloor(stage, liar, without) as floor:
-        traded = await floor.trade(lie)
+        await floor.trade(lie)
         assert IMPLAUSIBLE not in floor.failures
-        await floor.settle(traded.arbitrage_id, "ack id: nothing")
-        assert await floor.audited() != []
+        # before reconciliation takes it back
+        assert await floor.falsely_booked()
 
 
 @pytest.mark.parametrize(("liar", "lie"), dict.fromkeys((liar, lie) for _, liar, lie in CAUGHT))

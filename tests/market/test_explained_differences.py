@@ -1,16 +1,24 @@
 """What of the open differences explained itself, and what is only out of sight."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
+from market.accounting.compared_books import BookState, ExchangeState
 from market.accounting.differences import StoredDifference
 from market.accounting.explained_differences import no_longer_found
-from market.accounting.reconciliation import BookState, ExchangeState, differences
+from market.accounting.reconciliation import differences
+from market.money import Amount
+from market.trade.reservation_state import BalanceRow
 from tests.market.test_reconciliation import FILL, ONE, leg, listed, ours, resting, search, theirs
 
 DONE, NOT_LISTED, STRANGE = leg("done", "order-1", FILL), theirs(), theirs(listed())
 ANOTHERS = listed(replace(FILL, symbol="ETH/USD"))
+DOUBLE = replace(FILL, amount=Amount(2 * ONE), cost=2 * FILL.cost)
+ROWS = tuple(BalanceRow("alpha", name, Decimal(free), Decimal(0)) for name, free in (("USD", 800), ("BTC", 2)))
+HALF = replace(theirs(), balances={"USD": Decimal(900), "BTC": ONE})
+HALF_LISTED = replace(HALF, fills=(listed(),))
 Round = tuple[BookState, ExchangeState]
 
 
@@ -19,6 +27,8 @@ Round = tuple[BookState, ExchangeState]
     [
         ((ours(DONE), NOT_LISTED), (ours(DONE), theirs(listed())), True),
         ((ours(DONE), NOT_LISTED), (ours(DONE), NOT_LISTED), False),
+        # taken out of the books
+        ((ours(DONE), NOT_LISTED), (ours(leg("done", "order-1")), NOT_LISTED), True),
         # an id of another market
         ((ours(DONE), NOT_LISTED), (ours(DONE), theirs(ANOTHERS)), False),
         # too old to be compared
@@ -34,6 +44,9 @@ Round = tuple[BookState, ExchangeState]
         ((ours(), STRANGE), (ours(DONE), theirs()), True),
         ((ours(), STRANGE), (ours(), theirs(fills_since=500)), False),
         ((ours(), STRANGE), (ours(leg("granted", None)), STRANGE), False),
+        # what explains it is about to be booked
+        ((ours(rows=ROWS), HALF), (ours(leg("done", "order-1", DOUBLE), rows=ROWS), HALF_LISTED), False),
+        ((ours(DONE), theirs(listed(DOUBLE))), (ours(DONE), theirs(listed(DOUBLE), usd="800")), False),
         ((ours(), theirs(usd="800")), (ours(), theirs()), True),
         ((ours(), theirs(usd="800")), (ours(), theirs(usd="800")), False),
         ((ours(), theirs(usd="800")), (ours(), theirs(usd="700")), False),

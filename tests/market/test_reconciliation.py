@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from market.accounting.compared_books import BookedLeg, BookState, ExchangeState, OrderSearch
 from market.accounting.differences import HANDLING, DifferenceKind, Resumption, RowCorrection
-from market.accounting.reconciliation import (
-    BookedLeg,
-    BookState,
-    ExchangeState,
-    OrderSearch,
-    balance_marks,
-    differences,
-)
+from market.accounting.reconciliation import balance_marks, differences
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
 from market.money import Amount, Price
 from market.trade.arbitrages import Leg, LegState

@@ -11,6 +11,7 @@ from backtest.verify.decisions import Decisions
 from market.trade.arbitrages import LegRole
 from market.trade.decision_record import step_of
 from market.trade.leases import UNFENCED, Actor
+from market.trade.order_results import result_of
 from market.trade.reservation_state import ReservationState, rows_read_to_reserve
 from market.trade.unwinding import EndAsResidual, advancing
 from session.session import Services, Session
@@ -25,6 +26,7 @@ from tests.store.reservation_requests import (
     close,
     filled,
     granted,
+    leg_of,
     open_books,
     opportunity,
     ready_bot,
@@ -77,6 +79,22 @@ async def closed(store: TradeStore) -> None:
         await finish_leg(store, "opportunity-1", side, filled(leg), close, BY)
 
 
+async def restated(store: TradeStore) -> None:
+    """Half of the buy was reported in place of all of it."""
+    await reserved(store)
+    advance = advancing((USD_MARKET, EUR_MARKET))
+    roles: tuple[LegRole, ...] = ("sell", "buy")
+    for role in roles:
+        leg = await granted(store, "opportunity-1", role)
+        await finish_leg(
+            store, "opportunity-1", role, filled(leg, leg.amount / (2 if role == "buy" else 1)), advance, BY
+        )
+    buy = leg_of(await store.arbitrage("opportunity-1"), "buy")
+    true = replace(filled(buy), fills=(replace(filled(buy).fills[0], fill_id=buy.fills[0].fill_id),))
+    await store.report_order(replace(result_of("opportunity-1", buy, true), instead_of=buy.fills), BY)
+    assert leg_of(await store.book("opportunity-1", advance, BY), "buy").fills == true.fills
+
+
 async def held(store: TradeStore) -> None:
     await reserved(store)
     roles: tuple[LegRole, ...] = ("buy", "sell")
@@ -108,6 +126,7 @@ async def granted_later(store: TradeStore) -> None:
         (reserved, ["reserve"]),
         (reserved_by_bots, ["reserve"]),
         (held, ["reserve", "book", "book"]),
+        (restated, ["reserve", "book", "book", "book"]),
         (granted_later, ["reserve", "book", "book", "grant"]),
     ],
 )

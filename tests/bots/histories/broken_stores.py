@@ -79,6 +79,14 @@ class BooksTwice(MemoryTradeStore):
         await super().report_order(result, by)
 
 
+class RestatesNothing(MemoryTradeStore):
+    """Keeps what was reported first, whatever the exchange lists."""
+
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
+        if result.instead_of is None:
+            await super().report_order(result, by)
+
+
 class PostsForAnyToken(BotLoop):
     """Posts what was granted to another process of its exchange, the one before it or the one after."""
 

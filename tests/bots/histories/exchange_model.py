@@ -4,7 +4,7 @@ Its own records are the truth that a history is judged by.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import ClassVar, Literal
@@ -13,8 +13,8 @@ from exchanges.errors import AccountRejectedError, OrderRejectedError, OutcomeUn
 from exchanges.ports.orders import FILLS_MARGIN, SEARCH_MARGIN
 from market.instruments.fees import charged, fee_currency
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
-from market.money import ZERO, Amount, floor_to_step, total
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.money import ZERO, Amount, Price, floor_to_step, total
 from market.time_units import MICROSECONDS
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import Actor
@@ -22,6 +22,12 @@ from tests.bots.histories.stepped_loop import Time
 
 FEE_RATE = Decimal("0.001")
 FEE_STEP = Decimal("0.00000001")
+BETTER: Mapping[Side, Decimal] = {"buy": Decimal("0.9"), "sell": Decimal("1.1")}
+
+
+Lie = Literal["double", "half", "better"]
+"""What its reports of an order say that is not true, and that the order allows: twice as much as filled, half as much,
+or at a better price with its cost. The list of fills is true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class Treatment:
     """For so long after it arrived its report is not final and lacks the last fill."""
     fills_listed: int = 1
     """How often each fill is in the report."""
+    lie: Lie | None = None
 
 
 PLAIN = Treatment()
@@ -65,6 +72,7 @@ class TakenOrder:
     ends_at: int
     fills: tuple[Fill, ...]
     fills_listed: int
+    lie: Lie | None
 
 
 @dataclass
@@ -77,7 +85,7 @@ class ExchangeModel:
     treatments: list[Treatment] = field(default_factory=list)
     """Treatments of the next orders, in their order; later orders are plain."""
     has_lied: bool = False
-    """Its balances had an order in them that it did not show, or not all of."""
+    """Its balances had an order in them that it did not show, or not all of, or otherwise."""
     ahead: int = 0
     """How far its clock, by which it dates orders and fills, is off; nobody measures it here. Microseconds."""
     margin: ClassVar[int] = SEARCH_MARGIN
@@ -180,14 +188,14 @@ class ExchangeModel:
         return min((at for at, _, _ in self.under_way), default=None)
 
     def show_everything(self) -> None:
-        """No stale replica any more, and every order has ended."""
+        """No stale replica any more and no lie, and every order has ended."""
         self.treatments.clear()
         self.let_arrive(everything=True)
-        self.taken = [replace(one, shown_at=0, ends_at=0) for one in self.taken]
+        self.taken = [replace(one, shown_at=0, ends_at=0, lie=None) for one in self.taken]
 
     def _take(self, order: LimitOrder, treatment: Treatment) -> TakenOrder:
         self._count += 1
-        self.has_lied |= treatment.shown_after > 0 or treatment.ends_after > 0
+        self.has_lied |= treatment.shown_after > 0 or treatment.ends_after > 0 or treatment.lie is not None
         now = self.time.now()
         taken = TakenOrder(
             order=order,
@@ -197,6 +205,7 @@ class ExchangeModel:
             ends_at=now + treatment.ends_after,
             fills=self._executed(order, treatment.share),
             fills_listed=treatment.fills_listed,
+            lie=treatment.lie,
         )
         self.taken.append(taken)
         return taken
@@ -255,9 +264,25 @@ class ExchangeModel:
 
     def _report(self, taken: TakenOrder) -> OrderReport:
         is_final = taken.ends_at <= self.time.now()
-        fills = self._executed_of(taken)
+        fills = self._told(taken, self._executed_of(taken))
         listed = tuple(fill for fill in fills for _ in range(taken.fills_listed))
         return OrderReport(taken.exchange_order_id, is_final, Amount(total(fill.amount for fill in fills)), listed)
+
+    def _told(self, taken: TakenOrder, fills: tuple[Fill, ...]) -> tuple[Fill, ...]:
+        """As its reports say; a lie that the order does not allow is another one's business."""
+        told = tuple(_false(fill, taken.lie, self.market.lot_step) for fill in fills)
+        return told if total(fill.amount for fill in told) <= taken.order.amount else fills
+
+
+def _false(fill: Fill, lie: Lie | None, lot: Decimal) -> Fill:
+    amount, price = fill.amount, fill.price
+    if lie == "double":
+        amount = Amount(2 * amount)
+    elif lie == "half":
+        amount = Amount(max(lot, floor_to_step(amount / 2, lot)))
+    elif lie == "better":
+        price = Price(price * BETTER[fill.side])
+    return replace(fill, amount=amount, price=price, cost=price * amount)
 
 
 def _content(order: LimitOrder) -> tuple[str, str, Decimal, Decimal]:

@@ -163,7 +163,7 @@ def _with_resumptions(arbitrage: Arbitrage) -> Iterator[tuple[Transition, bool]]
             ended is not None
             and ended.what == "residual"
             and ended.reason in RESUMED
-            and not any(step.what.endswith((" done", " not_sent", " filled")) for step in steps)
+            and not any(step.what.endswith((" done", " not_sent", " filled", " restated")) for step in steps)
         )
         for step in steps:
             yield step, is_resumption
