@@ -11,6 +11,7 @@ from store.records.backtest_requests import TickSetSummary
 from tick_sets.errors import ImportRejectedError
 from tick_sets.file_names import LOG_SET, MANIFEST
 from tick_sets.sets.manifest import read_manifest
+from tick_sets.sets.problems import nothing_to_compare
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
 
@@ -56,6 +57,7 @@ def known_sets(home: Path) -> list[TickSetSummary]:
                 start_time=manifest.start_time,
                 end_time=manifest.end_time,
                 is_of_bars=is_of_bars(manifest),
+                lacking=nothing_to_compare(manifest.markets, None),
             )
         )
     return found

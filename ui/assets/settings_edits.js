@@ -2,16 +2,27 @@
 // No DOM and no server here: settings come in, the changes to send go out.
 
 const FEES = "taker_fees";
+const OPTIONAL = ["exchange_limits", "asset_limits"];
 const DECIMAL = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?$/;
 
 // A table's entries each under a name of their own: `taker_fees.EXCHANGE`.
 export function flat(settings) {
   const values = {};
   for (const [name, value] of Object.entries(settings)) {
-    if (name === FEES) for (const [key, fee] of Object.entries(value)) values[`${FEES}.${key}`] = fee;
-    else values[name] = value;
+    if (!isTable(value)) values[name] = value;
+    else for (const [key, entry] of Object.entries(value)) values[`${name}.${key}`] = isTable(entry) ? JSON.stringify(entry) : entry;
   }
   return values;
+}
+
+function isTable(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+// Table and key of an entry that need not be there: without it the general limit holds.
+function optionalEntry(name) {
+  const table = OPTIONAL.find((one) => name.startsWith(`${one}.`));
+  return table && [table, name.slice(table.length + 1)];
 }
 
 // One text for each number, however it is written, digit by digit; null if it is not a number.
@@ -55,10 +66,15 @@ export class Edits {
     this.settings = settings;
     this.values = flat(settings);
     for (const [name, edit] of [...this.typed]) {
-      if (!(name in this.values)) this.typed.delete(name);
-      else if (same(edit.value, this.values[name])) this.land(name, edit, held);
+      if (this.inForce(name) === undefined) this.typed.delete(name);
+      else if (same(edit.value, this.inForce(name))) this.land(name, edit, held);
     }
     return true;
+  }
+
+  // The value in force; "" for an entry that is not there.
+  inForce(name) {
+    return this.values[name] ?? (optionalEntry(name) ? "" : undefined);
   }
 
   // The server's answer, also if its versions restart: another system may run at this address.
@@ -68,19 +84,19 @@ export class Edits {
   }
 
   land(name, edit, held) {
-    if (name === held) edit.base = this.values[name];
+    if (name === held) edit.base = this.inForce(name);
     else this.typed.delete(name);
   }
 
   touch(name, value) {
-    const base = this.typed.has(name) ? this.typed.get(name).base : this.values[name];
+    const base = this.typed.has(name) ? this.typed.get(name).base : this.inForce(name);
     this.typed.set(name, { value, base });
   }
 
   // The user left the field: an unchanged value is no edit.
   leave(name) {
     const edit = this.typed.get(name);
-    if (edit && same(edit.value, this.values[name])) this.typed.delete(name);
+    if (edit && same(edit.value, this.inForce(name))) this.typed.delete(name);
   }
 
   clear() {
@@ -88,11 +104,11 @@ export class Edits {
   }
 
   value(name) {
-    return this.typed.has(name) ? this.typed.get(name).value : this.values[name];
+    return this.typed.has(name) ? this.typed.get(name).value : this.inForce(name);
   }
 
   isTouched(name) {
-    return this.typed.has(name) && !same(this.typed.get(name).value, this.values[name]);
+    return this.typed.has(name) && !same(this.typed.get(name).value, this.inForce(name));
   }
 
   // Names of the fields that differ from the settings in force.
@@ -102,11 +118,11 @@ export class Edits {
 
   // Of these, the fields that somebody else has changed since the edit began here.
   get clashes() {
-    return this.touched.filter((name) => !same(this.typed.get(name).base, this.values[name]));
+    return this.touched.filter((name) => !same(this.typed.get(name).base, this.inForce(name)));
   }
 
   keepOnTop() {
-    for (const name of this.clashes) this.typed.get(name).base = this.values[name];
+    for (const name of this.clashes) this.typed.get(name).base = this.inForce(name);
   }
 
   // The body of a PATCH: the touched fields alone; `isNumber(name)` says which are JSON numbers.
@@ -115,10 +131,19 @@ export class Edits {
     for (const name of this.touched) {
       const { value } = this.typed.get(name);
       const sent = Array.isArray(value) ? value : isNumber(name) ? Number(value) : String(value).trim();
-      if (name.startsWith(`${FEES}.`)) (body[FEES] ??= {})[name.slice(FEES.length + 1)] = sent;
+      const entry = optionalEntry(name);
+      if (entry) this.putEntry(body, entry, sent);
+      else if (name.startsWith(`${FEES}.`)) (body[FEES] ??= {})[name.slice(FEES.length + 1)] = sent;
       else body[name] = sent;
     }
     return body;
+  }
+
+  // The server replaces such a table whole.
+  putEntry(body, [table, key], sent) {
+    body[table] ??= { ...this.settings[table] };
+    if (sent === "") delete body[table][key];
+    else body[table][key] = sent;
   }
 
   // By field the values sent now, to know later which were edited again before the answer came.
@@ -132,7 +157,7 @@ export class Edits {
       const edit = this.typed.get(name);
       if (!edit) continue;
       if (edit.value === value) this.typed.delete(name);
-      else edit.base = flat(settings)[name];
+      else edit.base = flat(settings)[name] ?? (optionalEntry(name) ? "" : undefined);
     }
     this.take(settings);
   }

@@ -3,7 +3,7 @@
 
 import { ask, problemText } from "./requests.js";
 import { recall, remember } from "./tab_memory.js";
-import { element } from "./elements.js";
+import { element, setText } from "./elements.js";
 import { exchangeName } from "./format.js";
 import { persistentPart } from "./persistent_part.js";
 import { liveFeed } from "./live_feed.js";
@@ -14,6 +14,12 @@ import { changeList, sentence, whoSince, withLabels } from "./settings_words.js"
 import { user } from "./signed_in_user.js";
 
 const KEPT = "settings.edits";
+const OPEN = "settings.topics";
+// Table, its topic, and the setting that holds for those without an entry.
+const LIMITS = [
+  ["exchange_limits", "Maximum open notional of one exchange", "max_exchange_notional"],
+  ["asset_limits", "Maximum open notional of one asset", "max_asset_notional"],
+];
 const EXCHANGES = "enabled_exchanges";
 const FEES = "taker_fees";
 
@@ -28,7 +34,8 @@ class SettingsForm {
       keep: () => this.keepMine(),
       drop: () => this.discard(),
     });
-    this.fields = element("div", { class: "columns" }, element("p", { class: "quiet" }, "Waiting for the first settings; they appear once the system has started."));
+    this.topics = [];
+    this.fields = element("div", {}, element("p", { class: "quiet" }, "Waiting for the first settings; they appear once the system has started."));
     this.bar.root.hidden = true;
     this.root = element("section", { class: "settings", "data-part": "settings-form", "aria-label": "Thresholds and limits" }, this.bar.root, this.fields);
     user.listen(() => this.bar.forgetRejection());
@@ -87,30 +94,45 @@ class SettingsForm {
     const { settings } = this.edits;
     if (!this.spec || !settings) return;
     const offered = [...new Set([...this.spec.exchanges, ...settings.enabled_exchanges, ...(this.edits.value(EXCHANGES) ?? [])])];
-    const shape = JSON.stringify([this.spec, offered, Object.keys(settings[FEES])]);
+    // what has no fee trades nothing: it only has prices
+    const known = { exchange_limits: Object.keys(settings[FEES]), asset_limits: this.spec.bases };
+    const limited = Object.fromEntries(LIMITS.map(([table]) => [table, [...new Set([...known[table], ...Object.keys(settings[table])])]]));
+    const shape = JSON.stringify([this.spec, offered, Object.keys(settings[FEES]), limited]);
     if (shape !== this.shape) {
       this.shape = shape;
       this.bar.root.hidden = false;
       this.controls.clear();
-      this.fields.replaceChildren(...this.spec.columns.map((groups) => this.column(groups)));
-      this.fields.lastElementChild.append(...this.exchangeFields(offered, Object.keys(settings[FEES])));
+      this.topics = [
+        ...this.spec.topics.map(({ title, fields }) => this.topic(title, this.fieldsOf(fields))),
+        ...LIMITS.map(([table, title, general]) => this.topic(title, limited[table].map((name) => this.limitField(table, name, general)))),
+        this.topic("Exchanges and fees", this.exchangeFields(offered, Object.keys(settings[FEES]))),
+      ];
+      this.fields.replaceChildren(element("div", { class: "columns" }, ...this.fieldsOf(this.spec.first.fields)), ...this.topics.map(({ root }) => root));
     }
     this.draw();
   }
 
-  column(groups) {
-    const group = ({ title, fields }) => [element("h4", {}, title), ...fields.map((field) => this.field(field.name, controlOf(field)))];
-    return element("div", {}, ...groups.flatMap(group));
+  fieldsOf(fields) {
+    return fields.map((field) => this.field(field.name, controlOf(field)));
+  }
+
+  // Folded, unless the user opened it in this tab.
+  topic(title, fields) {
+    const mark = element("span", { class: "warn" });
+    const root = element("details", { class: "topic", open: openTopics().includes(title) }, element("summary", {}, title, " ", mark), element("div", { class: "columns" }, ...fields));
+    root.ontoggle = () => remember(OPEN, JSON.stringify([...openTopics().filter((one) => one !== title), ...(root.open ? [title] : [])]));
+    return { root, mark, names: fields.map((field) => field.dataset.setting) };
+  }
+
+  // An empty one takes the general limit.
+  limitField(table, name, general) {
+    return this.field(`${table}.${name}`, new NumberControl({ ...this.spec.limit, general, label: table === "exchange_limits" ? exchangeName(name) : name }));
   }
 
   exchangeFields(offered, charging) {
     const words = (name) => (this.spec.exchanges.includes(name) ? exchangeName(name) : `${exchangeName(name)} (not in this session)`);
     const fee = (name) => new NumberControl({ ...this.spec.fee, label: `Taker fee on ${exchangeName(name)} (fraction)` });
-    return [
-      element("h4", {}, "Exchanges"),
-      this.field(EXCHANGES, new ExchangesControl(offered, words)),
-      ...charging.map((name) => this.field(`${FEES}.${name}`, fee(name))),
-    ];
+    return [this.field(EXCHANGES, new ExchangesControl(offered, words)), ...charging.map((name) => this.field(`${FEES}.${name}`, fee(name)))];
   }
 
   field(name, control) {
@@ -122,7 +144,7 @@ class SettingsForm {
   }
 
   get labels() {
-    const named = this.spec.columns.flat().flatMap((group) => group.fields).map((field) => [field.name, field.label]);
+    const named = [this.spec.first, ...this.spec.topics].flatMap((group) => group.fields).map((field) => [field.name, field.label]);
     return { ...Object.fromEntries(named), [EXCHANGES]: "Exchanges traded", trading_state: "Trading state" };
   }
 
@@ -170,14 +192,31 @@ class SettingsForm {
     if (!settings || !this.spec) return;
     for (const [name, control] of this.controls) {
       control.show(this.edits.value(name));
+      if (control.spec?.general) control.control.placeholder = `as for all: ${this.edits.values[control.spec.general]}`;
       control.mark(this.problemOf(name), this.edits.isTouched(name));
     }
-    const mine = touched.map((name) => ({ name, before: this.edits.values[name], after: this.edits.value(name) }));
+    this.drawTopics(touched);
+    const mine = touched.map((name) => ({ name, before: this.edits.inForce(name), after: this.edits.value(name) }));
     const clashes = this.isSaving ? [] : this.edits.clashes;
     this.bar.draw({ version: settings.version, mine: changeList(mine, this.labels), count: mine.length, wrong: touched.filter((name) => this.problemOf(name)).length, isSaving: this.isSaving, isLive: this.isLive });
-    this.bar.drawClash(clashes.map((name) => ({ name, before: this.edits.typed.get(name).base, after: this.edits.values[name] })), this.labels);
+    this.bar.drawClash(clashes.map((name) => ({ name, before: this.edits.typed.get(name).base, after: this.edits.inForce(name) })), this.labels);
     this.bar.drawWhole(touched.length ? this.rejected.get("settings") : null);
     this.root.dataset.version = settings.version;
+  }
+
+  // A folded topic says what is unsaved or wrong in it.
+  drawTopics(touched) {
+    for (const { mark, names } of this.topics) {
+      const own = touched.filter((name) => names.includes(name));
+      const wrong = own.filter((name) => this.problemOf(name)).length;
+      setText(mark, own.length ? `● ${own.length} unsaved${wrong ? `, ${wrong} not valid` : ""}` : "");
+    }
+  }
+
+  // Open the topic of a field, if it is folded.
+  showField(name) {
+    const topic = this.topics.find(({ names }) => names.includes(name));
+    if (topic) topic.root.open = true;
   }
 
   async save() {
@@ -186,6 +225,7 @@ class SettingsForm {
     if (!touched.length) return this.bar.showMessage("good", "No unsaved changes.");
     const wrong = touched.find((name) => this.problemOf(name) && !this.rejected.has(name));
     if (wrong) {
+      this.showField(wrong);
       this.controls.get(wrong).control.focus();
       return this.bar.showMessage("bad", "Not saved: see the messages at the fields.");
     }
@@ -229,6 +269,7 @@ class SettingsForm {
   // At the field if there is one for it, else above all fields.
   reject(field, why) {
     const place = [...this.controls.keys()].find((name) => field === name || field.startsWith(`${name}.`)) ?? "settings";
+    this.showField(place);
     this.rejected.set(place, [this.rejected.get(place), why].filter(Boolean).join(" "));
   }
 
@@ -245,6 +286,15 @@ class SettingsForm {
 
 function controlOf(spec) {
   return spec.choices.length ? new ChoiceControl(spec) : new NumberControl(spec);
+}
+
+function openTopics() {
+  try {
+    const open = JSON.parse(recall(OPEN) ?? "[]");
+    return Array.isArray(open) ? open : [];
+  } catch {
+    return [];
+  }
 }
 
 function keptEdits() {

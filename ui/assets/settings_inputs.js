@@ -19,12 +19,14 @@ class Below {
 }
 
 class Control {
-  constructor(label, range, control) {
+  // unit: shown behind the control
+  constructor(label, range, control, unit = "") {
     this.below = new Below(range);
     this.control = control;
     control.id = `${this.below.root.id}-control`;
     control.setAttribute("aria-describedby", this.below.root.id);
-    this.root = element("div", { class: "field" }, element("label", { for: control.id }, label), control, this.below.root);
+    const shown = unit ? element("div", { class: "with-unit" }, control, element("span", { class: "unit", "aria-hidden": "true" }, unit)) : control;
+    this.root = element("div", { class: "field" }, element("label", { for: control.id }, label), shown, this.below.root);
     control.addEventListener("input", () => this.onTouch(control.value));
     control.addEventListener("blur", () => this.onLeave());
   }
@@ -46,15 +48,17 @@ class Control {
 }
 
 export class NumberControl extends Control {
-  // {label, range, low, high, is_low_open, is_high_open, step}; without a step it is money.
+  // {label, range, unit, low, high, is_low_open, is_high_open, step}; without a step it is money. `general`: the setting
+  // that holds while nothing is typed; without it a number is needed.
   constructor(spec) {
-    super(spec.label, spec.range, element("input", { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false" }));
+    super(spec.label, spec.range, element("input", { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false" }), spec.unit);
     this.spec = spec;
     if (spec.step) this.control.addEventListener("keydown", (event) => this.step(event));
   }
 
   problem(value) {
     const { range, low, high, is_low_open: isLowOpen, is_high_open: isHighOpen } = this.spec;
+    if (this.spec.general && !String(value).trim()) return null;
     if (decimal(value) === null) return `Enter a number: ${range}.`;
     const number = Number(value);
     const isBelow = low !== null && (number < low || (isLowOpen && number === low));

@@ -4,7 +4,11 @@ import { ask } from "./requests.js";
 import { element } from "./elements.js";
 import { exchangeName } from "./format.js";
 
-const FEES = "taker_fees.";
+const ENTRIES = [
+  ["taker_fees.", (name) => `Taker fee on ${exchangeName(name)}`],
+  ["exchange_limits.", (name) => `Maximum open notional on ${exchangeName(name)}`],
+  ["asset_limits.", (name) => `Maximum open notional in ${name}`],
+];
 
 export function sentence(why) {
   const text = why.trim();
@@ -18,8 +22,9 @@ export function valueText(value) {
 
 // The label of a field, in the form or not.
 export function labelOf(name, labels) {
-  if (name.startsWith(FEES)) return `Taker fee on ${exchangeName(name.slice(FEES.length))}`;
-  return labels[name] ?? name;
+  const entry = ENTRIES.find(([table]) => name.startsWith(table));
+  if (entry) return entry[1](name.slice(entry[0].length));
+  return labels[name] ?? name.replaceAll("_", " ");
 }
 
 // A list of "field before → after", one for each that differs.

@@ -7,7 +7,7 @@ from session.session import Session
 from ui.page_parts.own_component import own_component
 from ui.services.dashboard import Dashboard
 from ui.services.settings_bounds import Bounds, bounds_of
-from ui.services.settings_fields import COLUMNS, FEE_UNIT, FieldGroup, SettingField, unit_of
+from ui.services.settings_fields import FEE_UNIT, FIRST, TOPICS, FieldGroup, SettingField, unit_of
 
 
 def render_settings(dashboard: Dashboard) -> None:
@@ -17,13 +17,16 @@ def render_settings(dashboard: Dashboard) -> None:
 
 
 def form_document(session: Session) -> dict[str, object]:
-    """Return JSON: `columns` of groups of fields, `fee` for the taker fee of each exchange, the session's
-    `exchanges`."""
+    """Return JSON: the group of fields that is always in view (`first`), those by topic, `fee` for the taker fee of an
+    exchange, `limit` for the limits of one exchange or asset, and the session's `exchanges` and `bases`."""
     currency = session.settlement_currency
     return {
         "exchanges": list(session.exchanges),
-        "columns": [[_group(group, currency) for group in groups] for groups in COLUMNS],
-        "fee": _ends(bounds_of("taker_fees"), FEE_UNIT),
+        "bases": list(session.bases),
+        "first": _group(FIRST, currency),
+        "topics": [_group(group, currency) for group in TOPICS],
+        "fee": _ends(bounds_of("taker_fees"), FEE_UNIT) | {"unit": ""},
+        "limit": _ends(bounds_of("exchange_limits"), currency) | {"unit": currency},
     }
 
 
@@ -36,7 +39,8 @@ def _field(field: SettingField, currency: str) -> dict[str, object]:
     named: dict[str, object] = {"name": field.name, "label": field.label, "step": field.step}
     if field.choices:
         return named | {"choices": list(field.choices)}
-    return named | {"choices": []} | _ends(bounds_of(field.name), unit_of(field, currency))
+    unit = unit_of(field, currency)
+    return named | {"choices": [], "unit": unit} | _ends(bounds_of(field.name), unit)
 
 
 def _ends(bounds: Bounds, unit: str) -> dict[str, object]:

@@ -64,7 +64,7 @@ class BacktestRow(TypedDict):
 
 class TickSetRow(TypedDict):
     """Recorded ticks that a backtest can name; times in microseconds UTC. `is_of_bars`: at least one traded market is
-    known only from bars."""
+    known only from bars. `lacking`: why no backtest can run on it; null if one can."""
 
     name: str
     title: str
@@ -74,6 +74,7 @@ class TickSetRow(TypedDict):
     start_time: int
     end_time: int
     is_of_bars: bool
+    lacking: str | None
 
 
 class BacktestTradeRow(TypedDict):

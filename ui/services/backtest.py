@@ -88,6 +88,8 @@ def _check_against(request: BacktestRequest, known: Mapping[str, TickSetSummary]
     if tick_set is None:
         why = f"there is no such tick set; there is {', '.join(known)}" if known else "there is no tick set yet"
         raise BacktestInvalidError([FieldProblem(field="tick_set", why=why)])
+    if tick_set.lacking is not None:
+        raise BacktestInvalidError([FieldProblem(field="tick_set", why=tick_set.lacking)])
     strange = sorted(set(request.fee_tiers) - set(tick_set.exchanges))
     if strange:
         why = f"the tick set has {', '.join(tick_set.exchanges)}"

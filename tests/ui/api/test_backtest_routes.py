@@ -56,6 +56,7 @@ async def test_tick_sets_are_those_that_the_supervisor_reported(api: httpx.Async
             "start_time": 1_000_000,
             "end_time": 2_000_000,
             "is_of_bars": False,
+            "lacking": None,
         }
     ]
 
@@ -116,6 +117,17 @@ async def test_what_cannot_be_run_is_reported_by_field(
     assert answer.headers["content-type"] == "application/problem+json"
     assert [problem["field"] for problem in answer.json()["errors"]] == [field]
     assert (await api.get("/api/backtests")).json() == []
+
+
+async def test_a_set_that_no_backtest_can_run_on_is_refused_at_once_with_the_reason(
+    api: httpx.AsyncClient, key: str, store: MongoTradeStore
+) -> None:
+    why = "only alpha has BTC: there is nothing to compare"
+    await store.backtests.report_tick_sets([replace(TICK_SET, exchanges=("alpha",), lacking=why)])
+    answer = await asked(api, key, {"tick_set": "alpha-beta"})
+    assert (answer.status_code, answer.json()["errors"]) == (422, [{"field": "tick_set", "why": why}])
+    assert (await api.get("/api/backtests")).json() == []
+    assert (await api.get("/api/tick-sets")).json()[0]["lacking"] == why
 
 
 async def test_a_body_that_is_no_object_is_rejected(api: httpx.AsyncClient, key: str) -> None:

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from market.decide.settings import Settings
 from tests.ui.samples import SETTINGS
 from ui.services.settings_bounds import Bounds, bounds_of, plain_number
-from ui.services.settings_fields import COLUMNS
+from ui.services.settings_fields import FIRST, TOPICS
 
-NUMBERS = [field.name for groups in COLUMNS for group in groups for field in group.fields if not field.choices]
+NUMBERS = [field.name for group in (FIRST, *TOPICS) for field in group.fields if not field.choices]
 
 
 def is_taken(name: str, value: object) -> bool:

@@ -45,6 +45,10 @@ TYPED = {
     "ma_interval_ms": "5500",
     "taker_fees.alpha": "0.0011",
     "taker_fees.beta": "0.0013",
+    "exchange_limits.alpha": "5100",
+    "exchange_limits.beta": "5200",
+    "asset_limits.BTC": "9100",
+    "asset_limits.ETH": "9200",
 }
 """Another number for every number of the form, of at least two characters: redraws come between them."""
 CHOSEN = {"single_leg_policy": "reverse", "ma_trading": "off"}
@@ -73,6 +77,12 @@ class Steering:
 
     def field(self, name: str) -> Locator:
         return self.page.locator(f'[data-setting="{name}"]').locator("input, select").first
+
+    def open_topics(self) -> None:
+        """Unfold all settings; the tab remembers it."""
+        folded = self.page.locator("details.topic:not([open]) > summary")
+        while folded.count():
+            folded.first.click()
 
     def type(self, name: str, text: str) -> None:
         self.field(name).fill(text)
@@ -119,6 +129,36 @@ def steering(chromium: Browser, served_dashboard: Served) -> Iterator[Steering]:
         # the form is drawn by a script of its own, which may come later
         expect(made.page.locator("[data-setting]").first).to_be_visible(timeout=PAINT_MS)
         yield made
+
+
+def test_six_settings_are_in_view_and_all_others_folded_by_topic(steering: Steering) -> None:
+    page, names = (
+        steering.page,
+        [one.get_attribute("data-setting") for one in steering.page.locator("[data-setting]").all()],
+    )
+    shown = [str(name) for name in names if steering.field(str(name)).is_visible()]
+    assert shown == [
+        *("min_net_bps", "max_notional", "max_open_arbitrages"),
+        *("max_slippage_bps", "max_total_notional", "max_daily_loss"),
+    ]
+    # the unit stands behind the number, and the name has none
+    first = page.locator('[data-setting="min_net_bps"]')
+    expect(first.locator("label")).to_have_text("Minimum net spread to trade")
+    expect(first.locator(".unit")).to_have_text("bps")
+    topic = page.locator("details.topic").first
+    topic.locator("summary").press("Enter")
+    expect(steering.field("max_quote_age_ms")).to_be_visible()
+    page.reload()
+    # the tab remembers what is unfolded
+    expect(steering.field("max_quote_age_ms")).to_be_visible(timeout=PAINT_MS)
+    steering.type("max_quote_age_ms", "-5")
+    topic.locator("summary").click()
+    expect(topic.locator("summary")).to_contain_text("● 1 unsaved, 1 not valid")
+    steering.save()
+    # what is wrong is unfolded
+    expect(steering.field("max_quote_age_ms")).to_be_focused()
+    page.get_by_role("button", name="Discard").click()
+    steering.open_topics()
 
 
 class Redraws:
@@ -209,7 +249,8 @@ def test_whatever_is_redrawn_in_the_middle_of_each_edit_what_was_touched_is_sent
     numbers = {name: float(text) for name, text in TYPED.items() if name not in MONEY and "." not in name}
     money = {name: text for name, text in TYPED.items() if name in MONEY}
     fees = {"alpha": "0.0011", "beta": "0.0013"}
-    sent = {**numbers, **money, **CHOSEN, "taker_fees": fees, "enabled_exchanges": ["alpha"]}
+    limits = {"exchange_limits": {"alpha": "5100", "beta": "5200"}, "asset_limits": {"BTC": "9100", "ETH": "9200"}}
+    sent = {**numbers, **money, **CHOSEN, "taker_fees": fees, "enabled_exchanges": ["alpha"], **limits}
     assert steering.patches == [sent]
     now = steering.settings()
     assert now == before | sent | {"version": now["version"], "trading_state": now["trading_state"]}
@@ -228,6 +269,16 @@ def test_one_edit_is_one_field_and_the_diff_is_the_servers(steering: Steering) -
     expect(steering.unsaved()).to_contain_text("no unsaved changes")
     expect(steering.page.get_by_role("button", name="Save settings")).to_be_disabled()
     assert len(steering.patches) == 1
+
+
+def test_an_empty_limit_takes_the_general_one_and_the_others_stay(steering: Steering) -> None:
+    steering.patches.clear()
+    steering.type("exchange_limits.alpha", "")
+    expect(steering.field("exchange_limits.alpha")).to_have_attribute("placeholder", "as for all: 5500")
+    steering.save()
+    steering.saved("exchange_limits.alpha", "Maximum open notional on alpha: 5100 → none")
+    assert steering.patches == [{"exchange_limits": {"beta": "5200"}}]
+    assert steering.settings()["exchange_limits"] == {"beta": "5200"}
 
 
 def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steering) -> None:
@@ -253,7 +304,7 @@ def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steeri
     steering.type("max_open_arbitrages", "12")
     steering.type("emit_net_bps", "99")
     steering.save()
-    why = '"Minimum net spread to trade (bps)" must not be below "Minimum net spread to show (bps)".'
+    why = '"Minimum net spread to trade" must not be below "Minimum net spread to show".'
     expect(steering.page.get_by_text(why, exact=False)).to_be_visible(timeout=NEWS_MS)
     steering.page.get_by_role("button", name="Discard").click()
     expect(steering.field("emit_net_bps")).to_have_value("1.25")
