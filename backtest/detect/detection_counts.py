@@ -7,17 +7,19 @@ counting uses the ids themselves.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from cep.detection.kernel.log import KernelLog, KernelResult, new_ids
-from cep.detection.kernel.records import NONE
+from cep.detection.kernel.records import NONE, Doubles
 from cep.detection.market_layout import Layout
 
 Sequences = tuple[int, ...]
 BITS = 1 << 64
+MOST_STEPS = 100_000
+"""Whole bps, up and down, up to which each has a place in an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +74,19 @@ class LogCounts:
         counts.rows += rows
         for hits in (part.hits for part in found):
             counts.messages += len(hits)
+            nets_bps = np.ascontiguousarray(hits["net_bps"])
             # numpy's integers wrap around by themselves
-            bits = np.ascontiguousarray(hits["net_bps"]).view(np.uint64).sum(dtype=np.uint64)
+            bits = nets_bps.view(np.uint64).sum(dtype=np.uint64)
             counts.net_bits = (counts.net_bits + int(bits)) % BITS
-            new = hits[new_ids(hits, self._last)]
-            # whole doubles: as Python's integers they have no bound, and a price may be far from any other
-            floors = np.floor(new["net_bps"])
-            pairs, first, numbers = np.unique(new["pair"], return_index=True, return_counts=True)
-            for pair, place, number in zip(pairs.tolist(), first.tolist(), numbers.tolist(), strict=True):
-                counts.by_pair[pair] += number
+            new = np.flatnonzero(new_ids(hits, self._last))
+            pairs, floors = hits["pair"][new], np.floor(nets_bps[new])
+            numbers = np.bincount(pairs)
+            for pair in np.flatnonzero(numbers).tolist():
+                counts.by_pair[pair] += int(numbers[pair])
                 if pair not in counts.first:
-                    counts.first[pair] = FirstHit(_sequences(new[place]), int(floors[place]))
-            for floor, number in zip(*np.unique(floors, return_counts=True), strict=True):
-                counts.net_bps[int(floor)] += int(number)
+                    place = int(np.argmax(pairs == pair))
+                    counts.first[pair] = FirstHit(_sequences(hits[new[place]]), int(floors[place]))
+            counts.net_bps.update(dict(_counted(floors)))
 
     def finished(self) -> RunCounts:
         counts, book = self._counts, self._log.book
@@ -94,6 +96,19 @@ class LogCounts:
         counts.last_sequences = (*book.slots["sequence"].tolist(), *book.routes["sequence"].tolist())
         counts.sources = self._log.sources
         return counts
+
+
+def _counted(floors: Doubles) -> Iterator[tuple[int, int]]:
+    """Return whole numbers, and how many there are of each."""
+    if len(floors) and floors.min() > -MOST_STEPS and floors.max() < MOST_STEPS:
+        least = int(floors.min())
+        numbers = np.bincount((floors - least).astype(np.int64))
+        found = np.flatnonzero(numbers)
+        yield from zip((found + least).tolist(), numbers[found].tolist(), strict=True)
+        return
+    # as Python's integers they have no bound, and a price may be far from any other
+    for floor, number in zip(*np.unique(floors, return_counts=True), strict=True):
+        yield int(floor), int(number)
 
 
 def _sequences(hit: np.void) -> Sequences:

@@ -11,7 +11,7 @@ from cep.detection.market_layout import Layout
 from tick_sets.rows.arrow_columns import MarketKey
 from tick_sets.sets.exchange_times import seen_times
 from tick_sets.sets.manifest import Partition
-from tick_sets.sets.tick_set import TickSet, read_opening, read_ticks
+from tick_sets.sets.tick_set import TickFile, TickSet, read_opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,14 @@ def searched_groups(
             opening = read_opening(place.opening, place.numbers[0])
             log.learn(_with_seen(opening, trusted))
             first = len(opening)
-        for number in place.numbers:
-            rows = read_ticks(place.ticks, [number], columns)
-            if log.has_settings(rows):
-                rows = read_ticks(place.ticks, [number], [*columns, DOCUMENT])
-            found = log.found(_with_seen(rows, trusted))
-            yield SearchedGroup(log, place, number, first, len(rows), found, opening)
-            first, opening = first + len(rows), None
+        with TickFile(place.ticks) as file:
+            for number in place.numbers:
+                rows = file.read([number], columns)
+                if log.has_settings(rows):
+                    rows = file.read([number], [*columns, DOCUMENT])
+                found = log.found(_with_seen(rows, trusted))
+                yield SearchedGroup(log, place, number, first, len(rows), found, opening)
+                first, opening = first + len(rows), None
 
 
 def _with_seen(rows: pa.Table, trusted: frozenset[MarketKey]) -> pa.Table:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from market.instruments.markets import Market
-from tick_sets.rows.arrow_columns import coded, places_of_markets
+from tick_sets.rows.arrow_columns import is_of_kind, places_of_markets
 from tick_sets.sets.tick_set import TickSet, batches
 
 MAX_GAPS = 3
@@ -82,21 +82,15 @@ def quality_of(tick_set: TickSet, max_quote_age: int) -> tuple[MarketQuality, ..
         # rates stand in the log of every base: they count once
         counted = {key: one for key, one in activity.items() if number == 0 or key not in fx}
         for rows in batches(tick_set, base, COLUMNS):
-            codes, names = coded(rows, "kind")
-            kinds, times = np.array(names, dtype=object)[codes], rows["received_time"].to_numpy()
+            is_quoted, is_withdrawn, is_alive = (is_of_kind(rows, kinds) for kinds in (QUOTED, WITHDRAWN, ALIVE_KINDS))
+            times = rows["received_time"].to_numpy()
             for key, places in places_of_markets(rows):
                 if key in counted:
                     mine = slice(None) if places is None else places
-                    _add_rows(counted[key], kinds[mine], times[mine], max_quote_age)
+                    counted[key].quotes += int(is_quoted[mine].sum())
+                    counted[key].withdrawals += int(is_withdrawn[mine].sum())
+                    counted[key].add(times[mine][is_alive[mine]], max_quote_age)
     return tuple(_quality(market, activity[market.exchange, market.symbol]) for market in manifest.markets)
-
-
-def _add_rows(
-    activity: _MarketActivity, kinds: "npt.NDArray[np.object_]", times: npt.NDArray[np.int64], max_quote_age: int
-) -> None:
-    activity.quotes += int(np.isin(kinds, QUOTED).sum())
-    activity.withdrawals += int(np.isin(kinds, WITHDRAWN).sum())
-    activity.add(times[np.isin(kinds, ALIVE_KINDS)], max_quote_age)
 
 
 def _quality(market: Market, activity: _MarketActivity) -> MarketQuality:

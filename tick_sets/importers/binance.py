@@ -17,9 +17,10 @@ from tick_sets.mapped.bars import BAR_ASSUMPTION
 from tick_sets.mapped.columns import Column, chunk_of_market
 from tick_sets.mapped.prints import half_spread_of, print_columns
 from tick_sets.mapped.times import Epochs
-from tick_sets.rows.csv_columns import FilePart, csv_parts, demand_columns, whole_numbers
+from tick_sets.rows.csv_columns import FilePart, csv_parts, demand_columns
 from tick_sets.rows.file_blocks import head_of
 from tick_sets.rows.import_format import Chunk, FileOptions, Format
+from tick_sets.rows.number_cells import whole_numbers
 from tick_sets.rows.symbol_names import named_market, our_symbol
 
 TRADES = ("id", "price", "qty", "quote_qty", "time", "is_buyer_maker")

@@ -14,8 +14,9 @@ from tick_sets.mapped.feather import MAGIC, feather_rows
 from tick_sets.mapped.json_files import json_rows
 from tick_sets.mapped.prints import half_spread_of, print_columns
 from tick_sets.mapped.times import Cells, epoch_times
-from tick_sets.rows.csv_columns import FilePart, whole_numbers
+from tick_sets.rows.csv_columns import FilePart
 from tick_sets.rows.import_format import Chunk, FileOptions, Format
+from tick_sets.rows.number_cells import whole_numbers
 from tick_sets.rows.symbol_names import named_market
 
 TRADES = ("timestamp", "id", "type", "side", "price", "amount", "cost")

@@ -25,9 +25,10 @@ from tick_sets.mapped.prints import half_spread_of, print_columns
 from tick_sets.mapped.symbols import OneTicker
 from tick_sets.mapped.times import text_times
 from tick_sets.rows.arrow_columns import MarketKey
-from tick_sets.rows.csv_columns import FilePart, whole_numbers
+from tick_sets.rows.csv_columns import FilePart
 from tick_sets.rows.file_blocks import head_of
 from tick_sets.rows.import_format import Chunk, FileOptions, Format
+from tick_sets.rows.number_cells import whole_numbers
 from tick_sets.rows.symbol_names import is_currency_pair, named_market
 
 TIME = "time"

@@ -18,9 +18,10 @@ from tick_sets.mapped.columns import Column, chunk_of_columns
 from tick_sets.mapped.file import LevelColumns
 from tick_sets.mapped.levels import level_columns, names_of_levels
 from tick_sets.mapped.prints import half_spread_of, print_columns
-from tick_sets.rows.arrow_columns import renamed
-from tick_sets.rows.csv_columns import UNREADABLE, FilePart, csv_parts, demand_columns, header_names, whole_numbers
+from tick_sets.rows.arrow_columns import distinct, renamed
+from tick_sets.rows.csv_columns import UNREADABLE, FilePart, csv_parts, demand_columns, header_names
 from tick_sets.rows.import_format import Chunk, FileOptions, Format
+from tick_sets.rows.number_cells import whole_numbers
 from tick_sets.rows.symbol_names import our_exchange, our_symbol
 
 Cells: TypeAlias = "pa.ChunkedArray[Any]"
@@ -99,16 +100,16 @@ def chunk_of(path: Path, part: FilePart, options: FileOptions, columns: dict[str
 
 def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["pa.StringArray", "pa.StringArray"]:
     """Return exchange and symbol of each row, by our names. Raises ImportRejectedError."""
-    unclear = sorted(OF_CONTRACTS & {str(name) for name in cells["exchange"].unique().to_pylist()})
+    unclear = sorted(OF_CONTRACTS & set(distinct(cells["exchange"])))
     if unclear and kind_of(options.symbol or "") == "spot":
         reject(path, None, f"is of contracts on {unclear[0]}; say which, as in --symbol BTC/USDT:USDT")
     exchanges = renamed(cells["exchange"], lambda name: options.exchange or our_exchange(name))
     if options.symbol is not None:
-        names = [str(name) for name in cells["symbol"].unique().to_pylist()]
+        names = distinct(cells["symbol"])
         if len(names) > 1:
             reject(path, None, f"holds {', '.join(names[:3])}; omit --symbol, or cut the file")
         return exchanges, renamed(cells["symbol"], lambda _: str(options.symbol))
-    exchange_names = [str(name) for name in exchanges.unique().to_pylist()]
+    exchange_names = distinct(exchanges)
     if len(exchange_names) > 1:
         reject(path, None, f"holds rows of {', '.join(exchange_names[:3])}; {cutting_words(path, cells)}")
     return exchanges, renamed(cells["symbol"], lambda name: our_symbol(path, exchange_names[0], name))

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tick_sets.errors import reject
+from tick_sets.rows.arrow_columns import nulls
 from tick_sets.rows.csv_columns import FilePart, csv_parts
 from tick_sets.rows.import_format import READ_SCHEMA, Chunk
 
@@ -28,8 +29,10 @@ def chunk_of_market(part: FilePart, market: tuple[str, str], given: dict[str, Co
 
 
 def _column(values: Column, kind: pa.DataType, rows: int) -> Column:
-    if values is None or isinstance(values, str):
-        return pa.array([values] * rows, kind)
+    if values is None:
+        return nulls(rows, kind)
+    if isinstance(values, str):
+        return pa.repeat(values, rows)
     if isinstance(values, np.ndarray):
         return pa.array(values, kind)
     return values

@@ -23,9 +23,10 @@ from tick_sets.mapped.order import oldest_first
 from tick_sets.mapped.prints import half_spread_of, print_columns
 from tick_sets.mapped.times import Cells, Lines, epoch_times, text_times, times_by_size
 from tick_sets.rows.arrow_columns import renamed
-from tick_sets.rows.csv_columns import FilePart, csv_parts, demand_columns, header_names, whole_numbers
+from tick_sets.rows.csv_columns import FilePart, csv_parts, demand_columns, header_names
 from tick_sets.rows.file_blocks import blocks_behind, start_of
 from tick_sets.rows.import_format import OTHER_MARKET, Chunk, FileOptions, Format
+from tick_sets.rows.number_cells import whole_numbers
 from tick_sets.rows.parquet_columns import is_parquet
 from tick_sets.rows.quote_rows import whole_number
 from tick_sets.rows.symbol_names import chosen_symbol, our_exchange

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from market.money import EXACT, decimal_of, text_of
 from tick_sets.mapped.file import Mapping, PriceColumns
 from tick_sets.mapped.levels import names_of_levels
-from tick_sets.rows.arrow_columns import plain_numbers, with_column
+from tick_sets.rows.arrow_columns import with_column
+from tick_sets.rows.number_cells import plain_numbers
 
 ONE = Decimal(1)
 

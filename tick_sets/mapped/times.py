@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from market.time_units import MICROSECONDS
 from tick_sets.errors import reject
-from tick_sets.rows.arrow_columns import plain_numbers, without_exponents
-from tick_sets.rows.csv_columns import whole_numbers
+from tick_sets.rows.number_cells import are_whole_numbers, plain_numbers, whole_numbers, without_exponents
 from tick_sets.rows.quote_rows import whole_number
+from tick_sets.rows.text_bytes import bytes_of, digits, whole
 
 Unit = Literal["s", "ms", "us", "ns"]
 Fold = Literal["reject", "first", "second"]
@@ -43,23 +43,31 @@ _DECIMALS = {"s": 6, "ms": 3, "us": 0}
 """Digits behind the point of a number in this unit that are microseconds."""
 _NUMBER = r"^[0-9]{1,19}(\.[0-9]*)?$"
 _UTC = re.compile(r" ?(UTC|GMT)$")
+_ISO = {
+    length: np.frombuffer(b"0000-00-00 00:00:00.000000"[:length], np.uint8)
+    for length in (len("2024-05-06 07:08:09"), len("2024-05-06 07:08:09.123"), len("2024-05-06 07:08:09.123456"))
+}
+"""Length → letters, of which zeros stand for digits."""
+_BETWEEN = 10
+"""Where day and hour meet."""
 
 
 def times_by_size(path: Path, cells: Cells, lines: Lines) -> Cells:
     """Return times as `epoch_times`, each number in the unit that its size says: years from 1990 to 2100 are apart in
     all units."""
-    text = _decimal_texts(cells)
-    whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
+    text, numbers = _decimal_texts(cells)
     found: Cells = pa.chunked_array([pa.nulls(len(cells), pa.int64())])
     for unit, per_second in _PER_SECOND.items():
         is_one = pc.and_(
-            pc.greater_equal(whole, pa.scalar(_EARLIEST * per_second, pa.int64())),
-            pc.less(whole, pa.scalar(_LATEST * per_second, pa.int64())),
+            pc.greater_equal(numbers, pa.scalar(_EARLIEST * per_second, pa.int64())),
+            pc.less(numbers, pa.scalar(_LATEST * per_second, pa.int64())),
         )
+        if not numbers.null_count and pc.all(is_one).as_py():
+            return epoch_times(path, text, lines, unit)
         found = pc.coalesce(
             found, epoch_times(path, pc.if_else(is_one, text, pa.scalar(None, pa.string())), lines, unit)
         )
-    is_none = np.flatnonzero(pc.and_(whole.is_valid(), found.is_null()).to_numpy())
+    is_none = np.flatnonzero(pc.and_(numbers.is_valid(), found.is_null()).to_numpy())
     if len(is_none):
         place = int(is_none[0])
         reject(path, int(lines[place]), f"its time {cells[place].as_py()} is in no unit since 1970 (s, ms, us, ns)")
@@ -69,13 +77,12 @@ def times_by_size(path: Path, cells: Cells, lines: Lines) -> Cells:
 def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
     """Return microseconds, truncated. Null if a cell is no number. Raises ImportRejectedError for the first number
     of another unit."""
-    text = _decimal_texts(cells)
-    whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
+    text, numbers = _decimal_texts(cells)
     per_second = _PER_SECOND[unit]
-    _check(path, cells, whole, lines, (unit, _EARLIEST * per_second, _LATEST * per_second))
+    _check(path, cells, numbers, lines, (unit, _EARLIEST * per_second, _LATEST * per_second))
     if unit == "ns":
-        return pc.divide(whole, pa.scalar(1_000, pa.int64()))
-    times = pc.multiply(whole, pa.scalar(MICROSECONDS // per_second, pa.int64()))
+        return pc.divide(numbers, pa.scalar(1_000, pa.int64()))
+    times = pc.multiply(numbers, pa.scalar(MICROSECONDS // per_second, pa.int64()))
     decimals = _DECIMALS[unit]
     if not decimals or not pc.any(pc.match_substring(text, ".")).as_py():
         return times
@@ -143,6 +150,14 @@ def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: 
     `form` as for strptime, None: ISO 8601. `zone`: of times that name none. Local times that do not exist (clocks put
     forward) are null; of those that occur twice (clocks put back) `fold` selects one.
     """
+    quick = _plain_iso(whole(cells), may_lack_zone=zone is UTC) if form is None else None
+    if quick is not None:
+        return TextTimes(pa.chunked_array([quick]), pa.nulls(len(quick), pa.string()))
+    return exact_text_times(cells, zone, form, fold)
+
+
+def exact_text_times(cells: Cells, zone: tzinfo, form: str | None, fold: Fold) -> TextTimes:
+    """Return the same, by looking at each distinct cell."""
     cells = pc.utf8_trim_whitespace(cells)
     coded = cells.combine_chunks().dictionary_encode()
     read: Callable[[str], datetime] = (
@@ -152,6 +167,31 @@ def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: 
     moments = pa.array([None if isinstance(one, str) else one for one in found], pa.int64())
     faults = pa.array([one if isinstance(one, str) else None for one in found], pa.string())
     return TextTimes(pa.chunked_array([moments.take(coded.indices)]), faults.take(coded.indices))
+
+
+def _plain_iso(cells: "pa.StringArray", *, may_lack_zone: bool) -> "pa.Int64Array | None":
+    """Return microseconds if all cells are `2024-05-06 07:08:09` of one form: with T or a blank, none, three or six
+    decimals, and Z or nothing behind them; else None."""
+    read = bytes_of(cells)
+    length = int(read.lengths[0]) if len(cells) else 0
+    has_zone = bool(length) and bool(read.data[length - 1] == ord("Z"))
+    form = _ISO.get(length - has_zone)
+    if form is None or not (has_zone or may_lack_zone) or (read.lengths != length).any():
+        return None
+    letters = read.data.reshape(len(cells), length)
+    is_of_form = np.where(form == ord("0"), digits(letters[:, : len(form)]), letters[:, : len(form)] == form)
+    is_of_form[:, _BETWEEN] |= letters[:, _BETWEEN] == ord("T")
+    is_zoned = not has_zone or bool((letters[:, -1] == ord("Z")).all())
+    # Python knows no year 0
+    if not is_of_form.all() or not is_zoned or (letters[:, :4] == ord("0")).all(axis=1).any():
+        return None
+    texts: Any = pc.utf8_slice_codeunits(cells, 0, length - 1) if has_zone else cells
+    try:
+        found: pa.Int64Array = texts.cast(pa.timestamp("us")).cast(pa.int64())
+    except pa.ArrowInvalid:
+        # no day or hour of any calendar
+        return None
+    return found
 
 
 def _of_iso(text: str) -> datetime:
@@ -187,11 +227,13 @@ def _fault_of(moment: datetime, fold: Fold) -> str | None:
     return REPEATED_TIME if fold == "reject" else None
 
 
-def _decimal_texts(cells: Cells) -> Cells:
-    """Return plain digits with or without decimals; null if a cell is none."""
+def _decimal_texts(cells: Cells) -> tuple[Cells, Cells]:
+    """Return plain digits with or without decimals, and the whole numbers before the point; null if a cell is none."""
+    if are_whole_numbers(cells):
+        return cells, whole_numbers(cells)
     text = without_exponents(plain_numbers(cells))
     numbers: Cells = pc.if_else(pc.match_substring_regex(text, _NUMBER), text, pa.scalar(None, pa.string()))
-    return numbers
+    return numbers, whole_numbers(pc.replace_substring_regex(numbers, r"\..*$", ""))
 
 
 def _check(

@@ -9,45 +9,36 @@ from dataclasses import dataclass, field
 from io import StringIO
 from math import isnan
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from market.instruments.markets import Market
-from market.money import SHORT_TEXT, decimal_of
 from tick_sets.errors import reject
 from tick_sets.rows.arrow_columns import (
-    Flags,
-    Floats,
     Integers,
     MarketKey,
-    floats_of,
     integers_of,
     kept,
-    matching,
     places_of_markets,
-    plain_numbers,
     taken,
     with_column,
-    without_exponents,
     words_of,
 )
 from tick_sets.rows.contract_amounts import in_base
 from tick_sets.rows.csv_columns import UNREADABLE
 from tick_sets.rows.dated_rows import as_of_then
 from tick_sets.rows.import_format import OTHER_MARKET, Chunk, RejectedRow
+from tick_sets.rows.number_cells import Floats, number_cells
+from tick_sets.rows.reject_reasons import RejectReasons
+from tick_sets.rows.text_bytes import Flags, bytes_of
 
-Reasons: TypeAlias = npt.NDArray[np.object_]
-
-NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
-_DOUBTFUL = f"[eE]|.{{{SHORT_TEXT + 1}}}"
 SIDES = ("bid", "bid_amount", "ask", "ask_amount")
 EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
 """2009 and 2100: a time outside is a number in another unit, or damaged."""
 HARMLESS = ("", "backwards", "repeated", "outdated", OTHER_MARKET)
-"""Reasons that leave the quote before valid."""
+"""Reasons that leave the quote before valid, and none."""
 MOST_SHOWN, SHOWN = 3, 80
 """Unreadable rows named in a message, and characters of each."""
 MAX_TEXT = 4_000
@@ -115,12 +106,12 @@ class UnreadableRows:
             self.lines += 1
             self._name(row.line, f"has another form ({row.text[:SHOWN]})")
 
-    def note_rows(self, rows: pa.Table, prices: dict[str, Floats], reasons: Reasons) -> None:
+    def note_rows(self, rows: pa.Table, prices: dict[str, Floats], reasons: RejectReasons) -> None:
         """Count the unreadable rows of one market, with their reasons."""
-        asked_for = int((reasons != OTHER_MARKET).sum())
-        self.rows += asked_for
-        self.other_rows += len(reasons) - asked_for
-        places = np.flatnonzero(reasons == UNREADABLE).tolist()
+        others = reasons.count(OTHER_MARKET)
+        self.rows += len(rows) - others
+        self.other_rows += others
+        places = np.flatnonzero(reasons.is_any(UNREADABLE)).tolist()
         for place in places[:MOST_SHOWN]:
             cells = (
                 f"has a {name} that is no number, {str(rows[name][place])[:SHOWN]!r}"
@@ -177,26 +168,26 @@ class Judge:
             lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
             seen.has_quote = _has_quote(usable, lost, stood)
             texts = originals if places is None else taken(originals, places)
-            is_other = reasons == OTHER_MARKET
-            seen.other_rows += int(is_other.sum())
-            rejected = list(_rejected(mine, np.where(is_other, "", reasons), texts))
+            seen.other_rows += reasons.count(OTHER_MARKET)
+            rejected = list(_rejected(mine, reasons, texts))
             for row in rejected:
                 seen.rejected[row.reason] = seen.rejected.get(row.reason, 0) + 1
             for side in ("bid", "ask"):
                 exact = with_column(exact, f"{side}_price", pa.array(prices[side]))
             yield Judged(key, kept(exact, usable), rejected, lost)
 
-    def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: Reasons) -> Flags:
+    def _in_order(self, seen: SeenMarket, rows: pa.Table, reasons: RejectReasons) -> Flags:
         """Mark what goes back in time or repeats a number, and return True for what remains."""
         times, sequences = integers_of(rows, "received_time"), integers_of(rows, "sequence")
-        usable: Flags = reasons == ""
+        usable = reasons.is_none
         backwards = usable & (times < _max_before(times, usable, seen.last_time))
         left = usable & ~backwards
         repeated = left & (sequences > 0) & (sequences <= _max_before(sequences, left, seen.last_sequence))
         if backwards.any() and repeated.any():
             # a repeated row may lie ahead in time, and what follows it does not go back for that
             backwards, repeated = _out_of_order(seen, times, sequences, usable)
-        reasons[backwards], reasons[repeated] = "backwards", "repeated"
+        reasons.add(backwards, "backwards")
+        reasons.add(repeated, "repeated")
         if backwards.any() and not seen.backwards:
             seen.first_backwards_line = int(integers_of(rows, "line")[backwards][0])
         seen.backwards += int(backwards.sum())
@@ -220,13 +211,14 @@ def _out_of_order(seen: SeenMarket, times: Integers, sequences: Integers, usable
     return backwards, repeated
 
 
-def _lost(times: Integers, reasons: Reasons, last_time: int, has_quote: bool) -> list[Lost]:
+def _lost(times: Integers, reasons: RejectReasons, last_time: int, has_quote: bool) -> list[Lost]:
     """Return where quotes become invalid; `has_quote`: is there a quote before the first row?"""
-    usable = reasons == ""
-    is_known = (times >= _max_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
-    doubtful = np.flatnonzero(~np.isin(reasons.astype(str), HARMLESS) & is_known)
-    if not len(doubtful):
+    is_doubtful = ~reasons.is_any(*HARMLESS)
+    if not is_doubtful.any():
         return []
+    usable = reasons.is_none
+    is_known = (times >= _max_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
+    doubtful = np.flatnonzero(is_doubtful & is_known)
     before = np.cumsum(usable)
     lost: list[Lost] = []
     for row in doubtful.tolist():
@@ -262,58 +254,42 @@ def _max_before(values: Integers, counts: Flags, start: int) -> Integers:
 
 def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats], Flags]:
     """Return the rows with plain digits in place of exponents, the doubles of their cells (NaN for no number), and
-    which rows have a number that money cannot be made of, since it has too many digits or is out of bounds."""
+    which rows have a number that money cannot be made of."""
     prices: dict[str, Floats] = {}
     is_out = np.zeros(len(rows), dtype=np.bool_)
     for name in SIDES:
-        cells = without_exponents(plain_numbers(words_of(rows, name)))
-        rows = with_column(rows, name, cells)
-        is_number = matching(cells, NUMBER)
-        prices[name] = floats_of(cells, is_number)
-        is_out |= is_number & _out_of_money(cells)
+        found = number_cells(words_of(rows, name))
+        rows = with_column(rows, name, found.texts)
+        prices[name] = found.doubles
+        is_out |= found.is_out
     return rows, prices, is_out
 
 
-def _out_of_money(cells: "pa.StringArray") -> Flags:
-    """Return which numbers `decimal_of` rejects: short ones never, those that kept their exponent always."""
-    doubtful = matching(cells, _DOUBTFUL)
-    for place in np.flatnonzero(doubtful).tolist():
-        try:
-            decimal_of(str(cells[place]))
-            doubtful[place] = False
-        except ValueError:
-            continue
-    return doubtful
-
-
-def _reasons(rows: pa.Table, prices: dict[str, Floats], is_out: Flags, is_fx: bool) -> Reasons:
-    """Return per row why it must stay out, "" if it need not; the order in time is not checked here."""
+def _reasons(rows: pa.Table, prices: dict[str, Floats], is_out: Flags, is_fx: bool) -> RejectReasons:
+    """Return per row why it must stay out; the order in time is not checked here."""
     times = integers_of(rows, "received_time")
-    reasons: Reasons = words_of(rows, "fault").to_numpy(zero_copy_only=False).astype(object)
-    is_empty = matching(words_of(rows, "bid"), "^$") | matching(words_of(rows, "ask"), "^$")
+    is_empty = np.logical_or.reduce([bytes_of(words_of(rows, name)).lengths == 0 for name in ("bid", "ask")])
     is_number = np.logical_and.reduce([~np.isnan(prices[name]) for name in SIDES])
     is_out = is_out | (times < EARLIEST) | (times >= LATEST) | (prices["bid"] <= 0) | (prices["ask"] <= 0)
     for name in ("bid_amount", "ask_amount"):
         is_out |= (prices[name] < 0) if is_fx else (prices[name] <= 0)
-    for reason, fits in (
-        (UNREADABLE, rows["received_time"].is_null().to_numpy()),
-        ("empty", is_empty),
-        (UNREADABLE, ~is_number),
-        ("out_of_bounds", is_out),
-        ("crossed", prices["bid"] >= prices["ask"]),
-    ):
-        reasons[(reasons == "") & fits] = reason
+    reasons = RejectReasons(rows)
+    reasons.add(rows["received_time"].is_null().to_numpy(), UNREADABLE)
+    reasons.add(is_empty, "empty")
+    reasons.add(~is_number, UNREADABLE)
+    reasons.add(is_out, "out_of_bounds")
+    reasons.add(prices["bid"] >= prices["ask"], "crossed")
     return reasons
 
 
-def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator[RejectedRow]:
-    places = np.flatnonzero(reasons != "")
+def _rejected(rows: pa.Table, reasons: RejectReasons, originals: pa.Table) -> Iterator[RejectedRow]:
+    places = np.flatnonzero(~reasons.is_any("", OTHER_MARKET))
     if not len(places):
         return
     lines = integers_of(rows, "line")[places]
     texts = taken(originals, places).to_pylist()
-    for line, reason, cells in zip(lines.tolist(), reasons[places], texts, strict=True):
-        yield RejectedRow(line, str(reason), _as_written(cells)[:MAX_TEXT])
+    for line, reason, cells in zip(lines.tolist(), reasons.at(places), texts, strict=True):
+        yield RejectedRow(line, reason, _as_written(cells)[:MAX_TEXT])
 
 
 def _as_written(cells: dict[str, object]) -> str:

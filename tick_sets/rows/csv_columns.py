@@ -1,14 +1,13 @@
-"""Reads CSV files, and Parquet files of the same columns, into columns of strings, and those into numbers.
+"""Reads CSV files, and Parquet files of the same columns, into columns of strings.
 
-Nothing is guessed: a cell stays a string until its number is read; an invalid number becomes null, and its row is
-rejected.
+Nothing is guessed: a cell stays a string until its number is read (`number_cells`).
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from tick_sets.errors import reject
-from tick_sets.rows.arrow_columns import plain_numbers, without_exponents
 from tick_sets.rows.file_blocks import Block, blocks_behind, start_of
 from tick_sets.rows.import_format import RejectedRow
 from tick_sets.rows.parquet_columns import is_parquet, parquet_parts
 
 UNREADABLE = "unreadable"
-_WHOLE = r"^-?([0-9]{1,18}|[1-8][0-9]{18})$"
-"""Nineteen digits are a time in nanoseconds; what begins with a 9 may leave 63 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str, ski
             header, _, rest = block.data.partition(b"\n")
             names = distinct_names(header_names(header, delimiter))
             block = Block(block.line + 1, rest)  # noqa: PLW2901 - the same block without its header
-        if block.data.strip():
+        if block.data and not block.data.isspace():
             yield _part(path, block, names, delimiter)
 
 
@@ -124,7 +120,7 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> FilePar
                 delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=rejected_rows
             ),
             convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, check_utf8=False
             ),
         )
     except UnicodeDecodeError as error:
@@ -140,10 +136,12 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> FilePar
 
 def _without_blank_lines(cells: pa.Table, lines: npt.NDArray[np.int64]) -> tuple[pa.Table, npt.NDArray[np.int64]]:
     """Return the rows without those of empty lines, which are read as rows of empty cells."""
-    widths = [pc.binary_length(column).to_numpy() for column in cells.columns]
-    is_filled = np.logical_or.reduce([width > 0 for width in widths])
-    if is_filled.all():
-        return cells, lines
+    is_filled = np.zeros(cells.num_rows, dtype=np.bool_)
+    for column in cells.columns:
+        is_filled |= pc.binary_length(column).to_numpy() > 0
+        # most files have something in every cell of their first column
+        if is_filled.all():
+            return cells, lines
     return cells.filter(pa.array(is_filled)), lines[is_filled]
 
 
@@ -152,19 +150,3 @@ def _lines(first: int, rows: int, rejected_rows: list[RejectedRow]) -> npt.NDArr
     if rejected_rows:
         every = np.delete(every, [row.line - first for row in rejected_rows])
     return every
-
-
-def whole_numbers(cells: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
-    """Return int64, null if a cell is no whole number of 63 bits. 1725000000000.0 and 1.725e12 are whole numbers."""
-    cells = plain_numbers(cells)
-    is_one: Any = pc.match_substring_regex(cells, _WHOLE)
-    if not pc.all(is_one).as_py():
-        cells = pc.replace_substring_regex(without_exponents(cells), pattern=r"^(-?[0-9]+)\.0*$", replacement=r"\1")
-        is_one = pc.match_substring_regex(cells, _WHOLE)
-    return _cast_where(cells, is_one, pa.int64())
-
-
-def _cast_where(cells: "pa.ChunkedArray[Any]", is_one: Any, to: pa.DataType) -> "pa.ChunkedArray[Any]":
-    if not pc.all(is_one).as_py():
-        cells = pc.if_else(is_one, cells, pa.scalar(None, pa.string()))
-    return cells.cast(to)

@@ -29,16 +29,16 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
         while data := file.read(size):
             ends_in_cr = _ends_in_cr(data) if ends_in_cr is None else ends_in_cr
             data = data.replace(b"\r", b"\n") if ends_in_cr else data
-            whole, newline, behind = data.rpartition(b"\n")
-            if not newline and len(rest) + len(data) > LONGEST_LINE:
+            end = data.rfind(b"\n") + 1
+            if not end and len(rest) + len(data) > LONGEST_LINE:
                 reject(path, line, f"is longer than {LONGEST_LINE:,} bytes")
-            if not newline:
+            if not end:
                 rest += data
                 continue
-            block = rest + whole + newline
+            block = b"".join((rest, memoryview(data)[:end]))
             yield Block(line, block)
             line += block.count(b"\n")
-            rest = behind
+            rest = data[end:]
     if rest:
         yield Block(line, rest)
     elif line == 1:

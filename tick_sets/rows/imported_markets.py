@@ -11,7 +11,6 @@ from decimal import Decimal
 from exchanges.dated_codes import counted_coins
 from exchanges.listed_codes import listed_codes
 from exchanges.ports.codes import power_of_ten
-from exchanges.simulated_markets import simulated_markets
 from market.instruments.assets import Asset, Assumption
 from market.instruments.contracts import ALONE, Contract, contract_name, kind_of, known_contract
 from market.instruments.markets import Market
@@ -19,7 +18,7 @@ from market.money import EXACT, decimal_of_whole, text_of
 from tick_sets.errors import ImportRejectedError
 from tick_sets.rows.arrow_columns import MarketKey
 from tick_sets.rows.contract_amounts import amount_note
-from tick_sets.rows.size_rules import ANY_STEP, SizeRules, size_note
+from tick_sets.rows.size_rules import ANY_STEP, SizeRules, known_markets, size_note
 from tick_sets.rows.symbol_names import is_currency_pair
 
 UNKNOWN_REGION = "unknown"
@@ -90,8 +89,7 @@ class ImportedMarkets:
             )
         for word in (exchange, base, quote):
             _check_word(word)
-        known = {(one.exchange, one.symbol): one for one in simulated_markets()}
-        market = known.get((exchange, symbol))
+        market = known_markets().get((exchange, symbol))
         if market is None:
             market = self._words.size_rules.applied(_plain_market(exchange, symbol, base, quote))
         if self._words.region is not None:
@@ -210,7 +208,7 @@ def _check_word(word: str) -> None:
 
 
 def _plain_market(exchange: str, symbol: str, base: str, quote: str) -> Market:
-    regions = {one.exchange: one.region for one in simulated_markets()}
+    regions = {one.exchange: one.region for one in known_markets().values()}
     return Market(
         exchange=exchange,
         region=regions.get(exchange, UNKNOWN_REGION),

@@ -1,12 +1,15 @@
 """Size rules of imported markets: those that are known, those that the user gives, or none."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from market.money import ZERO, text_of
 from tick_sets.errors import ImportRejectedError
+from tick_sets.rows.arrow_columns import MarketKey
 
 ANY_STEP = Decimal("0.00000001")
 """The step of amounts if none is known."""
@@ -46,8 +49,14 @@ class SizeRules:
             )
 
 
+@cache
+def known_markets() -> Mapping[MarketKey, Market]:
+    """Return the markets whose rules are known, made once."""
+    return {(one.exchange, one.symbol): one for one in simulated_markets()}
+
+
 def is_known(market: Market) -> bool:
-    return any((one.exchange, one.symbol) == (market.exchange, market.symbol) for one in simulated_markets())
+    return (market.exchange, market.symbol) in known_markets()
 
 
 def size_note(market: Market) -> str | None:

@@ -8,15 +8,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from market.time_units import MICROSECONDS
-from tick_sets.rows.arrow_columns import Flags, Integers, integers_of, taken, with_column
+from tick_sets.rows.arrow_columns import Coded, Integers, coded, integers_of, nulls, with_column
 from tick_sets.rows.import_format import RejectedRow
+from tick_sets.rows.text_bytes import whole
 from tick_sets.sets.day_spool import DaySpool
 from tick_sets.sets.manifest import REJECTED, Manifest, Partition, write_manifest
 from tick_sets.sets.partition_writer import PartitionWriter
@@ -110,12 +111,15 @@ class TickSetBuilder:
     ) -> Iterator[Partition]:
         order = _order(rows, ranks)
         rows = self._with_sequences(rows, order)
+        codes, names = coded(rows, "base")
         name = datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
         for base in bases:
-            mine = order[_is_for(base, rows)[order]]
+            # a row without a base is for every one
+            is_for = np.array([own in (base, "") for own in names], dtype=np.bool_)[codes]
+            mine = order if is_for.all() else order[is_for[order]]
             if len(mine) == 0:
                 continue
-            log = self._with_offsets(base, taken(rows, mine)).select(TICK_SCHEMA.names).cast(TICK_SCHEMA)
+            log = self._with_offsets(base, _log_rows(rows, mine))
             writer = self._writers.setdefault(base, PartitionWriter(self._work))
             yield writer.write(name, base, log)
 
@@ -135,10 +139,33 @@ class TickSetBuilder:
         return with_column(rows, "offset", pa.array(np.arange(first, first + len(rows), dtype=np.int64)))
 
 
-def _is_for(base: str, rows: pa.Table) -> Flags:
-    """Return which rows are for `base`; a row without a base is for every one."""
-    fits: Flags = pc.is_in(rows["base"], pa.array([base, None], pa.string())).to_numpy()
-    return fits
+def _log_rows(rows: pa.Table, places: Integers) -> pa.Table:
+    """Return the rows at these places, TICK_SCHEMA; those of a log that is in order already are not copied."""
+    is_in_order = len(places) == len(rows) and bool((places == np.arange(len(rows))).all())
+    indices = pa.array(places)
+    columns: list[Any] = []
+    for one in TICK_SCHEMA:
+        column: Any = rows[one.name]
+        if column.null_count == len(rows):
+            columns.append(nulls(len(places), one.type))
+            continue
+        mine = column if is_in_order else column.take(indices)
+        columns.append(_with_own_words(mine) if pa.types.is_dictionary(one.type) else mine)
+    return pa.Table.from_arrays(columns, schema=TICK_SCHEMA)
+
+
+def _with_own_words(column: "pa.ChunkedArray[Any]") -> "Coded":
+    """Return a column of words without those that stand in none of its rows."""
+    words: Any = whole(column)
+    codes = words.indices.drop_null().to_numpy()
+    used = np.flatnonzero(np.bincount(codes)).astype(np.int32)
+    if len(used) == len(words.dictionary):
+        return words  # type: ignore[no-any-return]  # a column of words is a dictionary array
+    numbers = np.zeros(len(words.dictionary), dtype=np.int32)
+    numbers[used] = np.arange(len(used), dtype=np.int32)
+    own: Any = pa.array(numbers)
+    own = own.take(words.indices)
+    return pa.DictionaryArray.from_arrays(own, words.dictionary.take(pa.array(used)))
 
 
 def _order(rows: pa.Table, ranks: Sequence[int]) -> Integers:
@@ -146,4 +173,9 @@ def _order(rows: pa.Table, ranks: Sequence[int]) -> Integers:
     if rows["offset"].null_count == 0:
         return np.argsort(rows["offset"].to_numpy(), kind="stable")
     times, rank = rows["received_time"].to_numpy(), rows["rank"].to_numpy()
-    return np.lexsort((np.asarray(ranks)[rank] if ranks else rank, times))
+    own_ranks = np.asarray(ranks)[rank] if ranks else rank
+    order = np.argsort(times, kind="stable")
+    is_tied = np.diff(times[order]) == 0
+    if (is_tied & (np.diff(own_ranks[order]) < 0)).any():
+        return np.lexsort((own_ranks, times))
+    return order

@@ -3,15 +3,22 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tick_sets.rows.arrow_columns import Integers, taken
+from tick_sets.rows.arrow_columns import Coded, Integers, taken, with_column
 from tick_sets.sets.schema import SOURCE_SCHEMA
 
 FILE_BYTES = 8_000_000
 """Rows collected before they are written, so that thousands of small tables do not become thousands of files."""
+
+_WORDS = tuple(field.name for field in SOURCE_SCHEMA if pa.types.is_dictionary(field.type))
+_SPOOL_SCHEMA = pa.schema(
+    [pa.field(field.name, pa.int32() if field.name in _WORDS else field.type) for field in SOURCE_SCHEMA]
+)
+"""Words as numbers, whose meaning stays in memory: there are few."""
 
 
 class DaySpool:
@@ -22,6 +29,8 @@ class DaySpool:
         self._file_bytes = file_bytes
         self._folder = folder
         folder.mkdir(parents=True)
+        self._numbers: dict[str, dict[str, int]] = {name: {} for name in _WORDS}
+        """Column → word → its number."""
         self._places: dict[int, list[tuple[Path, int]]] = {}
         """Day → file and number of the batch."""
         self._rows: Counter[int] = Counter()
@@ -34,11 +43,24 @@ class DaySpool:
         """Add `rows` of SOURCE_SCHEMA in their source's order, with `days` since 1970 of each."""
         if not len(days):
             return
-        table = rows.cast(SOURCE_SCHEMA)
+        table = self._numbered(rows.cast(SOURCE_SCHEMA))
         self._waiting.append((table, days))
         self._waiting_bytes += table.nbytes
         if self._waiting_bytes >= self._file_bytes:
             self._write()
+
+    def _numbered(self, rows: pa.Table) -> pa.Table:
+        """Return the rows with numbers in place of words."""
+        for name in _WORDS:
+            chunks: list[Any] = rows[name].chunks
+            parts = [self._part_numbered(name, part) for part in chunks]
+            rows = with_column(rows, name, pa.chunked_array(parts, pa.int32()))
+        return rows
+
+    def _part_numbered(self, name: str, part: "Coded") -> "pa.Int32Array":
+        known = self._numbers[name]
+        numbers = [known.setdefault(str(word), len(known)) for word in part.dictionary.to_pylist()]
+        return pa.array(numbers, pa.int32()).take(part.indices)
 
     def _write(self) -> None:
         """Write what waits as one file."""
@@ -53,7 +75,7 @@ class DaySpool:
         starts = np.flatnonzero(np.diff(days, prepend=days[:1] - 1)).tolist()
         path = self._folder / f"{len(self._left):08}.arrow"
         whole = rows.combine_chunks()
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SOURCE_SCHEMA) as writer:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, _SPOOL_SCHEMA) as writer:
             for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(days)], strict=True)):
                 writer.write_table(whole.slice(start, end - start), max_chunksize=len(days))
                 day = int(days[start])
@@ -90,4 +112,12 @@ class DaySpool:
             self._left[path] -= len(numbers[path])
             if not self._left[path]:
                 path.unlink()
-        return pa.Table.from_batches(batches, SOURCE_SCHEMA)
+        return self._named(pa.Table.from_batches(batches, _SPOOL_SCHEMA))
+
+    def _named(self, rows: pa.Table) -> pa.Table:
+        """Return the rows with words in place of numbers."""
+        for name in _WORDS:
+            words = pa.array(list(self._numbers[name]), pa.string())
+            parts = [pa.DictionaryArray.from_arrays(part, words) for part in rows[name].chunks]
+            rows = with_column(rows, name, pa.chunked_array(parts, SOURCE_SCHEMA.field(name).type))
+        return rows

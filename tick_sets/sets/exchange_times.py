@@ -7,10 +7,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tick_sets.rows.arrow_columns import Integers, MarketKey, places_of_markets
+from tick_sets.rows.arrow_columns import Integers, MarketKey, integers_of, is_of_kind, market_codes
 from tick_sets.sets.manifest import Partition
 from tick_sets.sets.tick_set import TickSet, read_ticks
 
@@ -27,6 +26,9 @@ MAX_SAMPLES = 1_000
 RESOLUTIONS = (1_000_000, 1_000)
 """Units, in microseconds, that exchanges round their times to."""
 _SAME_SHARE = 0.99
+_NEVER = 2**63 - 1
+_FEW = 1_000
+"""Times that nearly always show that a unit is none."""
 _Place: TypeAlias = tuple[Partition, int]
 """A row group."""
 
@@ -89,15 +91,10 @@ def seen_times(rows: pa.Table, trusted: Collection[MarketKey]) -> Integers:
     times: Integers = rows["received_time"].to_numpy()
     if not trusted:
         return times
-    made = pc.min_element_wise(rows["received_time"], rows["exchange_time"]).to_numpy()
-    is_quoted: Integers = pc.is_in(rows["kind"], pa.array(QUOTED)).to_numpy()
-    seen = times.copy()
-    for key, places in places_of_markets(rows):
-        if key in trusted:
-            mine = np.arange(len(rows)) if places is None else places
-            mine = mine[is_quoted[mine]]
-            seen[mine] = made[mine]
-    return seen
+    made = rows["exchange_time"].fill_null(pa.scalar(_NEVER, pa.int64())).to_numpy()
+    codes, markets = market_codes(rows)
+    is_trusted = np.array([market in trusted for market in markets], dtype=np.bool_)[codes]
+    return np.where(is_trusted & is_of_kind(rows, QUOTED), np.minimum(times, made), times)
 
 
 def _places(tick_set: TickSet, base: str) -> list[_Place]:
@@ -147,11 +144,15 @@ class _Samples:
     times: dict[MarketKey, list[tuple[Integers, Integers]]] = field(default_factory=dict)
 
     def add(self, rows: pa.Table) -> None:
-        quoted = rows.filter(pc.is_in(rows["kind"], pa.array(QUOTED))).drop_null()
-        made, arrived = quoted["exchange_time"].to_numpy(), quoted["received_time"].to_numpy()
-        for key, places in places_of_markets(quoted):
-            pair = (made, arrived) if places is None else (made[places], arrived[places])
-            self.times.setdefault(key, []).append(pair)
+        is_known = is_of_kind(rows, QUOTED) & rows["exchange_time"].is_valid().to_numpy()
+        if not is_known.any():
+            return
+        made, arrived = integers_of(rows, "exchange_time"), rows["received_time"].to_numpy()
+        codes, markets = market_codes(rows)
+        is_whole = bool(is_known.all())
+        for code in np.flatnonzero(np.bincount(codes if is_whole else codes[is_known])).tolist():
+            mine = codes == code if is_whole else is_known & (codes == code)
+            self.times.setdefault(markets[code], []).append((made[mine], arrived[mine]))
 
     def delay(self, key: MarketKey) -> FeedDelay:
         if key not in self.times:
@@ -169,4 +170,5 @@ class _Samples:
 
 
 def _resolution(times: Integers) -> int:
-    return next((unit for unit in RESOLUTIONS if not (times % unit).any()), 1)
+    few = times[:_FEW]
+    return next((unit for unit in RESOLUTIONS if not (few % unit).any() and not (times % unit).any()), 1)

@@ -53,13 +53,8 @@ TICK_FIELDS = (
 )
 """The fields of a tick in the log; `offset` is its position there."""
 
-_SOURCE: list["pa.Field[Any]"] = [pa.field("base", pa.string()), pa.field("rank", pa.int32())]
-SOURCE_SCHEMA = pa.schema(
-    [
-        *_SOURCE,
-        *[pa.field(field.name, pa.string() if field.type == _WORD else field.type) for field in TICK_SCHEMA],
-    ]
-)
+_SOURCE: list["pa.Field[Any]"] = [pa.field("base", _WORD), pa.field("rank", pa.int32())]
+SOURCE_SCHEMA = pa.schema([*_SOURCE, *TICK_SCHEMA])
 """What a builder takes: `base` null for a row that is for every base (FX, settings); `rank` orders sources at one and
 the same time (FX before what is converted with it); `offset` null if the builder is to number; `sequence` null or 0
 if the source numbers nothing."""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from market.instruments.markets import Market
-from tick_sets.rows.arrow_columns import MarketKey, coded, kept, taken, with_column
+from tick_sets.rows.arrow_columns import MarketKey, coded, kept, repeated, taken, with_column
 from tick_sets.rows.checks import Judged
 from tick_sets.rows.import_format import Format
 from tick_sets.sets.schema import SOURCE_SCHEMA
@@ -57,18 +57,18 @@ def source_rows(judged: Judged, market: Market, ranks: Ranks, of: Format) -> Ite
     marks = _source_table(len(judged.lost), market, "fx_withdrawn" if market.is_fx else "withdrawn", number, lost_times)
     places = [2 * lost.place for lost in judged.lost]
     order = np.argsort(np.concatenate((2 * np.arange(len(quotes)) + 1, np.array(places, dtype=np.int64))))
-    yield taken(pa.concat_tables([quotes, marks]), order)
+    yield taken(pa.concat_tables([quotes, marks]).unify_dictionaries(), order)
 
 
 def _source_table(rows: int, market: Market, kind: str, rank: int, columns: dict[str, Any]) -> pa.Table:
     given = columns | {
-        "base": pa.repeat(pa.scalar(None if market.is_fx else market.base, pa.string()), rows),
-        "rank": pa.repeat(pa.scalar(rank, pa.int32()), rows),
-        "kind": pa.repeat(pa.scalar(kind, pa.string()), rows),
-        "exchange": pa.repeat(pa.scalar(market.exchange, pa.string()), rows),
-        "symbol": pa.repeat(pa.scalar(market.symbol, pa.string()), rows),
+        "base": repeated(None if market.is_fx else market.base, rows),
+        "rank": pa.array(np.full(rows, rank, dtype=np.int32)),
+        "kind": repeated(kind, rows),
+        "exchange": repeated(market.exchange, rows),
+        "symbol": repeated(market.symbol, rows),
     }
-    arrays = [given.get(field.name, pa.nulls(rows, field.type)) for field in SOURCE_SCHEMA]
+    arrays = [given[field.name] if field.name in given else pa.nulls(rows, field.type) for field in SOURCE_SCHEMA]
     return pa.Table.from_arrays(arrays, schema=SOURCE_SCHEMA)
 
 
@@ -109,21 +109,24 @@ def _as_given(rows: pa.Table, base: str, ranks: Ranks, markets: SetMarkets) -> p
     rank = np.zeros(len(rows), dtype=np.int32)
     is_numbered = np.zeros(len(rows), dtype=bool)
     is_kept = np.ones(len(rows), dtype=bool)
-    bases = np.full(len(rows), base, dtype=object)
+    bases, base_names = np.zeros(len(rows), dtype=np.int32), dict[str | None, int]()
     times = rows["received_time"].to_numpy()
-    for code in np.unique(combined).tolist():
+    for code in np.flatnonzero(np.bincount(combined)).tolist():
         places = [int(part) for part in np.unravel_index(code, shape)]
         kind, key = kinds[places[0]], (exchanges[places[1]], symbols[places[2]])
         is_mine = combined == code
         rank[is_mine] = ranks.number_of(markets.rank_kind(kind, key), *key)
         is_numbered[is_mine] = kind in ("quote", "fx") and key in markets.numbered
         # a row for every base has none
-        bases[is_mine] = None if kind.startswith("fx") else markets.bases.get(key, base)
+        own_base = None if kind.startswith("fx") else markets.bases.get(key, base)
+        bases[is_mine] = base_names.setdefault(own_base, len(base_names))
         is_kept[is_mine] = key in markets.bases
         for start, end in markets.dropped.get(key, ()):
             is_kept &= ~(is_mine & (times >= start) & (times < end))
     sequences = np.where(is_numbered, rows["sequence"].to_numpy(), 0)
-    table = rows.append_column("base", pa.array(bases, pa.string())).append_column("rank", pa.array(rank))
+    codes: Any = pa.array(bases)
+    own_bases = pa.array(list(base_names), pa.string()).take(codes)
+    table = rows.append_column("base", own_bases).append_column("rank", pa.array(rank))
     table = with_column(table, "sequence", pa.array(sequences))
     table = with_column(table, "offset", pa.nulls(len(rows), pa.int64()))
     return kept(table.select(SOURCE_SCHEMA.names).cast(SOURCE_SCHEMA), is_kept)

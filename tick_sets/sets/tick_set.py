@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,11 +71,36 @@ def first_unconverted(markets: Iterable[Market]) -> Market | None:
 
 def read_ticks(path: Path, row_groups: list[int], columns: list[str] | None = None) -> pa.Table:
     """Return the row groups of one file, columns of TICK_SCHEMA (None: all). Raises ImportRejectedError."""
-    try:
-        with pq.ParquetFile(path, memory_map=True) as file:
-            return file.read_row_groups(row_groups, columns=columns, use_threads=False)
-    except (OSError, pa.ArrowInvalid) as error:
-        reject(path, None, f"cannot be read as a part of a tick set ({error})")
+    with TickFile(path) as file:
+        return file.read(row_groups, columns)
+
+
+class TickFile:
+    """One file of a set, opened once for several reads. Use as a context."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it. Raises ImportRejectedError."""
+        self._path = path
+        try:
+            self._file = pq.ParquetFile(path, memory_map=True)
+        except (OSError, pa.ArrowInvalid) as error:
+            self._reject(error)
+
+    def __enter__(self) -> "TickFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, row_groups: list[int], columns: list[str] | None = None) -> pa.Table:
+        """Return the row groups, columns of TICK_SCHEMA (None: all). Raises ImportRejectedError."""
+        try:
+            return self._file.read_row_groups(row_groups, columns=columns, use_threads=False)
+        except (OSError, pa.ArrowInvalid) as error:
+            self._reject(error)
+
+    def _reject(self, error: Exception) -> NoReturn:
+        reject(self._path, None, f"cannot be read as a part of a tick set ({error})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,5 +150,6 @@ def read_opening(path: Path, row_group: int) -> pa.Table:
 def batches(tick_set: TickSet, base: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
     """Return all rows of one base in the order of its log, a row group at a time."""
     for partition in tick_set.partitions_of(base):
-        for number in range(partition.row_groups):
-            yield read_ticks(tick_set.path(partition), [number], columns)
+        with TickFile(tick_set.path(partition)) as file:
+            for number in range(partition.row_groups):
+                yield file.read([number], columns)

@@ -59,7 +59,10 @@ NO_SETTINGS = SettingsInForce(0, 0, 0, float("nan"), (), {})
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """A buffer of hits (records of `kernel_records.HIT`), and the settings in force."""
+    """Hits (records of `kernel_records.HIT`), and the settings in force.
+
+    The hits stand in a buffer that is used again: take what is needed of them before asking for the next result.
+    """
 
     hits: Records
     settings: SettingsInForce
@@ -160,8 +163,7 @@ class KernelLog:
         while start < end:
             count, start = self._scan(rows, start, end, words, self.book, self._capacity)
             if count:
-                # a copy: the buffer is reused
-                yield KernelResult(self._capacity[:count].copy(), settings)
+                yield KernelResult(self._capacity[:count], settings)
 
     def _put_in_force(self, settings: SettingsInForce) -> None:
         slots, rules = self.book.slots, self.book.rules
