@@ -1,11 +1,12 @@
 """HEAD as GET without a body, and 405 with the allowed methods for any other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
+from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import BaseRoute, Match
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -25,9 +26,20 @@ class HeadAsGet:
         await self._app(scope, receive, send)
 
 
-def reject(request: Request, routes: Sequence[BaseRoute]) -> NoReturn:
-    """Raise HTTPException: 405 if another method would find something in `routes`, else 404."""
-    allowed = [method for method in METHODS if _is_found(routes, {**request.scope, "method": method})]
+def words_of(routers: Iterable[APIRouter], prefix: str) -> dict[str, tuple[str, ...]]:
+    """Return the methods of each path without parameters: where one is, a path with a name in its place is not."""
+    found: dict[str, list[str]] = {}
+    for router in routers:
+        for route in router.routes:
+            if isinstance(route, Route) and "{" not in route.path:
+                found.setdefault(f"{prefix}{route.path}", []).extend(route.methods or ())
+    return {path: tuple(one for one in METHODS if one in methods) for path, methods in found.items()}
+
+
+def reject(request: Request, routes: Sequence[BaseRoute], words: Mapping[str, Sequence[str]]) -> NoReturn:
+    """Raise HTTPException: 405 if another method would find something in `routes`, else 404. `words`: of `words_of`."""
+    allowed = list(words.get(request.url.path, ()))
+    allowed = allowed or [one for one in METHODS if _is_found(routes, {**request.scope, "method": one})]
     if not allowed:
         raise HTTPException(404)
     if "GET" in allowed:

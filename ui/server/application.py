@@ -57,7 +57,7 @@ from ui.http.body_limit import BoundedBodies
 from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
 from ui.http.memory_files import HASHED, REVALIDATED, MemoryFiles
-from ui.http.methods import HeadAsGet, reject
+from ui.http.methods import HeadAsGet, reject, words_of
 from ui.http.operator_requests import operator_of
 from ui.http.page_auth import SignedInOnly
 from ui.http.problems import PROBLEM_RESPONSE
@@ -142,7 +142,7 @@ def _serve_shell(app: FastAPI) -> None:
 
 def _include_routers(app: FastAPI) -> None:
     knowing = [Depends(known_parameters), Depends(known_markets)]
-    for module in (
+    reading = (
         app_language,
         dry_runs,
         app_archives,
@@ -161,7 +161,8 @@ def _include_routers(app: FastAPI) -> None:
         strategies,
         trades,
         tuning,
-    ):
+    )
+    for module in reading:
         # no route may forget to check who reads
         app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REJECTED)
     for module in (audit, keys, problem_types, signing_in, tickets):
@@ -174,6 +175,7 @@ def _include_routers(app: FastAPI) -> None:
     app.include_router(live.router)
     app.include_router(live_app_rows.router)
     app.state.routes = tuple(app.routes)
+    app.state.words = words_of((module.router for module in reading), "/api")
 
 
 _nothing_else = APIRouter(include_in_schema=False)
@@ -196,7 +198,7 @@ async def documentation() -> HTMLResponse:
 @_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 async def nothing(request: Request) -> None:
     """Answer 404. Streamlit answers any path with its page; below /api that would hide mistakes."""
-    reject(request, request.app.state.routes)
+    reject(request, request.app.state.routes, request.app.state.words)
 
 
 @asynccontextmanager

@@ -38,7 +38,7 @@ from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS
 from tests.launch.published.published_world import TERMS
 from tests.service_process import ServiceProcess
-from tests.services import START_SECONDS, note_session, wait_primary
+from tests.services import note_session, wait_primary
 from tests.ui.serving import Served, served_again
 
 NUMBERED = "from quotes select sequence, exchange, count() as n insert into Numbered;"
@@ -224,7 +224,7 @@ class KilledWorld:
 
     async def _start_kafka(self) -> None:
         self.kafka.start()
-        await wait_ready(self.session.services.kafka, START_SECONDS)
+        await wait_ready(self.session.services.kafka, PATIENCE_SECONDS)
 
     async def _start_mongodb(self) -> None:
         self.mongodb.start()

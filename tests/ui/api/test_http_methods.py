@@ -12,6 +12,10 @@ ALLOWED = (
     ("POST", "/api/settings", "GET, HEAD, PATCH"),
     ("GET", "/api/trading-state", "PUT"),
     ("HEAD", "/api/trading-state", "PUT"),
+    ("OPTIONS", "/api/apps/wide", "GET, HEAD, PUT, DELETE"),
+    # words in the place of an app's name
+    ("OPTIONS", "/api/apps/check", "POST"),
+    ("OPTIONS", "/api/apps/language", READ_ONLY),
 )
 
 

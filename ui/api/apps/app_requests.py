@@ -108,5 +108,22 @@ async def body_of(request: Request, kind: type[Body], content: str) -> Body:
 
 def body_schema(kind: type[BaseModel], example: dict[str, Any], description: str = "") -> dict[str, Any]:
     """Return what OpenAPI says of a body that the route reads itself."""
-    content = {"application/json": {"schema": kind.model_json_schema(), "example": example}}
+    content = {"application/json": {"schema": whole_schema(kind.model_json_schema()), "example": example}}
     return {"requestBody": {"required": True, "description": description, "content": content}}
+
+
+def whole_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema with its parts in their places: in the document their own addresses lead nowhere."""
+    parts: dict[str, Any] = schema.get("$defs", {})
+
+    def whole(node: Any) -> Any:
+        if isinstance(node, list):
+            return [whole(one) for one in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return whole(parts[str(node["$ref"]).rpartition("/")[2]])
+        return {name: whole(one) for name, one in node.items() if name != "$defs"}
+
+    found: dict[str, Any] = whole(schema)
+    return found

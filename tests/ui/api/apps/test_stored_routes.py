@@ -1,6 +1,8 @@
 """Stored apps over REST: written with versions, published and stopped by authors, recorded, and never under a name that
 could be anything else."""
 
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +42,15 @@ async def test_a_text_is_checked_and_explained_without_a_key(api: httpx.AsyncCli
     for text in ("x" * 900_000, "define stream S (a int);" * 30_000, "(" * 500_000):
         assert len((await api.post("/api/apps/check", json={"text": text})).json()["mistakes"]) == 1
     assert (await api.post("/api/apps/check", json={"text": "x" * 10_000_000})).status_code == 413
+
+
+async def test_the_document_has_all_that_it_refers_to(api: httpx.AsyncClient) -> None:
+    document = (await api.get("/openapi.json")).json()
+    referred = set(re.findall(r'"\$ref": "([^"]+)"', json.dumps(document)))
+    known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert referred <= known
+    body = document["paths"]["/api/apps/dry-run"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert set(body["properties"]["source"]["properties"]) == {"session", "set", "minutes"}
 
 
 async def test_cases_are_run_with_the_check(api: httpx.AsyncClient) -> None:
