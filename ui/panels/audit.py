@@ -1,5 +1,7 @@
 """The audit log, for operators: the newest entries, rejected attempts included."""
 
+from collections.abc import Mapping
+
 import streamlit
 
 from store.errors import StoreError
@@ -10,6 +12,7 @@ from ui.page_parts.page_times import moment, shown_zone
 from ui.rows.attribute import row_from
 from ui.services.change_audit import newest_entries
 from ui.services.dashboard import Dashboard
+from wording.number_format import UNKNOWN
 
 SHOWN = 20
 HEADS = words("Time", "User", "Address", "Action", "Target", "Outcome", "Before → after")
@@ -50,7 +53,18 @@ def _line(row: AuditRow) -> Line:
 def _changes(row: AuditRow) -> str:
     names = dict.fromkeys((*row["before"], *row["after"]))
     before, after = row["before"], row["after"]
-    return ", ".join(f"{name} {before.get(name, '–')} → {after.get(name, '–')}" for name in names)
+    return ", ".join(
+        f"{name} {value_words(before.get(name, UNKNOWN))} → {value_words(after.get(name, UNKNOWN))}" for name in names
+    )
+
+
+def value_words(value: object) -> str:
+    """Return a setting's value as people write it: `alpha, beta`, `BTC 5000`, `none`."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {value_words(each)}" for name, each in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(value_words, value)) or "none"
+    return "none" if value is None else str(value)
 
 
 def _cut(text: str, tone: str = "") -> Cell:

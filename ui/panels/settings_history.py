@@ -12,7 +12,7 @@ from market.money import decimal_of
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Line, numbers, table, words
 from ui.page_parts.page_times import moment, shown_zone
-from ui.panels.audit import render_audit
+from ui.panels.audit import render_audit, value_words
 from ui.rows.settings import ChangeRow, VersionRow, version_row
 from ui.services.dashboard import Dashboard
 from wording.number_format import UNKNOWN, fee_bps
@@ -90,7 +90,7 @@ def _words(change: ChangeRow) -> Iterator[str]:
         yield from (f"{name} paused" for name in after if name not in before)
         yield from (f"{name} resumed" for name in before if name not in after)
     else:
-        yield f"{change['field']} {before} → {after}"
+        yield f"{change['field']} {value_words(before)} → {value_words(after)}"
 
 
 def _threshold_words(field: str, before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:

@@ -64,8 +64,9 @@ def test_without_a_server_the_page_says_so() -> None:
 def test_the_form_gets_every_field_with_its_range_and_no_value(dashboard: Dashboard) -> None:
     app = page()
     assert not app.exception
-    reported = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "columns" in one.proto.json)
-    fields = {field["name"]: field for groups in reported["columns"] for group in groups for field in group["fields"]}
+    reported = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "topics" in one.proto.json)
+    fields = {field["name"]: field for group in (reported["first"], *reported["topics"]) for field in group["fields"]}
+    assert len(reported["first"]["fields"]) == 6
     elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees", "market_rules"}
     over_rest = {
         "enabled_assets",
@@ -80,6 +81,8 @@ def test_the_form_gets_every_field_with_its_range_and_no_value(dashboard: Dashbo
     assert fields["max_notional"]["range"] == "above 0, up to 10,000,000 USD"
     assert fields["single_leg_policy"]["choices"] == ["complete", "reverse", "hold"]
     assert reported["fee"]["range"] == "0 to 0.1 of the notional"
+    assert reported["limit"]["unit"] == "USD"
+    assert tuple(reported["bases"]) == dashboard.session.bases
     assert tuple(reported["exchanges"]) == dashboard.session.exchanges == ("alpha", "beta", "fx")
     changed_elsewhere(dashboard, min_net_bps=8.0)
     again = [json.loads(one.proto.json or "{}") for one in app.run().get("bidi_component")]

@@ -2,12 +2,28 @@
 
 import pytest
 
+from ui.panels.audit import value_words
 from ui.panels.settings_history import changes_text
 from ui.rows.settings import ChangeRow, VersionRow
 
 
 def version(*changes: ChangeRow) -> VersionRow:
     return VersionRow(version=2, changed_at=0, who="erika", changes=list(changes))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (["alpha", "beta"], "alpha, beta"),
+        ({"BTC": "5000", "ETH": "700"}, "BTC 5000, ETH 700"),
+        ([], "none"),
+        ({}, "none"),
+        (None, "none"),
+        (5.0, "5.0"),
+    ],
+)
+def test_lists_and_tables_are_written_as_people_write_them(value: object, words: str) -> None:
+    assert value_words(value) == words
 
 
 @pytest.mark.parametrize(
