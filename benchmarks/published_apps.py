@@ -43,7 +43,7 @@ from store.ports.apps import StoredApps
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
-from streams.topics import APPS, OPPORTUNITIES
+from streams.topics import APPS, OPPORTUNITIES, TICKS
 from tests.services import embedded_kafka, embedded_mongodb, note_session
 from tests.store.reservation_requests import open_books
 from tests.ui.samples import SETTINGS
@@ -92,7 +92,7 @@ async def until_all(apps: StoredApps, names: Iterable[str], session: Session, st
 
 @contextmanager
 def made_up_session(stack: ExitStack) -> Iterator[Session]:
-    """Yield a session without trading, whose log begins at its first quote."""
+    """Yield a session without trading."""
     home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     kafka = stack.enter_context(embedded_kafka(home / "kafka-home"))
     mongodb = stack.enter_context(embedded_mongodb(home / "mongodb-home"))
@@ -100,8 +100,6 @@ def made_up_session(stack: ExitStack) -> Iterator[Session]:
     services = Services(kafka.address, mongodb.address, "benchmark")
     session = Session("benchmark", "paper", home, services, markets(), "USD")
     asyncio.run(ensure_topics(kafka.address, session.services.partitions))
-    opening = home / "checkpoints" / session.session_id / "made-up" / "opening.json"
-    write_atomically(opening, json.dumps({"offsets": {"0": 0}, "settings": None}).encode())
     asyncio.run(open_store_of(session))
     note_session(session)
     yield session
@@ -169,9 +167,19 @@ async def list_seconds(dashboard: Served) -> list[float]:
     return took
 
 
+async def begin_log(session: Session) -> None:
+    """Let apps begin at the log's end: what they would have to catch up with is not measured."""
+    async with TopicReader(session.services.kafka, (TICKS,), "latest") as reader:
+        ends = await reader.end_offsets()
+    opening = session.home / "checkpoints" / session.session_id / "made-up" / "opening.json"
+    offsets = {str(partition): end for (_, partition), end in ends.items()}
+    write_atomically(opening, json.dumps({"offsets": offsets, "settings": None}).encode())
+
+
 async def alone(session: Session, arguments: argparse.Namespace) -> None:
     texts = quiet(arguments.quiet) | busy(arguments.busy)
     async with part_of(session) as group, await open_store(session) as store:
+        await begin_log(session)
         await publish(store.apps, texts)
         took = await until_all(store.apps, texts, session, "running")
         print(f"{len(texts)} apps ran {took:.1f} s after they were ordered")
