@@ -13,7 +13,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from runtime.backoff import retry_on
 from session.session import Session
-from store.errors import AppExistsError, StoreError, StoreUnavailableError, VersionConflictError
+from store.errors import AppExistsError, LoginRefusedError, StoreError, StoreUnavailableError, VersionConflictError
 from store.mongo.store import open_store
 from store.ports.apps import StoredApps
 from store.records.apps import NAME_ADVICE, is_app_name
@@ -48,7 +48,9 @@ async def publishing(session: Session, config: Configuration, echo: Callable[[st
                     # somebody changed it at this moment, and what people do stays
                     log.warning("configured app not published", extra={"app": name, "error": str(error)})
 
-    task = asyncio.create_task(retry_on(publish, (StoreUnavailableError,), lambda _: None)) if texts else None
+    # a new data folder's store refuses logins until its users are made
+    waits = (StoreUnavailableError, LoginRefusedError)
+    task = asyncio.create_task(retry_on(publish, waits, lambda _: None)) if texts else None
     try:
         yield
     finally:
