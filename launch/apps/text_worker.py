@@ -13,7 +13,7 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cep.apps.engine.app_cases import AppCaseError, differences, read_case
@@ -26,9 +26,9 @@ from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.texts.app_explanation import explained
 from cep.apps.texts.text_check import CheckedText, checked_text
 from launch.apps.acting import written_actions
+from launch.apps.configured_terms import configured_terms, process_words
 from launch.apps.published_texts import PublishedTexts
-from launch.config.apps import operator_terms
-from launch.config.configuration import read_configuration
+from launch.errors import LaunchError
 
 MOST_BYTES = 512 * 1024**2
 """Memory for a text, beyond what the process needs for itself."""
@@ -41,17 +41,21 @@ MOST_EXPECTED = 20
 Row = dict[str, Any]
 
 
-def main() -> None:
-    """Answer until the input ends."""
+def main(words: Sequence[str]) -> int:
+    """Answer until the input ends. Returns the exit code."""
     os.nice(NICENESS)
-    config = read_configuration(None, os.environ)
-    terms = operator_terms(config.apps, config.plain_text_hosts)
+    try:
+        terms = configured_terms(process_words().parse_args(words).config)
+    except LaunchError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     for line in sys.stdin.buffer:
         used = resource.getrusage(resource.RUSAGE_SELF)
         most = int(used.ru_utime + used.ru_stime) + CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         sys.stdout.write(f"{json.dumps(answer(json.loads(line), terms))}\n")
         sys.stdout.flush()
+    return 0
 
 
 def answer(request: Row, terms: OperatorTerms) -> Row:
@@ -115,4 +119,4 @@ def _case_results(text: str, cases: str, terms: OperatorTerms) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

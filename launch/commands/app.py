@@ -1,7 +1,6 @@
 """`arbitrage app`: check a stream app, run its cases, run it."""
 
 import argparse
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +22,9 @@ from cep.apps.hosts.product_streams import STORE, parse_with_product_streams, re
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.stream_names import output_streams
 from cep.apps.parts.app_limits import AppLimitError, AppLimits
+from cep.apps.texts.text_check import checked_text
+from launch.apps.configured_terms import configured_terms
 from launch.apps.files import app_in, app_text, apps_in, in_file
-from launch.config.apps import operator_terms
-from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import home_folder
 from streams.topics import APPS, HEALTH
@@ -37,8 +36,7 @@ _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Run the command. Raises LaunchError in one sentence."""
-    config = read_configuration(None, os.environ)
-    terms = operator_terms(config.apps, config.plain_text_hosts)
+    terms = configured_terms(getattr(arguments, "config", None))
     if arguments.work == "snapshot" and arguments.savepoint is not None:
         return _save(arguments, terms, echo)
     if arguments.work == "run" and arguments.regions:
@@ -75,6 +73,8 @@ def _run_text(arguments: argparse.Namespace, terms: OperatorTerms, echo: Echo) -
             echo(line)
         return 0
     text = app_text(arguments.file)
+    if arguments.work == "check":
+        _tell_mistakes(arguments.file, text, terms, echo)
     engine = _checked(arguments.file, text, terms, with_ends=arguments.work == "check")
     if arguments.work == "check":
         echo(f"{arguments.file}: no mistake found")
@@ -104,6 +104,8 @@ def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
     words = [str(file) for file in arguments.files]
     for variable in arguments.var:
         words += ["--var", variable]
+    if arguments.config is not None:
+        words += ["--config", str(arguments.config.resolve())]
     return words if arguments.seconds is None else [*words, "--seconds", str(arguments.seconds)]
 
 
@@ -193,17 +195,37 @@ def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
+def _tell_mistakes(path: Path, text: str, terms: OperatorTerms, echo: Echo) -> None:
+    """Say all mistakes of the text, a line each, if it has several; raise CannotStartError then."""
+
+    def compiled(text: str, name: str) -> AppSource:
+        _engine_of(text, terms, with_ends=True)
+        return AppSource(name, text)
+
+    mistakes = checked_text(text, path.stem, terms, compiled).mistakes
+    if len(mistakes) > 1:
+        for mistake in mistakes:
+            echo(in_file(path, mistake))
+        raise CannotStartError(f"{path}: {len(mistakes)} mistakes.")
+
+
 def _checked(path: Path, text: str, terms: OperatorTerms, *, with_ends: bool) -> StreamEngine:
-    """Check the text; `with_ends`: also its host, sinks, sources and stores, which cases need not have."""
+    """Check the text; `with_ends`: also its host, sinks, sources and stores, which cases need not have. Raises
+    CannotStartError."""
     try:
-        app = parse_with_product_streams(text)
-        engine = StreamEngine(app, terms=terms)
-        if with_ends:
-            app_outside(app)
-            host_of(app)
-        return engine
+        return _engine_of(text, terms, with_ends=with_ends)
     except AppTextError as error:
         raise CannotStartError(in_file(path, error)) from error
+
+
+def _engine_of(text: str, terms: OperatorTerms, *, with_ends: bool) -> StreamEngine:
+    """Raise AppTextError."""
+    app = parse_with_product_streams(text)
+    engine = StreamEngine(app, terms=terms)
+    if with_ends:
+        app_outside(app)
+        host_of(app)
+    return engine
 
 
 @dataclass(frozen=True, slots=True)

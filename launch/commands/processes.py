@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
+from pathlib import Path
 
-from launch.commands.options.apps import add_published
+from launch.commands.options.apps import add_configured
 from launch.commands.options.arguments import add_bot, add_cep, add_feed, add_nothing
 from launch.commands.parser import Command
 from launch.config.notice_destinations import secrets_checked
@@ -31,10 +32,10 @@ def process_commands() -> tuple[Command, ...]:
         Command("bot", "run one bot of the running session, active or on standby", add_bot, _bot),
         Command("publisher", "run the settings publisher of the running session", add_nothing, _publisher),
         Command("cep", "run the Spark job of the running session", add_cep, _cep),
-        Command("apps", "run the published apps of the running session", add_published, _apps),
+        Command("apps", "run the published apps of the running session", add_configured, _apps),
         Command("logrecorder", "run the log recorder of the running session", add_nothing, _logrecorder),
         Command("carrier", "carry packets between the regions of the running session", add_nothing, _carrier),
-        Command("ui", "run REST and the dashboard of the running session", add_nothing, _ui),
+        Command("ui", "run REST and the dashboard of the running session", add_configured, _ui),
         Command("notifier", "run the notifier of the running session", add_nothing, _notifier),
     )
 
@@ -96,10 +97,11 @@ def _carrier(_: argparse.Namespace) -> int:
     return run_blocking_process(home, "carrier", lambda ready: run_carrier(home, ready))
 
 
-def _ui(_: argparse.Namespace) -> int:
+def _ui(arguments: argparse.Namespace) -> int:
     from ui.server.web_server import run_ui
 
-    return _run_part(running_session("ui"), "ui", run_ui)
+    config: Path | None = arguments.config
+    return _run_part(running_session("ui"), "ui", lambda part, ready: run_ui(part, ready, config))
 
 
 def _cep(arguments: argparse.Namespace) -> int:
@@ -113,13 +115,11 @@ def _cep(arguments: argparse.Namespace) -> int:
 
 
 def _apps(arguments: argparse.Namespace) -> int:
-    from launch.config.apps import operator_terms
-    from launch.config.configuration import read_configuration
+    from launch.apps.configured_terms import configured_terms
     from launch.published.part import run_published
     from launch.published.worker_process import forking
 
-    config = read_configuration(arguments.config, {})
-    terms, context = operator_terms(config.apps, config.plain_text_hosts), forking()
+    terms, context = configured_terms(arguments.config), forking()
     return _run_part(running_session("apps"), "apps", lambda part, ready: run_published(part, terms, context, ready))
 
 

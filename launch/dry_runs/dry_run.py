@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -26,9 +26,8 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.event_watch import EventWatch, bounded_memory, watched
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
+from launch.apps.configured_terms import configured_terms, process_words
 from launch.apps.published_texts import texts_of
-from launch.config.apps import operator_terms
-from launch.config.configuration import read_configuration
 from launch.dry_runs.price_track import PriceTrack
 from launch.dry_runs.recorded_app_log import recorded_partitions
 from launch.dry_runs.running_app_log import LogRow, running_log
@@ -90,14 +89,17 @@ class Ran:
             self.keys.append(blake2b(orjson.dumps(place), digest_size=DIGEST_BYTES).digest())
 
 
-def main(folder: Path) -> int:
-    """Run the request of the folder. Returns the exit code."""
+def main(words: Sequence[str]) -> int:
+    """Run the request of the folder that the words name. Returns the exit code."""
+    parser = process_words()
+    parser.add_argument("folder", type=Path)
+    asked = parser.parse_args(words)
+    folder: Path = asked.folder
     os.nice(NICENESS)
     threading.Thread(target=_end_with_the_dashboard, daemon=True).start()
     request: Row = orjson.loads((folder / "request.json").read_bytes())
-    config = read_configuration(None, os.environ)
-    terms = operator_terms(config.apps, config.plain_text_hosts)
     try:
+        terms = configured_terms(asked.config)
         with bounded_memory(2 * terms.limits.worker_bytes):
             _run(folder, request, terms)
     except REFUSALS as error:
@@ -218,4 +220,4 @@ def _end_with_the_dashboard() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(sys.argv[1:]))

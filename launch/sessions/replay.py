@@ -67,7 +67,7 @@ async def run_replay(home: Path, options: ReplayOptions, config: Configuration, 
     supervisor = Supervisor(session.home, services, echo, session)
     await supervisor.start()
     try:
-        session = await unless_stopped(_start_parts(session, supervisor, recording, options), stopped)
+        session = await unless_stopped(_start_parts(session, supervisor, recording, options, config), stopped)
         outcome, balanced = await unless_stopped(_replay(session, supervisor, recording), stopped)
     finally:
         await supervisor.stop()
@@ -130,12 +130,12 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, con
 
 
 async def _start_parts(
-    session: Session, supervisor: Supervisor, recording: Recording, options: ReplayOptions
+    session: Session, supervisor: Supervisor, recording: Recording, options: ReplayOptions, config: Configuration
 ) -> Session:
     """Start Spark, set the start of market time shortly after, then start the rest with it."""
     write_atomically(session.home / RUN_FILE, session.to_json())
     services = supervisor.names
-    parts = own_processes(session, services, fed=False)
+    parts = own_processes(session, services, fed=False, config=config)
     supervisor.add(part for part in parts if part.name == "cep")
     await supervisor.all_ready()
     begin = wall_now() + TRADERS_START_SECONDS * MICROSECONDS

@@ -114,7 +114,8 @@ def own_processes(
     session: Session, services: tuple[str, ...], fed: bool, bots: int = 1, config: Configuration | None = None
 ) -> list[ProcessSpec]:
     """Return all of our own processes, in the order of the data flow; `fed` False if a replayer writes the log instead.
-    `bots` per exchange: one trades, the others are on standby. `config`: whose file says what apps may use."""
+    `bots` per exchange: one trades, the others are on standby. `config`: whose file says what apps may use, for who
+    runs them and for who checks their texts."""
     kafka = tuple(name for name in services if name == "kafka")
     # those of a session with regions stand outside them
     outside = ("exchanges",) if session.simulated.url and not session.place.regions else ()
@@ -142,8 +143,8 @@ def own_processes(
         )
         for name, exchange, number in bot_processes(session, bots)
     ]
-    parts.append(_part(session, APPS, APPS, *_config_words(config), after=services))
-    parts.append(_part(session, "ui", "ui", after=services))
+    for name in (APPS, "ui"):
+        parts.append(_part(session, name, name, *_config_words(config), after=services))
     if session.upkeep.notices:
         mongodb = tuple(name for name in services if name == "mongodb")
         parts.append(_part(session, NOTIFIER, NOTIFIER, after=mongodb))

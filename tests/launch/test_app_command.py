@@ -220,6 +220,25 @@ def test_a_mistake_is_one_sentence_with_its_place(tmp_path: Path, app: str, prob
     assert "\n" not in str(found.value)
 
 
+def test_a_check_says_all_mistakes_each_with_what_was_expected_and_the_nearest_name(tmp_path: Path) -> None:
+    file, said = tmp_path / "a.app", list[str]()
+    file.write_text(
+        "define stream Trades (symbol strin);\n"
+        "from quotes[bidd > 1.0]#window.lenght(5) select askk as a insert into O;\n"
+        "from quotes select bid insert int P;\n"
+    )
+    with pytest.raises(LaunchError, match=r"a\.app: 5 mistakes\."):
+        run_app(Namespace(work="check", file=file), said.append)
+    assert [one.removeprefix(f"{file}, ") for one in said] == [
+        "line 1, column 30: `strin` is unexpected (did you mean `string`?): expected a type (string, int, long, float, "
+        "double, bool, object, decimal).",
+        "line 2, column 13: there is no attribute 'bidd'; did you mean 'bid'?",
+        "line 2, column 32: there is no window 'lenght'; did you mean 'length'?",
+        "line 2, column 49: there is no attribute 'askk'; did you mean 'ask'?",
+        "line 3, column 31: `int` is unexpected (did you mean `into`?): expected `into`.",
+    ]
+
+
 def test_cases_that_hold_and_one_that_does_not(tmp_path: Path) -> None:
     slow = case(id="too slow", events=[[0, "Trades", TRADE], [2_000, "Trades", TRADE]])
     code, said = run(tmp_path, "test", APP, case(), "", slow)

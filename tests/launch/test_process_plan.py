@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from launch.commands.entry_points import parser_of_commands
 from launch.commands.main import run
-from launch.config.configuration import Configuration
+from launch.config.configuration import Configuration, read_configuration
 from launch.config.session_options import PaperOptions
 from launch.sessions.paper import paper_session
 from launch.supervisor.process_plan import ACCOUNTS, own_processes
@@ -50,6 +51,20 @@ def test_spark_starts_beside_our_own_kafka_and_waits_for_it_itself(
     assert spark.after == ()
     assert spark.awaits == words[1:]
     assert spark.command[-1 - len(words) :] == ("cep", *words)
+
+
+def test_who_runs_apps_and_who_checks_their_texts_read_the_sessions_file(tmp_path: Path) -> None:
+    file = tmp_path / "of the session.toml"
+    file.write_text("[apps.limits]\nkeys = 5\n")
+    config = read_configuration(file, {})
+    session = paper_session(tmp_path, PaperOptions(), config)
+    parts = {part.name: part for part in own_processes(session, (), fed=True, config=config)}
+    for name in ("apps", "ui"):
+        words = parts[name].command[-3:]
+        assert words == (name, "--config", str(file))
+        assert parser_of_commands().parse_args(list(words)).config == file
+    without = {part.name: part for part in own_processes(session, (), fed=True)}
+    assert without["ui"].command[-1] == "ui"
 
 
 @pytest.mark.parametrize(("mode", "is_barred"), [("live", True), ("sandbox", True), ("paper", False)])

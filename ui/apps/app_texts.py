@@ -5,7 +5,6 @@ must not stop the live rows that this process carries, however much there is to 
 import asyncio
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +13,6 @@ from typing import Any
 from runtime.clock import SystemClock
 from session.session import Session
 
-COMMAND = (sys.executable, "-m", "launch.apps.text_worker")
 ANSWER_SECONDS = 8.0
 """A text of the largest size takes half of that on a busy machine."""
 START_SECONDS = 60.0
@@ -26,7 +24,6 @@ MOST_OF_ONE = 5
 """Of those that wait, of one caller."""
 MOST_BYTES = 16 * 1024**2
 """Of an answer."""
-SLOW = f"the text takes longer than {ANSWER_SECONDS:g} s to be checked; write a shorter one"
 Row = dict[str, Any]
 
 
@@ -51,8 +48,8 @@ class AppMistakesError(Exception):
 class AppTexts:
     """The process that knows the language. It is started by the first question, and again if it had to be ended."""
 
-    def __init__(self, session: Session, command: tuple[str, ...] = COMMAND) -> None:
-        """`session`: whose host would run the texts, and beside whose configuration the process runs."""
+    def __init__(self, session: Session, command: tuple[str, ...]) -> None:
+        """`session`: whose host would run the texts. `command`: of the process, with the session's configuration."""
         self._home, self._command = session.home, command
         self._host = {"mode": session.mode, "region": session.place.region}
         self._process: asyncio.subprocess.Process | None = None
@@ -65,11 +62,8 @@ class AppTexts:
 
     async def check(self, text: str, name: str = "", cases: str | None = None, who: str = "") -> Row:
         """Return `mistakes`, and of a text without any its `name`, `version` and the results of its `cases`. Raises
-        TextsBusyError."""
-        try:
-            answer = await self._answer({"do": "check", "text": text, "name": name, "cases": cases}, who)
-        except TextTimeError:
-            return {"mistakes": [{"line": 1, "column": 1, "message": SLOW}]}
+        TextTimeError, TextsBusyError: nobody knows then whether it has mistakes."""
+        answer = await self._answer({"do": "check", "text": text, "name": name, "cases": cases}, who)
         found: Row = answer.get("is", answer)
         return found
 

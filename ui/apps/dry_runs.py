@@ -6,7 +6,6 @@ A run is a folder of the data folder, so that those that wait outlive the dashbo
 import asyncio
 import os
 import shutil
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -19,7 +18,6 @@ import orjson
 from runtime.clock import wall_now
 from ui.auth.private_files import replace_file
 
-COMMAND = (sys.executable, "-m", "launch.dry_runs.dry_run")
 FOLDER = "dry-runs"
 MOST_WAITING = 20
 MOST_KEPT = 20
@@ -35,10 +33,11 @@ class DryRunsFullError(Exception):
 
 @dataclass(slots=True)
 class DryRuns:
-    """The dry runs of one data folder. Call it on the server's loop."""
+    """The dry runs of one data folder. Call it on the server's loop. `command`: of a run's process, to which its folder
+    is added."""
 
     home: Path
-    command: tuple[str, ...] = COMMAND
+    command: tuple[str, ...]
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     _worker: "asyncio.Task[None] | None" = None
 

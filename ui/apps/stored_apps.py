@@ -16,7 +16,7 @@ from store.records.apps import (
     StoredApp,
     is_app_name,
 )
-from ui.apps.app_texts import AppMistakesError, AppTexts
+from ui.apps.app_texts import AppMistakesError, AppTexts, TextsBusyError, TextTimeError
 from ui.auth.callers import Caller, rate_name
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard
@@ -54,7 +54,8 @@ class AppDesk:
     texts: AppTexts
 
     async def create(self, name: str, new: NewText, caller: Caller, action: str = "app.create") -> StoredApp:
-        """Store a new app. Raises AppAnswerError, AppMistakesError, TextsBusyError, StoreError."""
+        """Store a new app. Raises AppAnswerError, AppMistakesError, TextTimeError, TextsBusyError,
+        StoreError."""
         async with auditing(self.dashboard, caller, action, name) as note:
             note.after = _noted(new)
             check_name(name)
@@ -176,10 +177,17 @@ class AppDesk:
 
     async def _check(self, name: str, new: NewText, caller: Caller) -> dict[str, Any]:
         """Return the answer to the check. Raise AppMistakesError for a text with mistakes, unless it is a draft;
-        AppAnswerError for one of another name, or that is too long even for a draft."""
+        AppAnswerError for one of another name, or that is too long even for a draft; TextTimeError, TextsBusyError if
+        it could not be checked."""
         if len(new.text.encode(errors="replace")) > MOST_TEXT_BYTES:
             raise AppAnswerError(422, f"The text has more than {MOST_TEXT_BYTES:,} bytes; write a shorter one.")
-        checked = await self.texts.check(new.text, name, who=rate_name(caller))
+        try:
+            checked = await self.texts.check(new.text, name, who=rate_name(caller))
+        except (TextTimeError, TextsBusyError):
+            if new.is_draft:
+                # it may have mistakes, and what somebody wrote is not lost because the machine is busy
+                return {}
+            raise
         if checked["mistakes"] and not new.is_draft:
             raise AppMistakesError(checked["mistakes"])
         named = checked.get("name", name)

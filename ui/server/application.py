@@ -46,6 +46,7 @@ from ui.api.apps import text_routes as app_texts
 from ui.api.apps.app_requests import answer_app_problems
 from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_endpoints import AppEndpoints
+from ui.apps.app_processes import DRY_RUN, TEXTS, configured
 from ui.apps.app_texts import AppTexts
 from ui.apps.dry_runs import DryRuns
 from ui.auth.access_service import Access
@@ -82,16 +83,17 @@ LIVE_BY_NAME = "/live"
 exist."""
 
 
-def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
+def build_app(session: Session, config: Path | None = None, *, with_pages: bool = True) -> FastAPI:
     """Return the whole web application. Its lifespan opens the one client of the store and runs the hub.
 
-    `with_pages` False leaves Streamlit out: one process can hold but one.
+    `config`: the session's file, which says what apps may use; None: `arbitrage.toml` of the working folder, if it is
+    there. `with_pages` False leaves Streamlit out: one process can hold but one.
     """
     pages = streamlit.App(SCRIPT) if with_pages else None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with _following(app, session):
+        async with _following(app, session, config):
             if pages is None:
                 yield
             else:
@@ -202,7 +204,7 @@ async def nothing(request: Request) -> None:
 
 
 @asynccontextmanager
-async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
+async def _following(app: FastAPI, session: Session, config: Path | None) -> AsyncIterator[None]:
     ensure_api_key(session.home)
     reader = await open_reader(session)
     hub = LiveHub(session, reader)
@@ -212,8 +214,9 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
-    app.state.app_texts, app.state.app_endpoints = AppTexts(session), AppEndpoints(OrderedDict())
-    app.state.dry_runs = DryRuns(session.home)
+    app.state.app_texts = AppTexts(session, configured(TEXTS, config))
+    app.state.app_endpoints = AppEndpoints(OrderedDict())
+    app.state.dry_runs = DryRuns(session.home, configured(DRY_RUN, config))
     app.state.dry_runs.begin()
     announce(app.state.dashboard)
     try:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import uvicorn
 
@@ -25,13 +26,14 @@ SILENT_MILLISECONDS = 30_000
 log = logging.getLogger("ui")
 
 
-async def run_ui(session: Session, ready: Callable[[], None]) -> None:
-    """Serve until cancelled; `ready` is called once pages are served and both sources are followed.
+async def run_ui(session: Session, ready: Callable[[], None], config: Path | None = None) -> None:
+    """Serve until cancelled; `ready` is called once pages are served and both sources are followed. `config`: the
+    session's file, for the processes that check apps.
 
     Raises PortTakenError, UiError if the server could not start.
     """
     with bound_socket(session.page.host, session.page.port) as listener:
-        app = build_app(session)
+        app = build_app(session, config)
         server = WebServer(uvicorn_config(app, partial(is_from_operator, app)))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:

@@ -1,4 +1,4 @@
-"""Options of `arbitrage app` and of the part that runs published apps."""
+"""Options of `arbitrage app`, and of the parts that run published apps and check their texts."""
 
 import argparse
 from pathlib import Path
@@ -8,6 +8,11 @@ from launch.commands.options.arguments import positive, region_names
 
 def add_app(command: argparse.ArgumentParser) -> None:
     works = command.add_subparsers(dest="work", required=True, metavar="WORK")
+    _add_texts(works)
+    _add_publishing(works)
+
+
+def _add_texts(works: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     check = works.add_parser("check", help="say what is wrong in an app's text, and where; nothing is run")
     check.add_argument("file", type=Path, help="the app's text")
     explain = works.add_parser(
@@ -40,10 +45,11 @@ def add_app(command: argparse.ArgumentParser) -> None:
         "savepoint", type=Path, nargs="?", help="the file to write; that of a published app gets a name of its own"
     )
     snapshot.add_argument("--var", action="append", default=[], metavar="NAME=VALUE", help="as it was run")
-    _add_publishing(works)
     test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
     test.add_argument("file", type=Path, help="the app's text")
     test.add_argument("cases", type=Path, help="cases, a JSON object a line")
+    for work in (check, explain, run, snapshot, test):
+        add_configured(work)
 
 
 def _add_publishing(works: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -55,6 +61,7 @@ def _add_publishing(works: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--from", dest="savepoint", default="", metavar="SAVEPOINT", help="begin with what the app had kept there"
     )
     publish.add_argument("--note", default="", help="what is new in it")
+    add_configured(publish)
     for work, text in (
         ("stop", "stop a published app; its state stays for the session"),
         ("start", "start a stopped or failed app again"),
@@ -66,5 +73,5 @@ def _add_publishing(works: "argparse._SubParsersAction[argparse.ArgumentParser]"
     status.add_argument("app", metavar="NAME", nargs="?", help="of a stored app (default: all that run)")
 
 
-def add_published(parser: argparse.ArgumentParser) -> None:
+def add_configured(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")

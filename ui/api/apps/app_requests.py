@@ -64,7 +64,9 @@ def answer_app_problems(app: FastAPI) -> None:
 
     @app.exception_handler(TextTimeError)
     async def _late(_: Request, __: TextTimeError) -> JSONResponse:
-        return problem_response(503, "Not answered in time: the text takes too long; try again.", headers=AGAIN)
+        return problem_response(
+            503, "The text was not checked in time: try again, or write a shorter one.", headers=AGAIN
+        )
 
     @app.exception_handler(AppDoorSilentError)
     async def _silent(_: Request, error: AppDoorSilentError) -> JSONResponse:

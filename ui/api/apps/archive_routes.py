@@ -11,7 +11,6 @@ from store.errors import StoreError
 from store.records.apps import StoredApp
 from ui.api.apps.app_requests import LONGEST_PATH, Desk
 from ui.apps.app_archive import packed, unpacked
-from ui.apps.app_texts import TextsBusyError
 from ui.apps.stored_apps import AppAnswerError, AppDesk, NewText
 from ui.auth.callers import Caller
 from ui.http.problems import PROBLEM_RESPONSE
@@ -69,13 +68,11 @@ async def import_(request: Request, desk: Desk, caller: Author) -> ImportedRow:
             done["failed"][name] = str(error)
         except StoreError:
             done["failed"][name] = "The store does not answer; try again."
-        except TextsBusyError:
-            done["failed"][name] = "Too many texts are being checked; try again."
     return done
 
 
 async def _stored(desk: AppDesk, name: str, text: str, known: StoredApp | None, caller: Caller) -> Outcome:
-    """Raise AppAnswerError, TextsBusyError, StoreError."""
+    """Raise AppAnswerError, StoreError."""
     new = NewText(text, NOTE, is_draft=True)
     if known is None:
         await desk.create(name, new, caller, "app.import")
