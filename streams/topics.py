@@ -27,7 +27,8 @@ APP_INPUT = f"{APP_TOPICS}input-"
 partitions as `ticks`, and a base is in the same one."""
 
 APP_ROWS = f"{APP_TOPICS}rows-"
-"""What the name of the topic begins with in which rows wait that users send into an app's plain streams."""
+"""What the name of the topic begins with in which rows wait that users send into an app's plain streams
+(`launch.apps.sent_rows`); behind it the app's name, since its versions read it one after the other."""
 
 QUOTES = "quotes"
 """Sessions with regions alone: the rows that feeds of this region wrote, as they are in `ticks`, partition by

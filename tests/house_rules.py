@@ -23,7 +23,11 @@ ROOMS = (
 )
 READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
 CLOCK = "runtime/clock.py"
-OUTERMOST = {"launch/supervisor/process_main.py", "cep/apps/functions/python_functions.py"}
+OUTERMOST = {
+    "launch/supervisor/process_main.py",
+    "launch/published/worker_process.py",
+    "cep/apps/functions/python_functions.py",
+}
 """And places that call code of the operator, which may raise anything."""
 MAKES_DECIMALS = {"market/money.py", "cep/apps/language/decimals.py"}
 """Money's, and that of the app engine, a library, with the same bounds."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 
+from cep.apps.engine.app_labels import file_label
 from cep.apps.engine.snapshots import app_digest
-from cep.apps.hosts.hosted_app import AppSource, file_label
+from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.kafka_ends import KafkaSink
 from launch.apps.row_copier import GivenRow, RowCopier, given_row
 from streams.records import Position, Record

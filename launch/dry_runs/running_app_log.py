@@ -6,6 +6,7 @@ from typing import Any
 
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace, SourceRow, input_message, record_row
+from cep.apps.hosts.input_merger import FreshRecords
 from cep.apps.hosts.product_streams import STORE, read_streams
 from cep.apps.hosts.row_merge import by_time
 from launch.errors import CannotStartError
@@ -85,6 +86,10 @@ def _merged(records: list[Record], source: AppSource, topics: list[str]) -> Iter
     """As the merger of a published app writes it: once, for an app that reads nothing of the session; what has one
     partition alone belongs into each."""
     streams = read_streams(source.app)
+    if source.region is not None:
+        # what comes again is left out of the published app's input log too
+        fresh = FreshRecords(0)
+        records = [one for one in records if one.topic != TICKS or fresh.of([one])]
     partitions = {record.partition for record in records if record.topic not in UNORDERED_TOPICS} | {0}
     for partition in sorted(partitions) if source.is_keyed else (0,):
         by_topic: dict[str, list[SourceRow]] = {topic: [] for topic in topics}

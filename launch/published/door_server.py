@@ -11,12 +11,11 @@ from typing import Any
 import orjson
 
 from cep.apps.engine.input_rows import row_of
-from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import plain_json
-from cep.apps.hosts.hosted_app import AppSource
-from cep.apps.hosts.input_log import sent_message
 from cep.apps.language.errors import AppTextError
+from cep.apps.parts.scope import Columns
+from launch.apps.sent_rows import sent_message
 from launch.errors import CannotStartError
 from launch.published.host import PublishedApps
 from launch.published.hosted import CannotRunError, check_outside, published_source
@@ -136,17 +135,18 @@ class DoorServer:
                 raise AppDoorRefusedError(f"nobody knows how to do {other!r}.", "mistake")
 
     async def _inject(self, app: str, stream: str, values: Any) -> Mapping[str, Any]:
-        source = self._apps.running(app).source
+        one = self._apps.running(app)
+        source = one.source
         if not source.takes_rows:
             raise AppDoorRefusedError("rows are sent into apps in paper sessions alone.", "not_allowed")
         if stream not in source.plain_streams:
             known = ", ".join(source.plain_streams) or "none that takes rows"
             raise AppDoorRefusedError(f"{stream!r} is no plain stream of the app; it has {known}.", "unknown")
-        row = await asyncio.to_thread(_checked_row, source, stream, values)
+        checked = _checked_values(source.plain_streams[stream], values)
         if self._writer is None:
             self._writer = TopicWriter(self._apps.session.services.kafka)
         try:
-            self._writer.write(source.rows_topic or "", sent_message(stream, row), app, 0)
+            self._writer.write(source.rows_topic or "", sent_message(one.created_at, stream, checked), app, 0)
             await self._writer.flush()
         except StreamError:
             # it takes no more rows once it has lost one
@@ -181,10 +181,13 @@ async def _gone(reader: asyncio.StreamReader) -> None:
         pass
 
 
-def _checked_row(source: AppSource, stream: str, values: Any) -> list[Any]:
-    """Return the row as JSON has it. Raises AppDoorRefusedError."""
-    columns = StreamEngine(source.app, terms=source.terms).columns_of(stream)
+def _checked_values(columns: Columns, values: Any) -> Mapping[str, Any]:
+    """Return the values by column, as their types say; those that were left out stay so, since the version that reads
+    the row may not have them. Raises AppDoorRefusedError."""
     try:
-        return list(row_of(columns, values))
-    except (ValueError, TypeError) as error:
+        if not isinstance(values, dict):
+            raise ValueError("has no values by column")
+        row = row_of(columns, values)
+        return {column.name: value for column, value in zip(columns, row, strict=True) if column.name in values}
+    except ValueError as error:
         raise AppDoorRefusedError(f"the row {error}.", "mistake") from error

@@ -25,13 +25,14 @@ from launch.published.kept_savepoints import saved_state, savepoint_of
 from launch.published.placing import LOOKS, MOST_ALONE, belongs_elsewhere
 from launch.published.rates import Look
 from launch.published.rings import ring_of
-from launch.published.run_notes import RunNote, forget_app, read_note, write_note
+from launch.published.run_notes import RunNote, forget_app, note_end, read_note, takes_over, write_note
 from launch.published.takeover import FormerVersion, taken_over
+from launch.published.waits import waiting_report
 from launch.published.worker_group import WorkerGroup
 from launch.sessions.app_input import FOLDER, apps_folder, live_input
 from launch.sessions.detection_start import NotBegunError
 from launch.setup.data_dir import process_lock
-from runtime.app_door import AppDoorRefusedError
+from runtime.app_door import AppDoorRefusedError, AppDoorSilentError
 from runtime.backoff import backoff, retry_on
 from runtime.clock import SystemClock, steady_now
 from runtime.tasks import run_again, run_all
@@ -97,13 +98,15 @@ class PublishedApps:
                     await wanted.running.end()
 
     def running(self, name: str) -> RunningApp:
-        """Raise AppDoorRefusedError if the app does not run."""
+        """Raise AppDoorRefusedError if the app does not run, AppDoorSilentError if it does soon."""
         wanted = self._wanted.get(name)
         if wanted is None or wanted.app is None:
             raise AppDoorRefusedError(f"there is no app {name!r}.", "unknown")
         if wanted.running is None:
             state, reason = wanted.app.state_in(self.session.session_id)
             said = f" ({reason})" if reason else ""
+            if state == "starting":
+                raise AppDoorSilentError(f"the app {name!r} is starting{said}; try again in a moment.")
             raise AppDoorRefusedError(f"the app {name!r} does not run: it is {state}{said}.", "not_running")
         return wanted.running
 
@@ -116,7 +119,7 @@ class PublishedApps:
 
     async def former(self, name: str) -> AppSource:
         """Return the version that runs, or ran last in this session. Raises AppDoorRefusedError, StoreError."""
-        with suppress(AppDoorRefusedError):
+        with suppress(AppDoorRefusedError, AppDoorSilentError):
             return self.running(name).source
         note = read_note(self._folder, name)
         ended = None if note is None else await self._ended(name, note)
@@ -180,10 +183,18 @@ class PublishedApps:
                 delays = backoff(first=0.2, longest=5.0)
             except PASSING as error:
                 log.info("app waits", extra={"app": name, "reason": str(error)})
+                await self._tell_wait(wanted, error)
                 wanted.changed.set()
                 await SystemClock().sleep(next(delays))
             except REFUSALS as error:
                 await self._fail(app, wanted, str(error))
+
+    async def _tell_wait(self, wanted: _Wanted, error: Exception) -> None:
+        """Say what the app waits for, once for each reason."""
+        app, running = wanted.app, wanted.running
+        report = waiting_report(app, None if running is None else running.note.version, error)
+        if app is not None and report is not None and app.state_in(self.session.session_id) != report[:2]:
+            await self._report(app, *report)
 
     async def _fail(self, app: StoredApp | None, wanted: _Wanted, reason: str) -> None:
         if app is None:
@@ -201,11 +212,11 @@ class PublishedApps:
         if not is_new or order.wanted == "draft":
             return
         if order.wanted == "stopped":
-            await self._resume(app.name, wanted)
+            await self._resume(app, wanted)
             if wanted.running is not None:
                 await self._report(app, "stopping")
                 await self._stop(wanted)
-            self._note_end(app.name)
+            note_end(self._folder, app.name)
             await self._report(app, "stopped")
         elif wanted.done == 0 and app.state_in(self.session.session_id)[0] == "failed":
             # this part was started again; whoever wants the app to be begun again says so
@@ -220,22 +231,24 @@ class PublishedApps:
         if running is not None and running.note.version == order.version and is_as_ordered:
             await self._report(app, "running")
             return
-        await self._report(app, "starting")
+        await self._report(app, "starting", "compiles its text")
         version = await self._apps.version(app.name, order.version or app.version)
         if version is None:
             raise CannotRunError(f"there is no version {order.version} of the app")
         try:
             source = await asyncio.to_thread(published_source, self.session, version, self._terms)
+            await self._report(app, "starting", "looks at the topics and addresses that it names")
             await check_outside(self.session, source)
             self._check_ring(app.name, source)
-            if self._takes_over(app, source):
-                await self._resume(app.name, wanted)
+            if takes_over(read_note(self._folder, app.name), app.order, source.label):
+                await self._resume(app, wanted)
+            await self._report(app, "starting", "prepares its log" if running is None else "takes over")
             await self._stop(wanted)
             note, reason = await self._taken_over(app, source, version.version, self._folder / source.label)
-            await self._begin(app.name, wanted, source, note)
+            await self._begin(app, wanted, source, note)
         except (*PASSING, *REFUSALS):
             if wanted.running is None:
-                await self._go_on(app.name, wanted)
+                await self._go_on(app, wanted)
             raise
         finally:
             wanted.coming = None
@@ -249,56 +262,44 @@ class PublishedApps:
         if ring:
             raise CannotRunError(f"its rows would come back to it by way of {', '.join(ring)}; write to another topic")
 
-    def _takes_over(self, app: StoredApp, source: AppSource) -> bool:
-        """Return whether another version than the one that ran last is to run, or none of its state is to be kept."""
-        note, order = read_note(self._folder, app.name), app.order
-        is_other = note is not None and (note.label != source.label or not order.keeps_state)
-        return note is not None and note.order != order.number and is_other
-
-    async def _resume(self, name: str, wanted: _Wanted) -> None:
+    async def _resume(self, app: StoredApp, wanted: _Wanted) -> None:
         """Begin again what ran until this part was killed: whoever takes over goes on behind all that it gave, which
         its last snapshot does not have. Raises PASSING."""
         if wanted.running is None:
-            await self._go_on(name, wanted)
+            await self._go_on(app, wanted)
 
-    async def _go_on(self, name: str, wanted: _Wanted) -> None:
+    async def _go_on(self, app: StoredApp, wanted: _Wanted) -> None:
         """Begin again what ran last, unless it had ended. Raises PASSING."""
-        note = read_note(self._folder, name)
-        before = None if note is None or note.has_ended else await self._ended(name, note)
-        if before is None:
-            return
+        note = read_note(self._folder, app.name)
+        before = None if note is None or note.has_ended else await self._ended(app.name, note)
         try:
-            await self._begin(name, wanted, before.source, before.note)
+            if before is not None:
+                await self._begin(app, wanted, before.source, before.note)
         except PASSING:
             raise
         except REFUSALS as error:
-            log.warning("version before cannot go on", extra={"app": name, "reason": str(error)})
+            log.warning("version before cannot go on", extra={"app": app.name, "reason": str(error)})
 
-    def _note_end(self, name: str) -> None:
-        note = read_note(self._folder, name)
-        if note is not None:
-            write_note(self._folder, name, replace(note, has_ended=True))
-
-    async def _begin(self, name: str, wanted: _Wanted, source: AppSource, note: RunNote) -> None:
+    async def _begin(self, app: StoredApp, wanted: _Wanted, source: AppSource, note: RunNote) -> None:
         """Begin a version. What was noted of the one before counts as long as this may fail."""
         folder = self._folder / source.label
         with ExitStack() as held:
             held.enter_context(process_lock(self.session.home, f"app-{source.label}"))
-            beside = await live_input(self.session, source, note.begin)
+            beside = await live_input(self.session, source, note.begin, app.created_at)
             placed = PlacedApp(source, folder, beside.first, self.session.place.region)
             comes_alone = await is_behind(self.session, placed, beside) and len(self._alone) < MOST_ALONE
-            before = read_note(self._folder, name)
+            before = read_note(self._folder, app.name)
             is_again = before is not None and before.label == note.label and not before.has_ended
-            write_note(self._folder, name, note)
+            write_note(self._folder, app.name, note)
             self._place = place = self._place + 1
             group = self._own_group(source.label) if comes_alone else self._shared
-            running = RunningApp(note, source, place, placed, group, beside, held.pop_all())
+            running = RunningApp(note, source, place, placed, group, beside, held.pop_all(), app.created_at)
         running.work = [asyncio.ensure_future(part) for part in beside.parts()]
         for one in running.work:
             one.add_done_callback(lambda done: self._on_end_beside(wanted, running, done))
         wanted.running = running
         await group.begin(running.place, placed, is_again=is_again)
-        log.info("app runs", extra={"app": name, "version": note.version, "group": group.name})
+        log.info("app runs", extra={"app": app.name, "version": note.version, "group": group.name})
 
     async def _taken_over(self, app: StoredApp, source: AppSource, version: int, folder: Path) -> tuple[RunNote, str]:
         """Return where the version begins, and what of the state before does not fit; a version that ran last goes on
@@ -370,7 +371,7 @@ class PublishedApps:
             if wanted.running is running:
                 with suppress(StreamUnavailableError):
                     await self._stop(wanted)
-                self._note_end(running.source.name)
+                note_end(self._folder, running.source.name)
                 if wanted.app is not None:
                     await self._report(wanted.app, "failed", problem)
 

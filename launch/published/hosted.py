@@ -18,7 +18,7 @@ from launch.published.rates import AppRates
 from launch.published.run_notes import RunNote
 from launch.published.worker_group import WorkerGroup
 from launch.sessions.app_input import LiveInput
-from runtime.clock import wall_now
+from runtime.clock import steady_now, wall_now
 from session.session import Session
 from store.records.apps import AppVersion
 
@@ -61,6 +61,8 @@ class RunningApp:
     input: LiveInput
     held: ExitStack
     """What is given back once it has ended."""
+    created_at: int = 0
+    """When the stored app was."""
     work: list[asyncio.Future[None]] = field(default_factory=list)
     rates: AppRates = field(default_factory=AppRates)
     begun_at: int = field(default_factory=wall_now)
@@ -81,10 +83,20 @@ class RunningApp:
             "label": self.source.label,
             "worker": "alone" if is_alone else "shared",
             "workers": workers,
-            "restarts": self.group.restarts,
+            "restarts": self.group.ends.count,
+            "rejected_rows": 0 if self.input.sent is None else self.input.sent.rejected,
+            "reason": self._troubles,
             "uptime_seconds": seconds,
         }
         return {**own, **self.rates.reported(now)}
+
+    @property
+    def _troubles(self) -> str:
+        """Return what goes wrong although it runs; empty if nothing does."""
+        found, sent = [self.group.ends.trouble(steady_now())], self.input.sent
+        if sent is not None and sent.rejected:
+            found.append(f"rows sent in that do not fit this version: {sent.rejected:,} (the last: {sent.problem})")
+        return "; ".join(one for one in found if one)
 
     async def end(self) -> None:
         """End what runs beside it; the app itself has left its group."""

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import getpass
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,6 +44,8 @@ FIGURES = (
     "state_bytes",
     "keys",
     "partial_matches",
+    "repeats",
+    "rejected_rows",
     "snapshot_age_ms",
     "cpu",
     "worker",
@@ -73,7 +75,7 @@ class _Publishing:
             apps, audit = MongoApps(database, session.place.region), MongoAudit(database)
             match self._arguments.work:
                 case "list":
-                    return self._list(await apps.apps())
+                    return await self._list(await apps.apps())
                 case "versions":
                     return await self._versions(apps)
                 case "status":
@@ -87,9 +89,13 @@ class _Publishing:
         finally:
             client.close()
 
-    def _list(self, apps: list[StoredApp]) -> int:
+    async def _list(self, apps: list[StoredApp]) -> int:
+        statuses: Mapping[str, Mapping[str, Any]] = {}
+        with suppress(AppDoorSilentError, AppDoorRefusedError):
+            statuses = await AppDoor(self._session.home).all_status()
         for app in apps:
-            state, reason = app.state_in(self._session.session_id)
+            state, stored = app.state_in(self._session.session_id)
+            reason = "; ".join(one for one in (stored, statuses.get(app.name, {}).get("reason")) if one)
             version = app.order.version or app.version
             newest = "" if version == app.version else f" (newest {app.version})"
             said = f": {reason}" if reason else ""
@@ -111,6 +117,8 @@ class _Publishing:
         found = await door.all_status() if name is None else {name: await door.status(name)}
         for app, status in found.items():
             self._echo(f"{app}, version {status['version']}")
+            if status["reason"]:
+                self._echo(f"  {status['reason']}")
             for figure in FIGURES:
                 self._echo(f"  {figure}: {status[figure]}")
             for stream, rows in status["streams"].items():
@@ -203,16 +211,18 @@ class _Publishing:
 
     async def _until_done(self, apps: StoredApps, app: StoredApp, state: str) -> int:
         """Wait for what the session makes of it; returns exit code 1 if it failed."""
-        until = steady_now() + int(ANSWER_SECONDS * MICROSECONDS)
+        until, said = steady_now() + int(ANSWER_SECONDS * MICROSECONDS), ""
         while steady_now() < until:
             known = await apps.app(app.name)
             found, reason = ("stopped", "removed") if known is None else known.state_in(self._session.session_id)
+            said = f" ({reason})" if reason else ""
             if found in (state, "failed", "stopped"):
-                said = f" ({reason})" if reason else ""
                 self._echo(f"{app.name}: {found}, version {app.order.version}{said}")
                 return 0 if found == state else 1
             await SystemClock().sleep(LOOK_SECONDS)
-        raise LaunchError(f"{app.name}: not {state} after {ANSWER_SECONDS:g} s; `arbitrage app list` says when it is.")
+        raise LaunchError(
+            f"{app.name}: not {state} after {ANSWER_SECONDS:g} s{said}; `arbitrage app list` says when it is."
+        )
 
     async def _known(self, apps: StoredApps, name: str) -> StoredApp:
         app = await apps.app(name)

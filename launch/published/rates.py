@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 
 Counts = Mapping[str, Any]
 """`cep.apps.resident.app_figures.AppFigures.reported`, with `lag_rows`."""
-_TOTALS = ("rows_in", "rows_out")
+_TOTALS = ("rows_in", "rows_out", "repeats")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,15 @@
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cep.apps.hosts.hosted_app import DIGEST_CHARACTERS
+from cep.apps.engine.app_labels import DIGEST_CHARACTERS
 from cep.apps.hosts.input_log import InputPlace
 from cep.apps.hosts.input_merger import LogBegin
 from launch.setup.data_dir import write_atomically
+from store.records.apps import AppOrder
 
 SUFFIX = ".run"
 
@@ -48,6 +49,19 @@ def read_note(folder: Path, name: str) -> RunNote | None:
         return None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def note_end(folder: Path, name: str) -> None:
+    """Note that what ran last has ended, so that it is not begun again by itself. Raises OSError."""
+    note = read_note(folder, name)
+    if note is not None:
+        write_note(folder, name, replace(note, has_ended=True))
+
+
+def takes_over(note: RunNote | None, order: AppOrder, label: str) -> bool:
+    """Return whether another version than the one that ran last is to run, or none of its state is to be kept."""
+    is_other = note is not None and (note.label != label or not order.keeps_state)
+    return note is not None and note.order != order.number and is_other
 
 
 def forget_app(folder: Path, name: str) -> None:

@@ -21,6 +21,7 @@ from streams.mirrored_rows import unrepeated_rows
 from streams.records import Position
 from streams.topic_admin import ensure_app_topic, ensure_input_log
 from streams.topic_reader import TopicReader
+from streams.topics import APP_ROWS
 
 NO_TOPICS = (STORE, CALLS, TABLES)
 
@@ -136,23 +137,31 @@ async def _former(session: Session, before: FormerVersion, partition: int) -> Ho
 async def _begin(
     session: Session, before: FormerVersion, former: HostedApp, after: AppSource, partition: int
 ) -> LogBegin:
-    at, topic = former.position or 0, before.source.topic
+    at, topic, noted = former.position or 0, before.source.topic, before.note.begin.get(partition)
+    place = InputPlace({**_sent_of(noted), topic: at})
     if not (before.source.is_merged or after.is_merged) and topic == after.topic:
-        return LogBegin(at)
+        return LogBegin(at, InputPlace(_sent_of(noted)))
     if before.source.is_merged:
-        place = await _place_before(session, (topic, partition), at, before.note.begin.get(partition))
-    else:
-        place = InputPlace({topic: at})
+        place = await _place_before(session, (topic, partition), at, noted)
     if not after.is_merged:
         known = place.next.get(after.topic)
-        return LogBegin(await _end(session, (after.topic, partition)) if known is None else known)
+        offset = await _end(session, (after.topic, partition)) if known is None else known
+        return LogBegin(offset, InputPlace(_sent_of(LogBegin(at, place))))
     following = dict(place.next)
     for one in after.sources:
-        if one not in following and one not in NO_TOPICS and one not in after.outside.topics:
+        # what users sent waits for the version that reads it, and if none has read any yet, for this one
+        may_be_waiting = one in NO_TOPICS or one in after.outside.topics or one == after.rows_topic
+        if one not in following and not may_be_waiting:
             # the version before has not read it: nobody knows which row of it was the next
             following[one] = await _end(session, (one, partition))
     offset = await _end(session, (after.topic, partition))
     return LogBegin(offset, InputPlace(following, place.token))
+
+
+def _sent_of(begin: LogBegin | None) -> dict[str, int]:
+    """Return how far rows that users sent had been read, which a version that reads none hands on."""
+    following = {} if begin is None else begin.place.next
+    return {topic: offset for topic, offset in following.items() if topic.startswith(APP_ROWS)}
 
 
 async def _place_before(session: Session, position: Position, at: int, begin: LogBegin | None) -> InputPlace:

@@ -13,8 +13,10 @@ import psutil
 from cep.apps.errors import AppFailedError
 from cep.apps.resident.ended_apps import forget_end, note_end, noted_end
 from cep.apps.resident.kernel import PlacedApp
+from cep.apps.resident.worker_files import taken_failure
 from cep.apps.resident.worker_progress import forget_progress
 from cep.apps.resident.worker_watch import WorkerWatch
+from launch.published.process_ends import ProcessEnds, end_words
 from launch.published.worker_link import END_SECONDS, RESTARTED, WorkerLink
 from launch.published.worker_process import WorkerTask, started_worker
 from market.time_units import MICROSECONDS
@@ -47,7 +49,9 @@ class WorkerGroup:
         self.partitions = tuple(partitions)
         self.apps: dict[int, PlacedApp] = {}
         """By place."""
-        self.restarts = 0
+        self.ends = ProcessEnds()
+        self._kills: dict[int, str] = {}
+        """By process, why it was killed."""
         self._links: dict[int, WorkerLink] = {}
         self._steps = asyncio.Lock()
         self._reported: set[int] = set()
@@ -62,6 +66,7 @@ class WorkerGroup:
         """Keep the processes running until cancelled, whatever fails; they end with it."""
 
         def on_failure(failure: BaseException) -> None:
+            self.ends.add(steady_now(), f"its processes cannot be run: {failure}")
             log.error("processes of apps failed, started again", exc_info=failure, extra={"group": self.name})
 
         forget_progress(self._folder)
@@ -227,7 +232,8 @@ class WorkerGroup:
             await asyncio.to_thread(_ended, link)
             if steady_now() - began > STEADY_SECONDS * MICROSECONDS:
                 delays = backoff(first=0.1, longest=5.0)
-            self.restarts += 1
+            noted = self._kills.pop(process.pid or 0, "") or taken_failure(self._folder, partition)
+            self.ends.add(steady_now(), end_words(process.exitcode, noted))
             self._begun_again |= {(place, partition) for place in self.apps}
             log.warning(
                 "process of apps ended, started again",
@@ -246,6 +252,7 @@ class WorkerGroup:
                 else:
                     log.warning(bad.problem, extra={"group": self.name})
                 with suppress(psutil.NoSuchProcess):
+                    self._kills[bad.process.pid] = bad.problem
                     bad.process.kill()
             for place, placed in list(self.apps.items()):
                 problem = noted_end(placed.folder)

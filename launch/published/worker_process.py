@@ -15,7 +15,7 @@ from pathlib import Path
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.worker import AppWorker
 from cep.apps.resident.worker_desk import WorkerDesk
-from cep.apps.resident.worker_files import noted_worker
+from cep.apps.resident.worker_files import note_failure, noted_worker
 from cep.apps.resident.worker_progress import progress_notes
 from launch.supervisor.process_groups import end_with_parent
 from launch.supervisor.process_main import log_events
@@ -70,4 +70,9 @@ def run_worker(task: WorkerTask, connection: socket.socket) -> None:
         except (StreamError, OSError) as error:
             # it is started again
             log.error("worker failed", extra={"group": task.folder.name, "error": str(error)})
+            note_failure(task.folder, task.partition, str(error))
+            raise SystemExit(1) from error
+        except Exception as error:  # the outermost loop: people hear why, then it is started again
+            log.exception("worker failed", extra={"group": task.folder.name})
+            note_failure(task.folder, task.partition, repr(error))
             raise SystemExit(1) from error

@@ -21,6 +21,7 @@ from cep.apps.hosts.stored_tables import TableSource, kept_values
 from cep.apps.language.errors import AppTextError
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import row_sharer
+from launch.apps.sent_rows import SentRows
 from launch.apps.sink_forwarder import sink_forwarder
 from launch.apps.table_keeper import TableKeeper
 from launch.apps.user_topics import topic_openers, user_brokers
@@ -55,25 +56,23 @@ async def input_merger(
     source: AppSource,
     brokers: Mapping[str, str] | None = None,
     begin: Mapping[int, LogBegin] | None = None,
+    sent: SentRows | None = None,
 ) -> InputMerger | None:
     """Return the merger; None if the app reads one topic, and so needs no log of its own; else the log's topic exists
     afterwards.
 
-    `brokers`: of `user_brokers`, if it reads topics of the user's own. `begin`: of the merger. Raises LookupError,
-    StreamError, StoreError; AppTextError if it makes a request that the operator does not allow, or would count the
-    session's rows twice in a table.
+    `brokers`: of `user_brokers`, if it reads topics of the user's own. `begin`: of the merger. `sent`: the reader of
+    rows that users send, if the app takes any. Raises LookupError, StreamError, StoreError; AppTextError if it makes a
+    request that the operator does not allow, or would count the session's rows twice in a table.
     """
     if not source.is_merged:
         return None
-    market_time = _market_time(session)
+    market_time, partitions = _market_time(session), session.services.partitions if source.is_keyed else 1
     if source.rows_topic is not None:
-        await ensure_app_topic(
-            session.services.kafka, source.rows_topic, session.services.partitions if source.is_keyed else 1
-        )
+        await ensure_app_topic(session.services.kafka, source.rows_topic, partitions)
     first, begins = await _first(session, source), session.started_at if source.is_keyed else wall_now()
     openers = _openers(session, source, first, begins)
     openers |= topic_openers(session, source, brokers or {}, market_time)
-    partitions = session.services.partitions if source.is_keyed else 1
     await ensure_input_log(session.services.kafka, source.topic, partitions)
     merger = InputMerger(
         source,
@@ -86,6 +85,7 @@ async def input_merger(
         session.place.region,
         _shared(session, source, market_time, begins),
         begin or {},
+        None if sent is None else sent.row,
     )
     if source.is_keyed and source.outside.tables:
         await _check_tables(session, source, first, await merger.places())
@@ -137,11 +137,13 @@ async def _first(session: Session, source: AppSource) -> dict[Position, int]:
     """Return where its input log begins in each topic. An app that reads nothing of the session begins now: nobody
     wants requests for the past."""
     if not source.is_keyed:
-        topics = (TICKS, APPS) if source.rows_topic is None else (TICKS, APPS, source.rows_topic)
-        async with TopicReader(session.services.kafka, topics, "latest") as reader:
+        async with TopicReader(session.services.kafka, (TICKS, APPS), "latest") as reader:
             now = reader.next_offsets
-        # what is on the way to MongoDB may be here already
-        return now if source.shared is None else now | await first_offsets(session, SHARED_IN)
+        # what is on the way to MongoDB, or was sent before the app was last killed, may be there already
+        for topic in (SHARED_IN, source.rows_topic):
+            if topic is not None and topic in source.sources:
+                now |= await first_offsets(session, topic)
+        return now
     first: dict[Position, int] = {}
     for topic in (*source.sources, APPS):
         if topic not in (STORE, CALLS, TABLES, *source.outside.topics):
@@ -245,6 +247,8 @@ class LiveInput:
     """If the app has stored tables."""
     copiers: tuple[RowCopier, ...] = ()
     """Copiers of sinks `kafka`, and of what it shares with other regions."""
+    sent: SentRows | None = None
+    """The reader of rows that users send."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """Return the tasks beside the app."""
@@ -269,16 +273,21 @@ class LiveInput:
             await copier.finish()
 
 
-async def live_input(session: Session, source: AppSource, begin: Mapping[int, LogBegin] | None = None) -> LiveInput:
-    """Return it with what a killed run left done. `begin`: where this version took over, by partition. Raises
-    AppTextError, CannotStartError, StreamError, StoreError, LookupError."""
-    keeper, recorder = None, None
+async def live_input(
+    session: Session, source: AppSource, begin: Mapping[int, LogBegin] | None = None, created_at: int = 0
+) -> LiveInput:
+    """Return it with what a killed run left done. `begin`: where this version took over, by partition. `created_at`:
+    when the stored app was. Raises AppTextError, CannotStartError, StreamError, StoreError, LookupError."""
+    keeper, recorder, sent = None, None, None
+    if source.rows_topic is not None:
+        warnings = CountedWarnings({"app": source.name})
+        sent = SentRows(source.plain_streams, created_at, _market_time(session), warnings)
     brokers = await user_brokers(session, source)
     if source.outside.tables:
         keeper = TableKeeper(session, source, await first_offsets(session, APPS))
         # what a killed run left, before the tables are read
         await keeper.catch_up()
-    merger = await input_merger(session, source, brokers, begin)
+    merger = await input_merger(session, source, brokers, begin, sent)
     offsets = await first_offsets(session, source.topic)
     first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
     first |= {(source.topic, partition): one.offset for partition, one in (begin or {}).items()}
@@ -287,7 +296,8 @@ async def live_input(session: Session, source: AppSource, begin: Mapping[int, Lo
         from pricefeeds.input_recorder import InputRecorder
 
         recorder = InputRecorder(session, source.topic, first, source.label)
-    return LiveInput(source, first, merger, recorder, keeper, await _copiers(session, source, brokers))
+    copiers = await _copiers(session, source, brokers)
+    return LiveInput(source, first, merger, recorder, keeper, copiers, sent)
 
 
 async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:

@@ -12,6 +12,8 @@ import orjson
 from cep.apps.hosts.hosted_app import AppSource
 
 Echo = Callable[[str], None]
+MOST_SEEN = 100_000
+"""Far more ids than rows come again after a kill."""
 
 
 class AppRows:
@@ -26,12 +28,18 @@ class AppRows:
         self._tables = frozenset((one.name, table.table) for one in sources for table in one.outside.tables)
         self._file: BinaryIO | None = None
         self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._seen: dict[str, None] = {}
+        """The newest ids, oldest first."""
 
     def add(self, message: bytes) -> None:
+        """Take a row; one that a process gave again, because the one before was killed, is left out."""
         row = orjson.loads(message)
         stream = row["app"], row["stream"]
-        if stream in self._tables:
+        if stream in self._tables or row["id"] in self._seen:
             return
+        self._seen[row["id"]] = None
+        if len(self._seen) > MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
         self._counts[row["app"]][row["stream"]] += 1
         prefix = self._prefixes.get(stream)
         if self._path is None or prefix is not None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from runtime.clock import Clock
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
-from store.records.apps import AppOrder, AppReport, AppVersion, AppWanted, StoredApp, ordered
+from store.records.apps import AppOrder, AppReport, AppVersion, AppWanted, StoredApp, description_of, ordered
 
 
 class MemoryApps:
@@ -95,8 +95,9 @@ class MemoryApps:
 
     def _add(self, app: StoredApp, text: str, note: str) -> StoredApp:
         version = AppVersion(app.name, app.version, text, app.author, app.updated_at, note)
-        self._apps[app.name], self._versions[app.name, app.version] = app, version
-        return app
+        described = replace(app, description=description_of(text))
+        self._apps[app.name], self._versions[app.name, app.version] = described, version
+        return described
 
     def _tell(self) -> None:
         for changed in self._watching:

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, DESCENDING, DeleteMany, InsertOne, ReplaceOne
 
 from store.errors import AppExistsError, AppRunsError, StoreError, VersionConflictError
-from store.records.apps import AppOrder, AppReport, AppVersion, AppWanted, StoredApp, ordered
+from store.records.apps import AppOrder, AppReport, AppVersion, AppWanted, StoredApp, description_of, ordered
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import server_now
@@ -152,8 +152,9 @@ def _added(transaction: Transaction, app: StoredApp, text: str, note: str) -> St
     version = AppVersion(app.name, app.version, text, app.author, app.updated_at, note)
     document = _document(_VERSION, version) | {"_id": _key(app.name, app.version)}
     transaction.write(APP_VERSIONS, [InsertOne(document)])
-    _write(transaction, app)
-    return app
+    described = replace(app, description=description_of(text))
+    _write(transaction, described)
+    return described
 
 
 def _write(transaction: Transaction, app: StoredApp) -> None:

@@ -13,13 +13,21 @@ MOST_TEXT_BYTES = 262_144
 MOST_VERSIONS = 1_000
 """Of one app."""
 MOST_NOTE_CHARACTERS = 500
+MOST_DESCRIPTION_CHARACTERS = 500
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
+_DESCRIPTION = re.compile(r"@App:description\s*\(\s*(['\"])(?P<words>[^'\"\n]*)\1\s*\)", re.IGNORECASE)
 NAME_ADVICE = "a name is a letter, and then at most 63 letters, digits, - and _"
 
 
 def is_app_name(name: str) -> bool:
     """Whether an app may be stored under this name, which is part of addresses, files and topics."""
     return _NAME.fullmatch(name) is not None
+
+
+def description_of(text: str) -> str:
+    """Return what the text says of itself in `@App:description`, its beginning if that is long; empty if nothing."""
+    found = _DESCRIPTION.search(text)
+    return "" if found is None else found["words"][:MOST_DESCRIPTION_CHARACTERS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,8 @@ class AppReport:
 
 @dataclass(frozen=True, slots=True)
 class StoredApp:
-    """An app by its name. `version`: of its newest text; `updated_at`: of that, microseconds, as `created_at`."""
+    """An app by its name. `version`: of its newest text; `updated_at`: of that, microseconds, as `created_at`;
+    `description`: what that text says of itself."""
 
     name: str
     version: int
@@ -76,6 +85,7 @@ class StoredApp:
     updated_at: int
     order: AppOrder = AppOrder()
     report: AppReport | None = None
+    description: str = ""
 
     def state_in(self, session_id: str) -> tuple[AppState, str]:
         """Return its state in the running session, and the reason. What a host said of an earlier order, or in an

@@ -8,7 +8,7 @@ import pytest
 
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
 from store.ports.trading import TradeStore
-from store.records.apps import AppReport, AppState, AppWanted, StoredApp, is_app_name
+from store.records.apps import AppReport, AppState, AppWanted, StoredApp, description_of, is_app_name
 
 TEXT, NEXT_TEXT = "from quotes select exchange insert into One;", "from quotes select symbol insert into One;"
 DEADLINE_SECONDS = 20
@@ -35,6 +35,29 @@ async def test_an_app_is_a_draft_until_it_is_published(store: TradeStore) -> Non
     version = await store.apps.version("wide", 1)
     assert version is not None
     assert (version.text, version.author, version.note, version.at) == (TEXT, "ada", "first", app.created_at)
+
+
+async def test_what_the_newest_text_says_of_itself_is_with_the_app(store: TradeStore) -> None:
+    described = f'@App:description( "Best prices." ) {TEXT}'
+    assert (await store.apps.create("wide", described, "ada")).description == "Best prices."
+    await ordered(store, "published")
+    assert [one.description for one in await store.apps.apps()] == ["Best prices."]
+    changed = await store.apps.replace("wide", TEXT, 1, "ada")
+    assert changed is not None
+    assert changed.description == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ""),
+        ("@App:name('a') @app:description('Best prices.')", "Best prices."),
+        ("@App:description('open", ""),
+        (f"@App:description('{'x' * 600}')", "x" * 500),
+    ],
+)
+def test_a_description_is_one_line_and_not_long(text: str, words: str) -> None:
+    assert description_of(text) == words
 
 
 async def test_a_name_belongs_to_one_app(store: TradeStore) -> None:

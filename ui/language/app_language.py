@@ -10,6 +10,7 @@ from functools import cache
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
+from store.records.apps import description_of
 from ui.rows.app_language import (
     AppAnnotationRow,
     AppColumnRow,
@@ -28,7 +29,6 @@ _calls = re.compile(r"`(#?[\w:]+)(\([^`]*\))`").findall
 _columns = re.compile(r"`([\w ]+)` (\w+)").findall
 _link = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 _keyword = re.compile(r"^\w+\.2: /(\w+)[^/]*/i$", re.MULTILINE).findall
-_description = re.compile(r"@App:description\('([^']*)'\)").search
 
 
 @cache
@@ -127,11 +127,10 @@ def _annotations() -> Iterator[AppAnnotationRow]:
 def _templates() -> Iterator[AppTemplateRow]:
     for file in (FOLDER / "templates").glob("*.app"):
         text = file.read_text()
-        found = _description(text)
         cases = file.with_suffix(".jsonl")
         yield {
             "name": file.stem,
-            "description": found.group(1) if found else "",
+            "description": description_of(text),
             "text": text,
             "cases": cases.read_text() if cases.exists() else "",
         }

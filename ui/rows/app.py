@@ -9,6 +9,7 @@ from store.records.apps import AppVersion, StoredApp
 from ui.rows.attribute import row_from
 
 NOBODY_RUNS_APPS = "the part that runs apps does not answer: it is being started, or this deployment has none"
+NOT_TAKEN = "the part that runs apps has not taken the order yet; it does within a second"
 
 
 class MistakeRow(TypedDict):
@@ -39,8 +40,9 @@ class CheckedTextRow(TypedDict):
 
 
 class AppListRow(TypedDict):
-    """`version`: of the newest text; `published_version`: the one that was published last. `errors`: since the app was
-    started. Times in microseconds UTC."""
+    """`version`: of the newest text; `published_version`: the one that was published last. `reason`: why it failed,
+    what it waits for, or what goes wrong although it runs. `description`: what the newest text says of itself
+    (`@App:description`). `errors`: since the app was started. Times in microseconds UTC."""
 
     name: str
     state: str
@@ -48,6 +50,7 @@ class AppListRow(TypedDict):
     version: int
     published_version: int | None
     author: str
+    description: str
     created_at: int
     updated_at: int
     rows_per_second: NotRequired[float]
@@ -86,9 +89,12 @@ class AppVersionsRow(TypedDict):
 def app_list_row(app: StoredApp, session_id: str, statuses: Mapping[str, Any] | None) -> AppListRow:
     """Return the row. `statuses`: of the apps that run, by name; None if nobody answers who runs apps."""
     state, reason = app.state_in(session_id)
-    if state == "starting" and not reason and statuses is None:
-        reason = NOBODY_RUNS_APPS
     status = (statuses or {}).get(app.name)
+    if state == "starting" and not reason:
+        reason = NOBODY_RUNS_APPS if statuses is None else NOT_TAKEN
+    elif state == "running":
+        trouble = NOBODY_RUNS_APPS if statuses is None else (status or {}).get("reason")
+        reason = "; ".join(one for one in (reason, trouble) if one)
     row: AppListRow = row_from(
         AppListRow, app, state=state, reason=reason, published_version=app.order.version, rows_per_second=0.0, errors=0
     )
@@ -98,7 +104,8 @@ def app_list_row(app: StoredApp, session_id: str, statuses: Mapping[str, Any] | 
         del row["rows_per_second"], row["errors"]
         return row
     row["rows_per_second"] = float(status.get("rows_per_second") or 0.0)
-    row["errors"] = sum(int(count) for count in dict(status.get("errors") or {}).values())
+    errors = dict(status.get("errors") or {}).values()
+    row["errors"] = sum(map(int, errors)) + int(status.get("rejected_rows") or 0)
     return row
 
 

@@ -6,7 +6,6 @@ The same rows of a log give the same rows with the same ids in every host, from 
 and continued.
 """
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,9 +14,11 @@ from typing import Any
 
 from cep.apps.compiler.own_calls import operator_files
 from cep.apps.engine.app_endpoints import app_endpoints
+from cep.apps.engine.app_labels import DIGEST_CHARACTERS, file_label, label_of_name
 from cep.apps.engine.carried_state import CarriedParts, carry
 from cep.apps.engine.failures import FAILURES, failure
 from cep.apps.engine.host_choice import HostName, host_of
+from cep.apps.engine.input_rows import row_of
 from cep.apps.engine.junctions import RowListener
 from cep.apps.engine.on_demand import Answer
 from cep.apps.engine.question_meter import QUESTION_LIMITS, QuestionMeter
@@ -38,21 +39,13 @@ from cep.apps.language.expression_tree import Place
 from cep.apps.language.stream_names import output_streams, stream_names
 from cep.apps.parts.app_limits import AppLimits
 from cep.apps.parts.chunks import Row
+from cep.apps.parts.scope import Columns, columns_of
 from cep.apps.parts.tables import TableListener
 from streams.mirrored_rows import UnrepeatedRows
 from streams.topics import APP_INPUT, APP_ROWS, SHARED_IN, TICKS
 
-DIGEST_CHARACTERS = 8
 ROWS_BETWEEN_LOOKS = 1_000
 """At whose offsets it is counted what an app keeps, so that every host ends an app at the same row."""
-NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
-LONGEST_LABEL = 100
-"""Characters of an app's name in names of files and topics, which have limits of their own."""
-
-
-def file_label(name: str, digest: str) -> str:
-    """Return a label for files and topics of a name of any characters and length; other digests have other labels."""
-    return f"{NOT_IN_NAMES.sub('-', name)[:LONGEST_LABEL]}-{digest[:DIGEST_CHARACTERS]}"
 
 
 @dataclass(frozen=True)
@@ -117,17 +110,18 @@ class AppSource:
 
     @property
     def rows_topic(self) -> str | None:
-        """The topic of rows that are sent into its plain streams; None if none are."""
-        return f"{APP_ROWS}{self.label}" if self.takes_rows and self.plain_streams else None
+        """The topic of rows that are sent into its plain streams, one for all its versions; None if none are."""
+        return f"{APP_ROWS}{label_of_name(self.name)}" if self.takes_rows and self.plain_streams else None
 
     @cached_property
-    def plain_streams(self) -> tuple[str, ...]:
-        """Those that the text defines and reads, and that nothing in it fills."""
+    def plain_streams(self) -> Mapping[str, Columns]:
+        """Those that the text defines and reads, and that nothing in it fills, with their columns."""
         names = stream_names(self.app)
         filled = {*PRODUCT_STREAMS, *names.inserted, *(one.stream for one in self.outside.responses)}
         filled |= {one.stream for sources in self.outside.topics.values() for one in sources}
-        defined = (one.name for one in self.app.definitions if isinstance(one, StreamDefinition))
-        return tuple(one for one in defined if one in names.read and one not in filled)
+        defined = (one for one in self.app.definitions if isinstance(one, StreamDefinition))
+        plain = (one for one in defined if one.name in names.read and one.name not in filled)
+        return {one.name: columns_of(one.columns) for one in plain}
 
     @cached_property
     def outside(self) -> AppOutside:
@@ -308,8 +302,10 @@ class HostedApp:
         if topic == SHARED_IN:
             self._regions.take(engine, rows)
             return
+        sent = self._source.plain_streams if topic == self._source.rows_topic else {}
         for name, values in rows:
-            engine.send(name, engine.now, values)
+            # what users sent is in the log as JSON has it
+            engine.send(name, engine.now, row_of(sent[name], values) if name in sent else values)
 
     def _fill(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
         for name, values in rows:

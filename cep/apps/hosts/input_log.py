@@ -99,22 +99,6 @@ def source_row(
     return SourceRow(topic, partition, offset, time, rows, base if isinstance(base, str) else None)
 
 
-def sent_message(stream: str, values: Sequence[Any]) -> bytes:
-    """Return a row that a user sends into a plain stream of an app; `values` in the order of its columns."""
-    return orjson.dumps({"stream": stream, "values": values})
-
-
-def sent_row(record: Record, market_time: Callable[[int], int] = int) -> SourceRow | None:
-    """Return what `sent_message` has written; None if it is none. Its time is when it was written."""
-    try:
-        row = row_of(record.value)
-        rows = ((str(row["stream"]), tuple(row["values"])),)
-    except (WireError, KeyError, TypeError):
-        return None
-    topic, partition = record.position
-    return SourceRow(topic, partition, record.offset, market_time(record.time), rows)
-
-
 def input_message(session_id: str, row: SourceRow, place: InputPlace) -> bytes:
     """`place`: after the row."""
     return orjson.dumps(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cep.apps.hosts.hosted_app import AppSource
-from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row, sent_row
+from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row
 from cep.apps.hosts.product_streams import read_streams
 from cep.apps.hosts.row_merge import RowMerge
 from cep.apps.hosts.shared_rows import SharedReader
@@ -89,6 +89,8 @@ class InputMerger:
     """The reader of other regions' rows, if the app shares any."""
     begin: Mapping[int, "LogBegin"] = field(default_factory=dict)
     """By partition, where this version took over from another."""
+    sent: ReadRecord | None = None
+    """What a row is that a user sent into a plain stream, if the app takes such rows."""
 
     async def run(self) -> None:
         """Goes on until it is cancelled. Raises StreamError, StoreError: call it again if the error may pass."""
@@ -151,9 +153,9 @@ class InputMerger:
     def _reader_of(self, topic: str) -> ReadRecord:
         if topic == SHARED_IN and self.shared is not None:
             return self.shared.row
+        if topic == self.source.rows_topic and self.sent is not None:
+            return self.sent
         streams, market_time = read_streams(self.source.app), self.market_time
-        if topic == self.source.rows_topic:
-            return lambda record: sent_row(record, market_time)
         return lambda record: record_row(record, streams, market_time)
 
 

@@ -10,6 +10,7 @@ from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.language.stream_names import output_streams, stream_names
 from cep.apps.parts.chunks import Row
+from cep.apps.resident.written_mark import WrittenMark
 from runtime.app_door import MOST_ROWS
 from runtime.clock import steady_now, wall_now
 from streams.records import Record
@@ -33,13 +34,16 @@ Follower = Callable[[SeenRow], None]
 
 
 class AppFigures:
-    def __init__(self, source: AppSource, partition: int) -> None:
-        self._source, self._partition = source, partition
+    def __init__(self, source: AppSource, partition: int, mark: WrittenMark) -> None:
+        """`mark`: how far the process before this one had come."""
+        self._source, self._partition, self._mark = source, partition, mark
         self._given = frozenset(output_streams(source.app))
         self._columns: dict[str, tuple[str, ...]] = {}
         self.newest: dict[str, deque[SeenRow]] = {}
         self.counts: Counter[str] = Counter()
-        """Rows by stream since this process has the app."""
+        """Rows by stream since this process has the app, without those that the one before had already given."""
+        self.repeats = 0
+        """Rows given again."""
         self._followers: dict[str, list[Follower]] = {}
         self._busy_us = self._records = 0
         self._timed_from: int | None = None
@@ -65,6 +69,14 @@ class AppFigures:
         if self._timed_from is not None:
             self._busy_us += (steady_now() - self._timed_from) * ROWS_BETWEEN_TIMES
             self._timed_from = None
+
+    def gave(self, offset: int) -> None:
+        """Note that the row of the log at the offset gave rows."""
+        self._mark.note(offset)
+
+    def close(self) -> None:
+        """End it: the app has left."""
+        self._mark.close()
 
     def saved(self, state_bytes: int) -> None:
         self._saved_at, self._state_bytes = wall_now(), state_bytes
@@ -103,6 +115,7 @@ class AppFigures:
         return {
             "rows_in": sum(count for one, count in self.counts.items() if one not in inserted and one[0] != "!"),
             "rows_out": sum(self.counts[one] for one in self._given),
+            "repeats": self.repeats,
             "errors": {one: count for one, count in self.counts.items() if one.startswith("!")},
             "streams": dict(self.counts),
             "offset": following,
@@ -121,8 +134,11 @@ class AppFigures:
         followers = self._followers.setdefault(stream, [])
 
         def listener(at: int, row: Row) -> None:
-            counts[stream] += 1
             offset = app.busy_with or 0
+            if offset >= self._mark.before:
+                counts[stream] += 1
+            elif is_given:
+                self.repeats += 1
             within = kept[-1].number + 1 if kept and kept[-1].offset == offset else 0
             number = app.given - 1 if is_given else within
             seen = SeenRow(offset, number, at, row)

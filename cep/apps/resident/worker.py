@@ -19,6 +19,7 @@ from cep.apps.resident.app_figures import AppFigures
 from cep.apps.resident.ended_apps import note_end, noted_end
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
 from cep.apps.resident.worker_progress import MOST_LOSSES, ProgressNotes
+from cep.apps.resident.written_mark import WrittenMark
 from market.time_units import MICROSECONDS
 from runtime.clock import SystemClock, steady_now
 from runtime.tasks import run_until_first
@@ -79,7 +80,9 @@ class AppWorker:
     def begin(self, place: int, placed: PlacedApp) -> None:
         """Run one more app from here on. Raises AppFailedError."""
         position = (placed.source.topic, self.partition)
-        figures = AppFigures(placed.source, self.partition) if self._is_observed else None
+        figures = None
+        if self._is_observed:
+            figures = AppFigures(placed.source, self.partition, WrittenMark(placed.folder, self.partition))
         kernel = ResidentKernel(placed, self.partition, None if figures is None else figures.observe)
         self.apps[place], self.kernels[place] = placed, kernel
         self._readers.setdefault(position, {})[place] = kernel
@@ -177,6 +180,8 @@ class AppWorker:
                 figures.end()
             for out in found:
                 self._writer.write(APPS, app_message(out), self.apps[place].source.label, self.partition)
+            if found and figures is not None:
+                figures.gave(offset)
             self._unflushed += len(found)
 
     def _end(self, place: int, sentence: str) -> None:
@@ -189,7 +194,9 @@ class AppWorker:
         kernel = self.kernels.pop(place, None)
         if kernel is not None:
             self._readers.get(kernel.position, {}).pop(place, None)
-        self.figures.pop(place, None)
+        figures = self.figures.pop(place, None)
+        if figures is not None:
+            figures.close()
 
     async def _keep_saving(self) -> None:
         """Save until no app is left, if they do not come and go."""

@@ -1,5 +1,5 @@
 """Which processes run an app's partitions, so that its host can end them for sure: Spark ends a cancelled task only
-where it looks for it."""
+where it looks for it. And why one of them ended."""
 
 import os
 import signal
@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 
 SUFFIX = ".worker"
+FAILURE = ".failure"
 
 
 @contextmanager
@@ -22,6 +23,22 @@ def noted_worker(folder: Path, partition: int) -> Iterator[None]:
         yield
     finally:
         path.unlink(missing_ok=True)
+
+
+def note_failure(folder: Path, partition: int, sentence: str) -> None:
+    """Say why the partition's process ends, for whoever starts the next one."""
+    (folder / f"{partition}{FAILURE}").write_text(sentence)
+
+
+def taken_failure(folder: Path, partition: int) -> str:
+    """Return what the last process of the partition said of its end, once; empty if nothing."""
+    path = folder / f"{partition}{FAILURE}"
+    try:
+        sentence = path.read_text()
+    except FileNotFoundError:
+        return ""
+    path.unlink(missing_ok=True)
+    return sentence
 
 
 def noted_workers(folder: Path) -> dict[int, psutil.Process]:

@@ -26,7 +26,7 @@ from tests.ui.api.apps.door import Asked, door_of
 
 WIDE = "@App:name('wide') from spreads[max_bps > 20.0] select base, max_bps insert into Wide;"
 WIDER = WIDE.replace("20.0", "30.0")
-STATUS = dict.fromkeys(FIGURES, 0) | {"version": 2, "streams": {"Wide": 1.5}}
+STATUS = dict.fromkeys(FIGURES, 0) | {"version": 2, "reason": "", "streams": {"Wide": 1.5}}
 Said = tuple[int, str, str]
 Told = Callable[..., Awaitable[Said]]
 
@@ -132,6 +132,19 @@ async def test_an_app_that_cannot_run_is_exit_code_1_with_its_reason(
 ) -> None:
     async with host(session, failure="it keeps too much"):
         assert await command("publish", "wide.app") == (1, "wide: failed, version 1 (it keeps too much)\n", "")
+
+
+async def test_what_goes_wrong_although_an_app_runs_is_said(
+    session: tuple[Session, MongoTradeStore], command: Told
+) -> None:
+    loop = "restarted 3 times in the last minute: its process was killed by SIGKILL"
+    async with host(session):
+        await command("publish", "wide.app")
+    troubled = {"wide": STATUS | {"reason": loop}}
+    async with door_of(session[0], lambda _: troubled):
+        assert (await command("list"))[1].endswith(f": {loop}\n")
+        assert (await command("status"))[1].splitlines()[1] == f"  {loop}"
+    assert loop not in (await command("list"))[1]
 
 
 async def test_status_is_what_the_part_says(session: tuple[Session, MongoTradeStore], command: Told) -> None:

@@ -16,6 +16,7 @@ def counts(rows: int = 0, **changes: Any) -> dict[str, Any]:
     return {
         "rows_in": rows,
         "rows_out": 2 * rows,
+        "repeats": 0,
         "errors": {},
         "streams": {"quotes": rows, "Wide": 2 * rows},
         "offset": 100 + rows,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cep.apps.hosts.hosted_app import file_label
+from cep.apps.engine.app_labels import file_label
 from cep.apps.hosts.input_log import InputPlace
 from cep.apps.hosts.input_merger import LogBegin
 from cep.apps.resident.snapshot_folder import SnapshotFolder

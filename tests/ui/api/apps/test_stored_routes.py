@@ -53,6 +53,29 @@ async def test_the_document_has_all_that_it_refers_to(api: httpx.AsyncClient) ->
     assert set(body["properties"]["source"]["properties"]) == {"session", "set", "minutes"}
 
 
+async def test_a_version_is_explained_by_its_number_and_the_list_says_what_an_app_is_for(
+    api: httpx.AsyncClient, author: Headers
+) -> None:
+    described = f"@App:description('Wide prices.') {WIDE.replace('Wide', 'Wider')}"
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    assert (await api.get("/api/apps/wide/explain?version=published")).status_code == 404
+    await api.post("/api/apps/wide/publish", json={}, headers=author)
+    await api.put("/api/apps/wide", json={"text": described, "version": 1}, headers=author)
+    found = {}
+    for asked in ("", "?version=published", "?version=1", "?version=2"):
+        explained = (await api.get(f"/api/apps/wide/explain{asked}")).json()
+        found[asked] = explained["version"], explained["streams"][-1]["name"]
+    assert found == {
+        "": (2, "Wider"),
+        "?version=published": (1, "Wide"),
+        "?version=1": (1, "Wide"),
+        "?version=2": (2, "Wider"),
+    }
+    for wrong, status in (("3", 404), ("newest", 422), ("0", 422)):
+        assert (await api.get(f"/api/apps/wide/explain?version={wrong}")).status_code == status
+    assert [one["description"] for one in (await api.get("/api/apps")).json()["apps"]] == ["Wide prices."]
+
+
 async def test_cases_are_run_with_the_check(api: httpx.AsyncClient) -> None:
     row = '["kraken","BTC/USD","BTC","USD",2.0,1.0,3.0,1.0,1,1,1]'
     expected = '{"out":[["Wide",1000,false,["kraken",%s]]]}'
@@ -258,6 +281,24 @@ async def test_the_state_is_what_the_host_says(
     assert (found["state"], found["reason"], found["status"]) == ("failed", "it keeps too much", {})
 
 
+async def test_a_running_app_says_what_goes_wrong(
+    api: httpx.AsyncClient, author: Headers, store: MongoTradeStore, session: Session
+) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    await api.post("/api/apps/wide/publish", json={}, headers=author)
+    stored = await store.apps.app("wide")
+    assert stored is not None
+    await store.apps.report("wide", AppReport("running", stored.order.number, "begun empty: T", 1, session.session_id))
+    loop = "restarted 7 times in the last minute: its process was killed by SIGKILL"
+    statuses = {"wide": {"reason": loop, "errors": {"!Out": 2}, "rejected_rows": 3, "repeats": 5}}
+    async with door_of(session, lambda _: statuses):
+        found = (await api.get("/api/apps/wide")).json()
+        assert (found["state"], found["reason"]) == ("running", f"begun empty: T; {loop}")
+        assert (found["errors"], found["status"]["repeats"]) == (5, 5)
+        assert (await api.get("/api/apps")).json()["apps"][0]["reason"] == found["reason"]
+    assert "does not answer" in (await api.get("/api/apps/wide")).json()["reason"]
+
+
 async def test_a_published_app_says_if_nobody_is_there_who_runs_it(
     api: httpx.AsyncClient, author: Headers, session: Session
 ) -> None:
@@ -267,7 +308,7 @@ async def test_a_published_app_says_if_nobody_is_there_who_runs_it(
     said = "the part that runs apps does not answer: it is being started, or this deployment has none"
     assert [(one["state"], one["reason"]) for one in (published, listed)] == [("starting", said)] * 2
     async with door_of(session, lambda _: {}):
-        assert "reason" not in (await api.get("/api/apps/wide")).json()
+        assert "has not taken the order yet" in (await api.get("/api/apps/wide")).json()["reason"]
     stopped = (await api.post("/api/apps/wide/stop", headers=author)).json()
     assert (stopped["state"], "reason" in stopped) == ("stopped", False)
 
