@@ -130,12 +130,13 @@ export class AppList {
 class AppRow {
   constructor(name, open) {
     this.changed = element("span", { class: "warn", hidden: true, title: "changed, not saved" }, " ●", element("span", { class: "unseen" }, " changed, not saved"));
+    this.about = element("span", { class: "app-item-about", hidden: true });
     this.word = element("span");
     this.state = element("span", {}, element("i", { class: "dot" }), this.word);
     this.spark = sparkline();
     this.rate = element("span", { class: "app-item-rate" });
     this.errors = element("span", { class: "app-item-errors bad", hidden: true });
-    this.button = element("button", { type: "button", class: "app-item", "data-app": name }, element("span", { class: "app-item-name" }, name, this.changed), this.state, this.spark.root, this.rate, this.errors);
+    this.button = element("button", { type: "button", class: "app-item", "data-app": name }, element("span", { class: "app-item-name" }, name, this.changed), this.about, this.state, this.spark.root, this.rate, this.errors);
     this.button.onclick = open;
     this.root = element("li", {}, this.button);
   }
@@ -145,6 +146,8 @@ class AppRow {
     if (isOpen !== this.button.hasAttribute("aria-current")) this.button.toggleAttribute("aria-current", isOpen);
     if (isOpen) this.button.setAttribute("aria-current", "true");
     this.button.title = description ?? "";
+    this.about.hidden = !description;
+    setText(this.about, description ?? "");
     this.changed.hidden = !service.drafts.get(name);
     setText(this.word, stateWords(state));
     setClass(this.state, `app-item-state ${STATES[state]?.[1] ?? ""}`);

@@ -59,10 +59,18 @@ export class AppPicture {
   draw() {
     const { explained } = this.service;
     const key = JSON.stringify(explained ?? null);
-    setText(this.note, explained ? "" : "The picture appears when the text has no mistakes.");
+    setText(this.note, explained ? this.shownWords : "The picture appears when the text has no mistakes.");
     if (key !== this.key) this.rebuild(explained);
     this.key = key;
     this.drawRates();
+  }
+
+  // Which text it is of: what is typed, and not what runs, if they differ.
+  get shownWords() {
+    const { stored, isChanged } = this.service;
+    const published = stored?.published_version;
+    const shown = isChanged || !stored ? "the text in the editor" : `version ${stored.version}`;
+    return `Of ${shown}${published && (isChanged || published !== stored.version) ? `; version ${published} is published` : ""}.`;
   }
 
   rebuild(explained) {

@@ -14,7 +14,7 @@ const SHOWN = 5;
 class Pinned {
   constructor({ app, stream, column }) {
     this.column = column;
-    this.followed = new StreamRows(app, stream);
+    this.followed = new StreamRows(app, stream, () => this.draw());
     this.said = element("p", { class: "quiet", role: "status" });
     this.table = new ResultTable(`Newest rows of ${stream}`);
     this.chart = new AppChart();
@@ -28,6 +28,10 @@ class Pinned {
     const answer = await this.followed.poll();
     if (!answer) return;
     setText(this.said, answer.isDone ? "" : `No rows: ${problemText(answer)}`);
+    this.draw();
+  }
+
+  draw() {
     const { rows, columns } = this.followed;
     this.table.show(["time", ...columns], cellsOf(rows.slice(-SHOWN), columns), "No rows yet.");
     this.chart.show(this.column, pointsOf(rows, this.column));
@@ -44,6 +48,7 @@ class PinsView {
 
   rebuild() {
     const wanted = new Map(pins.all.map((one) => [JSON.stringify(one), one]));
+    for (const [key, one] of this.shown) if (!wanted.has(key)) one.followed.rest();
     this.shown = new Map([...wanted].map(([key, one]) => [key, this.shown.get(key) ?? new Pinned(one)]));
     this.root.replaceChildren(...[...this.shown.values()].map(({ root }) => root));
     this.root.hidden = !this.shown.size;
@@ -57,6 +62,7 @@ class PinsView {
   leave() {
     clearInterval(this.timer);
     this.timer = null;
+    for (const one of this.shown.values()) one.followed.rest();
   }
 
   poll() {

@@ -3,7 +3,7 @@
 import { AppDiff } from "./app_editor.js";
 import { appAddress } from "./app_states.js";
 import { button, element, setClass, setText } from "./elements.js";
-import { ask, problemText } from "./requests.js";
+import { ask, problemText, question } from "./requests.js";
 
 export class AppPublishing {
   // done(words, tone) says what became of it.
@@ -41,7 +41,7 @@ export class AppPublishing {
     this.choice.hidden = !before;
     this.diff.root.hidden = true;
     const [preview, old, now] = await Promise.all([
-      before ? ask("POST", appAddress(open, "/publish"), { version, state: "keep", preview: true }) : null,
+      before ? question(appAddress(open, "/publish"), { version, state: "keep", preview: true }) : null,
       before ? ask("GET", appAddress(open, `/versions/${before}`)) : null,
       before ? ask("GET", appAddress(open, `/versions/${version}`)) : null,
     ]);

@@ -9,6 +9,8 @@ import { ask, problemText } from "./requests.js";
 
 const HISTORY = "apps.queries";
 const REMEMBERED = 50;
+// As the server sees whether a query may change a table.
+const WRITES = /\b(insert|update|delete)\b/i;
 
 export class AppQueryPanel {
   constructor(service) {
@@ -39,7 +41,8 @@ export class AppQueryPanel {
 
   draw() {
     const named = ["tables", "windows", "aggregations"].flatMap((kind) => (this.service.parts?.[kind] ?? []).map(({ name }) => name));
-    setText(this.stored, named.length ? `May be asked: ${named.join(", ")}.` : "This app has no table, named window or aggregation to ask.");
+    const version = this.service.partsWords;
+    setText(this.stored, named.length ? `May be asked${version && ` of ${version}`}: ${named.join(", ")}.` : "This app has no table, named window or aggregation to ask.");
   }
 
   async run() {
@@ -52,7 +55,7 @@ export class AppQueryPanel {
     }
     this.isAsking = true;
     this.go.disabled = true;
-    const answer = await ask("POST", appAddress(open, "/query"), { query });
+    const answer = await ask("POST", appAddress(open, "/query"), { query }, {}, !WRITES.test(query));
     this.isAsking = false;
     this.go.disabled = false;
     if (open !== this.service.open) return;

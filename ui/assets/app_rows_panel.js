@@ -21,6 +21,7 @@ export class AppRowsPanel {
     this.column = element("select", { "aria-label": "Column of the chart" });
     this.pin = element("input", { type: "checkbox" });
     this.pin.onchange = () => this.togglePin();
+    this.version = element("p", { class: "quiet", "data-part": "app-rows-version" });
     this.said = element("p", { class: "said", role: "status", "data-part": "app-rows-said" });
     this.table = new ResultTable("Newest rows");
     this.chart = new AppChart();
@@ -28,7 +29,7 @@ export class AppRowsPanel {
     this.root = element(
       "div", { "data-part": "app-rows" },
       element("div", { class: "row app-tools" }, this.stream, this.filter, this.pause, element("label", { class: "row" }, "Chart", this.column), element("label", { class: "tick" }, this.pin, "show on Live")),
-      this.said, this.chart.root, this.table.root, this.injection.root,
+      this.version, this.said, this.chart.root, this.table.root, this.injection.root,
     );
     this.stream.onchange = () => this.choose();
     this.column.onchange = () => this.chooseColumn();
@@ -37,7 +38,8 @@ export class AppRowsPanel {
   }
 
   forget() {
-    this.followed = new StreamRows(this.service.open, this.stream.value);
+    this.followed?.rest();
+    this.followed = new StreamRows(this.service.open, this.stream.value, () => this.isPaused || this.draw());
     this.numeric = null;
     this.chart.forget();
   }
@@ -57,6 +59,7 @@ export class AppRowsPanel {
   leave() {
     clearInterval(this.timer);
     this.timer = null;
+    this.followed.rest();
   }
 
   // Streams of the app that run now, those that it gives first.
@@ -71,6 +74,7 @@ export class AppRowsPanel {
       this.names = key;
       if (this.stream.value !== chosen) this.choose();
     }
+    setText(this.version, this.service.partsWords && `Streams of ${this.service.partsWords}.`);
     this.injection.show(this.stream.value);
   }
 
@@ -85,7 +89,9 @@ export class AppRowsPanel {
     this.isPaused = !this.isPaused;
     setText(this.pause, this.isPaused ? "Go on" : "Pause");
     this.pause.setAttribute("aria-pressed", String(this.isPaused));
-    if (!this.isPaused) this.poll();
+    if (this.isPaused) return;
+    this.draw();
+    this.poll();
   }
 
   togglePin() {

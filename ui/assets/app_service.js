@@ -19,6 +19,8 @@ export class AppService {
     this.open = recall(OPEN) || "";
     this.stored = null;
     this.listeners = new Set();
+    // changes so far; an answer that was asked for before one ended tells of the time before it
+    this.changes = 0;
     this.drafts.listen((name) => this.notify("draft", name));
   }
 
@@ -62,7 +64,9 @@ export class AppService {
   }
 
   async readList() {
+    const { changes } = this;
     const answer = await ask("GET", "/api/apps");
+    if (changes !== this.changes) return;
     this.trouble = answer.isDone ? "" : listTrouble(answer);
     if (answer.isDone) {
       this.listed = new Map(answer.body.apps.map((app) => [app.name, app]));
@@ -79,19 +83,25 @@ export class AppService {
 
   // The open app as the server has it; null if it has none of that name.
   async readOpen() {
-    const name = this.open;
+    const { open: name, changes } = this;
     if (!name) return;
     // what the list has not, the server need not be asked for
     const isOwn = this.isListed && !this.listed.has(name);
     const answer = isOwn ? { isDone: false, status: 404 } : await ask("GET", appAddress(name));
-    if (name !== this.open || (!answer.isDone && answer.status !== 404)) return;
+    if (name !== this.open || changes !== this.changes || (!answer.isDone && answer.status !== 404)) return;
     if (!answer.isDone && !this.drafts.get(name)) {
       // deleted elsewhere, and nothing of it was typed here
       this.show("");
       return;
     }
+    this.take(answer.isDone ? answer.body : null);
+  }
+
+  // The open app as the server has it; null if it has none.
+  take(stored) {
+    const name = this.open;
     this.isAnswered = true;
-    this.stored = answer.isDone ? answer.body : null;
+    this.stored = stored;
     // a text whose answer was lost, and that the server has nevertheless
     if (this.stored && this.drafts.get(name)?.text === this.stored.text) {
       this.drafts.drop(name);
@@ -107,8 +117,8 @@ export class AppService {
     const version = this.stored?.published_version;
     if (!version || version === this.partsVersion) return;
     this.partsVersion = version;
-    const answer = await ask("GET", appAddress(name, "/explain"));
-    if (name !== this.open) return;
+    const answer = await ask("GET", appAddress(name, `/explain?version=${version}`));
+    if (name !== this.open || version !== this.partsVersion) return;
     if (answer.isDone) this.runningParts = answer.body;
     else this.partsVersion = null;
     this.notify("parts");
@@ -116,6 +126,12 @@ export class AppService {
 
   get parts() {
     return this.runningParts ?? this.explained;
+  }
+
+  // Of which version `parts` are; "" while nobody knows them.
+  get partsWords() {
+    if (this.runningParts) return `version ${this.runningParts.version}`;
+    return this.explained ? "the text in the editor" : "";
   }
 
   // Whether the text of the open app is known: a draft, or what the server has said of it.
@@ -177,27 +193,31 @@ export class AppService {
     const answer = isThere
       ? await ask("PUT", appAddress(name), { text, version, draft: true })
       : await ask("POST", "/api/apps", { name, text, draft: true });
-    if (!answer.isDone) return this.notSaved(answer, name);
+    this.changes += 1;
+    if (!answer.isDone) return this.notSaved(answer, name, text);
     // what was typed while the answer came stays a draft of the new version
     const now = this.drafts.get(name);
     if (!now || now.text === text) this.drafts.drop(name);
     else this.drafts.keep(name, { text: now.text, version: answer.body?.version ?? 0 });
     this.listed.set(name, answer.body);
-    if (name === this.open) await this.readOpen();
+    if (name === this.open) this.take(answer.body);
     this.readList();
     return null;
   }
 
-  async notSaved(answer, name) {
+  async notSaved(answer, name, text) {
     const isConflict = answer.status === 409 || answer.status === 412;
-    if (isConflict) await this.readList();
-    if (isConflict) await this.readOpen();
+    if (isConflict || !answer.status) await this.readList();
+    if (isConflict || !answer.status) await this.readOpen();
+    // its answer was lost, or came too late, and the server has it nevertheless
+    if (!answer.status && name === this.open && this.stored?.text === text) return null;
     return { words: `${name} is not saved: ${problemText(answer)} Your text is kept in this browser.`, mistakes: answer.body?.mistakes, isConflict };
   }
 
   // publish, stop, start, rollback: null, or why not.
   async act(verb, body) {
     const answer = await ask("POST", appAddress(this.open, `/${verb}`), body ?? {});
+    this.changes += 1;
     await Promise.all([this.readOpen(), this.readList()]);
     return answer.isDone ? null : problemText(answer);
   }
@@ -206,6 +226,7 @@ export class AppService {
     const name = this.open;
     if (this.stored) {
       const answer = await ask("DELETE", appAddress(name));
+      this.changes += 1;
       if (!answer.isDone) return problemText(answer);
     }
     this.drafts.drop(name);

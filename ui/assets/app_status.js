@@ -13,6 +13,7 @@ const FIGURES = {
   "partial matches": ({ partial_matches: matches }) => (known(matches) ? count(matches) : ""),
   keys: ({ keys }) => (known(keys) ? count(keys) : ""),
   repeats: ({ repeats }) => (repeats ? count(repeats) : ""),
+  "rejected rows": ({ rejected_rows: rows }) => (rows ? count(rows) : ""),
   errors: ({ errors }) => errorWords(errors),
   snapshot: ({ snapshot_age_ms: age }) => (known(age) ? `${duration(age * 1000)} ago` : ""),
   CPU: ({ cpu }) => (known(cpu) ? `${number(cpu * 100, 1)} %` : ""),
@@ -33,7 +34,7 @@ export class AppStatus {
       const words = FIGURES[name](status);
       setText(place, words);
       place.parentElement.hidden = !words;
-      place.className = name === "errors" && words ? "bad" : "";
+      place.className = ["errors", "rejected rows"].includes(name) && words ? "bad" : "";
     }
   }
 }

@@ -1,33 +1,86 @@
-// The newest rows of one stream of an app, asked for again and again and kept in order.
+// The newest rows of one stream of an app, kept in order: they come by a WebSocket of their own, and are asked for again
+// and again where there is none.
 
 import { appAddress, microseconds } from "./app_states.js";
+import { askTicket, socketAddress } from "./connection.js";
 import { clockTime } from "./format.js";
 import { ask } from "./requests.js";
 
 const ASKED = 200;
 const MOST_ROWS = 2000;
+// Between two attempts to open the socket, and two questions while it is open: a half-open one never closes.
+const SELDOM_MILLISECONDS = 10_000;
 
 export class StreamRows {
-  constructor(app, stream) {
+  // changed() is called when rows have come by the socket.
+  constructor(app, stream, changed = () => {}) {
     this.app = app;
     this.stream = stream;
+    this.changed = changed;
+    this.askedAt = this.triedAt = -SELDOM_MILLISECONDS;
     this.rows = [];
     this.ids = new Set();
     this.columns = [];
   }
 
-  // The server's answer; rows that are new are among `rows` then. Null while an earlier question is not answered.
+  get address() {
+    return appAddress(this.app, `/streams/${encodeURIComponent(this.stream)}`);
+  }
+
+  // The server's answer; rows that are new are among `rows` then. Null while an earlier question is not answered, and
+  // while the rows come by the socket.
   async poll() {
-    if (this.isAsking) return null;
+    this.isResting = false;
+    const now = performance.now();
+    if (this.isAsking || (this.isLive && now - this.askedAt < SELDOM_MILLISECONDS)) return null;
     this.isAsking = true;
-    const answer = await ask("GET", appAddress(this.app, `/streams/${encodeURIComponent(this.stream)}?last=${ASKED}`));
+    this.askedAt = now;
+    const answer = await ask("GET", `${this.address}?last=${ASKED}`);
     this.isAsking = false;
     if (answer.isDone) this.take(answer.body.rows);
+    if (answer.isDone && !this.socket && now - this.triedAt >= SELDOM_MILLISECONDS) this.follow(now);
     return answer;
   }
 
+  // What came before the socket was open is asked for once more then.
+  async follow(now) {
+    this.triedAt = now;
+    const protocols = await askTicket();
+    if (!protocols || this.isResting) return;
+    const socket = new WebSocket(socketAddress(`${this.address}/live`), protocols);
+    this.socket = socket;
+    socket.onopen = async () => {
+      const answer = await ask("GET", `${this.address}?last=${ASKED}`);
+      if (answer.isDone) this.take(answer.body.rows);
+      this.isLive = answer.isDone && this.socket === socket;
+      this.changed();
+    };
+    socket.onmessage = ({ data }) => {
+      this.take(JSON.parse(data).rows);
+      this.changed();
+    };
+    socket.onclose = () => this.forgetSocket(socket);
+  }
+
+  forgetSocket(socket) {
+    if (this.socket !== socket) return;
+    this.socket = null;
+    this.isLive = false;
+  }
+
+  // Nobody looks: the next question begins again.
+  rest() {
+    this.isResting = true;
+    const { socket } = this;
+    if (!socket) return;
+    this.forgetSocket(socket);
+    this.triedAt = -SELDOM_MILLISECONDS;
+    socket.close();
+  }
+
   take(rows) {
-    const fresh = rows.filter(({ id }) => !this.ids.has(id));
+    // a row may come again, also at once: of a process that was killed
+    const fresh = [...new Map(rows.map((row) => [row.id, row])).values()].filter(({ id }) => !this.ids.has(id));
     if (!fresh.length) return;
     for (const row of fresh) this.ids.add(row.id);
     this.rows = [...this.rows, ...fresh].sort((a, b) => a.time - b.time).slice(-MOST_ROWS);

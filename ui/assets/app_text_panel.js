@@ -3,7 +3,7 @@
 import { AppCasesPanel, casesWords } from "./app_cases_panel.js";
 import { AppEditor } from "./app_editor.js";
 import { button, element, setClass, setText } from "./elements.js";
-import { ask } from "./requests.js";
+import { question } from "./requests.js";
 
 const PAUSE_MILLISECONDS = 350;
 // A server that is away, or that has just started what checks texts.
@@ -83,7 +83,7 @@ export class AppTextPanel {
       return;
     }
     const cases = this.cases.text;
-    const answer = await ask("POST", "/api/apps/check", { text, ...(cases.trim() ? { cases } : {}) });
+    const answer = await question("/api/apps/check", { text, ...(cases.trim() ? { cases } : {}) });
     if (turn !== this.turn) return;
     if (!answer.isDone) {
       this.pause = setTimeout(() => this.check(), AGAIN_MILLISECONDS);
@@ -102,7 +102,7 @@ export class AppTextPanel {
   }
 
   async explain(text, turn) {
-    const answer = await ask("POST", "/api/apps/explain", { text });
+    const answer = await question("/api/apps/explain", { text });
     if (turn !== this.turn || !answer.isDone) return;
     this.service.explained = answer.body;
     this.service.vocabulary.takeExplained(answer.body);
@@ -125,9 +125,14 @@ export class AppTextPanel {
     setClass(this.verdict, `app-verdict ${tone}`);
   }
 
-  // true if the server has the text now.
-  async save(how = {}) {
-    if (!this.service.open || this.isSaving) return false;
+  // true if the server has the text now. Who asks while it is being saved waits for that.
+  save(how = {}) {
+    this.saving ??= this.doSave(how).finally(() => (this.saving = null));
+    return this.saving;
+  }
+
+  async doSave(how) {
+    if (!this.service.open) return false;
     this.isSaving = true;
     this.draw();
     const problem = await this.service.save(this.editor.text, how);

@@ -196,9 +196,11 @@ class AppsPage {
       this.say("Not published: the text has mistakes.", "bad");
       return;
     }
-    if (!this.service.stored || this.service.isChanged) {
+    const { open } = this.service;
+    // twice, if something was typed while the first was saved
+    for (let tries = 0; tries < 2 && (!this.service.stored || this.service.isChanged); tries += 1) {
       this.choose("Text");
-      if (!(await this.text.save())) return;
+      if (!(await this.text.save()) || open !== this.service.open) return;
     }
     this.publishing.open(this.service.stored.version);
   }

@@ -8,6 +8,23 @@ const RETRY_MILLISECONDS = [250, 500, 1000, 1500];
 const SPREAD = 0.3;
 const TICKET_MILLISECONDS = 3000;
 
+export function socketAddress(path) {
+  return `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
+}
+
+// The subprotocols that hold a ticket; null if there is none now. Each connection needs one of its own, valid once and
+// for half a minute: a browser cannot send a key there.
+export async function askTicket(onSignedOut = () => {}) {
+  try {
+    const signal = AbortSignal.timeout(TICKET_MILLISECONDS);
+    const answer = await fetch("/api/tickets", { method: "POST", signal });
+    if (answer.status === 401) onSignedOut();
+    return answer.ok ? (await answer.json()).protocols : null;
+  } catch {
+    return null;
+  }
+}
+
 export class Connection {
   // onMessage(message), onState("connecting" | "live" | "stale" | "reconnecting")
   // base: the asset whose quotes are wanted; "" for the session's first
@@ -26,20 +43,17 @@ export class Connection {
     this.open();
   }
 
-  // Each connection needs a ticket of its own, valid once and for half a minute: a browser cannot send a key there.
   async open() {
-    const protocols = await this.askTicket();
+    const protocols = await askTicket(() => this.leave());
     if (this.isClosed) return;
     if (!protocols) {
       this.retry();
       return;
     }
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     // the last message received: trades that this page missed since then come with the snapshot
     const since = this.heard === undefined ? "" : `&since=${this.heard}`;
     const asked = this.base;
-    const address = `${scheme}//${location.host}/ws/live?base=${encodeURIComponent(asked)}${since}`;
-    this.socket = new WebSocket(address, protocols);
+    this.socket = new WebSocket(socketAddress(`/ws/live?base=${encodeURIComponent(asked)}${since}`), protocols);
     this.socket.onopen = () => {
       if (this.base !== asked) this.choose(this.base);
     };
@@ -58,18 +72,6 @@ export class Connection {
   choose(base) {
     this.base = base;
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ base }));
-  }
-
-  // The subprotocols that hold the ticket; null if there is none now.
-  async askTicket() {
-    try {
-      const signal = AbortSignal.timeout(TICKET_MILLISECONDS);
-      const answer = await fetch("/api/tickets", { method: "POST", signal });
-      if (answer.status === 401) this.leave();
-      return answer.ok ? (await answer.json()).protocols : null;
-    } catch {
-      return null;
-    }
   }
 
   // Reading needs a key here, and the sign-in is over.

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.texts.app_explanation import explained
 from cep.apps.texts.text_check import checked_text
+from store.records.apps import description_of
 
 Answer = tuple[int, Any]
 APP = r"(?P<app>[^/]+)"
@@ -58,9 +59,19 @@ class AppAnswers:
     is_away: bool = False
     loses_answers: bool = False
     """To what changes something: it is done, and nobody hears of it."""
+    holds_lists: bool = False
+    """An answer with the list is made, and comes only when it is released."""
+    held: list[tuple[Route, str]] = field(default_factory=list)
 
     def serve(self, page: Page) -> None:
         page.route(re.compile(r"/api/apps(\?|$|/(?!language))"), self._answer)
+
+    def release(self) -> None:
+        """Let the held lists come, as old as they are by now."""
+        self.holds_lists = False
+        for route, text in self.held:
+            route.fulfill(status=200, body=text, content_type="application/json")
+        self.held.clear()
 
     def add_row(self, app: str, stream: str, **values: Any) -> None:
         rows = self.apps[app].rows.setdefault(stream, [])
@@ -82,6 +93,9 @@ class AppAnswers:
             route.abort()
             return
         text = "" if answer is None else json.dumps(answer)
+        if self.holds_lists and (request.method, path) == ("GET", ""):
+            self.held.append((route, text))
+            return
         route.fulfill(status=status, body=text, content_type="application/json")
 
     def _of(self, method: str, path: str, body: Any) -> Answer:
@@ -110,7 +124,9 @@ class AppAnswers:
         return (200, explained(source)) if source else _problem(422, "The text has mistakes.")
 
     def _explain_stored(self, app: str, body: Any) -> Answer:
-        return self._explain({"text": self.apps[app].texts[-1]})
+        number = int(body.get("version", [len(self.apps[app].texts)])[0])
+        status, found = self._explain({"text": self.apps[app].texts[number - 1]})
+        return status, found | ({"version": number} if status == 200 else {})
 
     def _read(self, app: str, body: Any) -> Answer:
         return 200, self._whole(app)
@@ -147,6 +163,7 @@ class AppAnswers:
             "rows_per_second": rate,
             "errors": 0,
             "updated_at": AT,
+            "description": description_of(app.texts[-1]),
             "author": "owner",
         }
 

@@ -1,13 +1,14 @@
 """The page Apps in Chromium: from an empty page to a published app, and nothing that was typed is lost."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
-from tests.ui.pages.app_answers import AnsweredApp, AppAnswers
+from tests.ui.pages.app_answers import AT, AnsweredApp, AppAnswers
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Scheme, Watched, opened
 from tests.ui.pages.test_every_page_in_browser import grave_violations
 from tests.ui.serving import Served
@@ -91,6 +92,93 @@ def test_from_an_empty_page_to_a_published_app_and_its_rows(apps: Apps) -> None:
     expect(apps.watched.part("app-rows")).to_contain_text("BTC/USD", timeout=NEWS_MS)
     apps.press("Stop")
     expect(apps.page.locator('[data-app="spread-widening"]')).to_contain_text("stopped", timeout=NEWS_MS)
+
+
+def test_what_is_published_is_asked_also_if_a_list_from_before_the_save_comes_after_it(apps: Apps) -> None:
+    apps.press("spread-widening")
+    apps.press("Create")
+    apps.expect_said("app-verdict", "No mistakes")
+    apps.answers.holds_lists = True
+    with apps.page.expect_request(re.compile(r"/api/apps$")):
+        # it is asked for every two seconds
+        pass
+    apps.press("Publish…")
+    publishing = apps.watched.part("app-publish")
+    expect(publishing).to_contain_text("Publish version 1 of spread-widening?", timeout=NEWS_MS)
+    apps.answers.release()
+    expect(apps.page.locator('[data-app="spread-widening"]')).to_contain_text("not published", timeout=NEWS_MS)
+    expect(publishing).to_be_visible()
+    publishing.get_by_role("button", name="Publish", exact=True).click()
+    apps.expect_said("app-said", "Version 1 is published.")
+
+
+def test_what_is_published_is_asked_also_if_the_answer_of_the_save_was_lost(apps: Apps) -> None:
+    apps.answers.apps["wide"] = AnsweredApp([TEXT])
+    apps.choose("wide")
+    expect(apps.editor()).to_contain_text("10 sec", timeout=NEWS_MS)
+    apps.write(CHANGED)
+    apps.expect_said("app-verdict", "No mistakes")
+    apps.answers.loses_answers = True
+    apps.press("Publish…")
+    expect(apps.watched.part("app-publish")).to_contain_text("Publish version 2 of wide?", timeout=NEWS_MS)
+
+
+def test_what_cannot_be_read_is_to_be_tried_again_and_only_a_change_may_have_been_made(apps: Apps) -> None:
+    apps.answers.apps["wide"] = AnsweredApp([TEXT], "running", 1)
+    apps.choose("wide")
+    apps.expect_said("app-verdict", "No mistakes")
+    apps.answers.is_away = True
+    apps.tab("Versions")
+    expect(apps.watched.part("app-versions")).to_contain_text("did not answer; try again", timeout=NEWS_MS)
+    apps.tab("Query")
+    for query, words in (
+        ("from Prices select symbol", "try again"),
+        ("delete Prices", "may or may not have been made"),
+    ):
+        apps.page.get_by_role("textbox", name="Query", exact=True).click()
+        apps.page.keyboard.press("Control+a")
+        apps.page.keyboard.insert_text(query)
+        apps.page.keyboard.press("Control+Enter")
+        apps.expect_said("app-answer", words)
+
+
+def test_rows_of_the_open_stream_come_by_a_socket(chromium: Browser, served_dashboard: Served) -> None:
+    answers = AppAnswers(apps={"wide": AnsweredApp([TEXT], "running", 1)})
+    answers.add_row("wide", "Means", symbol="BTC/USD", mean=1.5)
+    row = {"id": "by the socket", "time": AT + 9_000_000, "values": {"symbol": "SOL/USD", "mean": 9.5}}
+
+    def connected(socket: WebSocketRoute) -> None:
+        socket.send(json.dumps({"rows": [row, row]}))
+
+    def prepare(page: Page) -> None:
+        answers.serve(page)
+        page.route_web_socket(re.compile(r"/api/apps/wide/streams/Means/live"), connected)
+
+    with opened(chromium, served_dashboard, path="apps", prepare=prepare) as watched:
+        made = Apps(watched, answers)
+        made.choose("wide")
+        made.tab("Rows")
+        made.watched.part("app-stream").select_option("Means")
+        rows = watched.part("app-rows").locator("tbody tr")
+        expect(watched.part("app-rows-version")).to_have_text("Streams of version 1.", timeout=NEWS_MS)
+        expect(rows).to_have_count(2, timeout=NEWS_MS)
+        expect(rows.first).to_contain_text("SOL/USD")
+        assert watched.complaints == []
+
+
+def test_the_list_says_what_each_app_is_for_and_the_panels_of_which_version_they_are(apps: Apps) -> None:
+    described = TEXT.replace("define stream", "@App:description('Means of prices.')\ndefine stream", 1)
+    apps.answers.apps["wide"] = AnsweredApp([TEXT, described.replace("Large", "Huge")], "running", 1)
+    expect(apps.page.locator('[data-app="wide"]')).to_contain_text("Means of prices.", timeout=NEWS_MS)
+    apps.choose("wide")
+    apps.expect_said("app-verdict", "No mistakes")
+    apps.tab("Rows")
+    expect(apps.watched.part("app-rows-version")).to_have_text("Streams of version 1.", timeout=NEWS_MS)
+    streams = apps.watched.part("app-stream").locator("option")
+    expect(streams.filter(has_text="Large")).to_have_count(1)
+    expect(streams.filter(has_text="Huge")).to_have_count(0)
+    apps.tab("Picture")
+    expect(apps.page.get_by_text("Of version 2; version 1 is published.")).to_be_visible(timeout=NEWS_MS)
 
 
 def test_a_mistake_is_underlined_while_typing_and_mended_by_its_nearest_name(apps: Apps) -> None:
