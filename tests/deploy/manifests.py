@@ -21,6 +21,7 @@ ROLE_OF = {
     "cep": "cep",
     "bot": "bot",
     "ui": "ui",
+    "apps": "apps",
     "prepare": SUPERVISOR,
     "exchanges": None,
 }

@@ -46,7 +46,7 @@ from tests.deploy.manifests import (
 
 NAMESPACE = kustomization()["namespace"]
 Right = tuple[str, str, tuple[str, ...]]
-ALONE = {"feed", "publisher", "cep", "exchanges", "ui"}
+ALONE = {"feed", "publisher", "cep", "exchanges", "ui", "apps"}
 SIZES = {"m": 0.001, "Mi": 1.048576, "Gi": 1073.741824}
 """In cores, and in MB."""
 each_part = pytest.mark.parametrize("part", parts(), ids=id_of)
@@ -150,6 +150,35 @@ def test_each_part_finds_its_session_its_login_and_its_keys(part: Manifest, sess
         assert [item["path"] for item in volume["secret"]["items"]] == [file]
 
 
+def test_published_apps_stand_beside_the_dashboard_and_detection_and_share_their_volumes() -> None:
+    apps, ui, cep = (named("StatefulSet")[name] for name in ("apps", "ui", "cep"))
+    home, checkpoints = str(IMAGE_HOME), str(IMAGE_HOME / "checkpoints")
+    for path, owner, owned, is_read_only in ((home, ui, home, False), (checkpoints, cep, checkpoints, True)):
+        mount, volume = mounts(apps)[path]
+        (claim,) = owner["spec"]["volumeClaimTemplates"]
+        assert mounts(owner)[owned][0]["name"] == claim["metadata"]["name"]
+        assert volume["persistentVolumeClaim"] == {
+            "claimName": f"{claim['metadata']['name']}-{id_of(owner).split()[1]}-0"
+        }
+        assert mount.get("readOnly", False) is is_read_only
+    beside = {
+        id_of(part).split()[1]: [
+            (term["topologyKey"], term["labelSelector"]["matchLabels"][PART])
+            for term in pod_of(part)["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        ]
+        for part in (apps, ui)
+    }
+    node = "kubernetes.io/hostname"
+    assert beside == {"apps": [(node, "ui"), (node, "cep")], "ui": [(node, "cep")]}
+
+
+def test_who_runs_apps_and_who_checks_them_read_the_configuration() -> None:
+    for name in ("apps", "ui"):
+        part = named("StatefulSet")[name]
+        mount, volume = mounts(part)[str(command_of(part).config)]
+        assert (mount["subPath"], volume["configMap"]["name"]) == ("arbitrage.toml", "configuration")
+
+
 @each_part
 def test_what_a_part_writes_to_is_a_volume(part: Manifest) -> None:
     def writable() -> Iterator[str]:
@@ -249,6 +278,8 @@ def test_users_of_kafka_have_the_rights_of_their_roles(made: Path) -> None:
         if user.login.user in users:
             expected: set[Right] = {("topic", topic, ("Read",)) for topic in user.reads if topic not in user.writes}
             expected |= {("topic", topic, ("Read", "Write")) for topic in user.writes} | {("group", "*", ("Read",))}
+            if user.prefix is not None:
+                expected.add(("prefix of topics", user.prefix, ("Create", "Read", "Write")))
             assert set(rights_of(users[user.login.user])) == expected, user.login.user
     # it makes nothing there: it looks whether the operator has made it
     assert rights_of(users[SUPERVISOR]) == [("topic", "*", ("Describe",))]
@@ -258,9 +289,12 @@ def test_users_of_kafka_have_the_rights_of_their_roles(made: Path) -> None:
 
 
 def rights_of(user: Manifest) -> list[Right]:
-    rights = user["spec"]["authorization"]["acls"]
-    assert {right["resource"]["patternType"] for right in rights} == {"literal"}
-    return [(one["resource"]["type"], one["resource"]["name"], tuple(one["operations"])) for one in rights]
+    kinds = {("topic", "literal"): "topic", ("topic", "prefix"): "prefix of topics", ("group", "literal"): "group"}
+    return [
+        (kinds[of["type"], of["patternType"]], of["name"], tuple(one["operations"]))
+        for one in user["spec"]["authorization"]["acls"]
+        for of in (one["resource"],)
+    ]
 
 
 def test_mongodb_is_where_the_session_says(session: Session) -> None:
@@ -350,7 +384,16 @@ def figures() -> dict[str, tuple[float, float]]:
         "publisher": of_path["publisher"],
         "exchanges": most(of_path["exchanges"], hour["exchanges"]),
         "ui": most(of_path["ui"], hour["ui"]),
+        "apps": of_ten_apps(),
     }
+
+
+def of_ten_apps() -> tuple[float, float]:
+    """Return what the part takes with ten apps, after ADR 79."""
+    (page,) = (ROOT / "docs" / "adr").glob("0079-*.md")
+    found = re.search(r"With ten apps .*? and (0\.\d+) of a core.*?, (\d+) MB after", page.read_text(), re.DOTALL)
+    assert found is not None
+    return float(found[1]), float(found[2])
 
 
 def most(*rows: tuple[float, float]) -> tuple[float, float]:
