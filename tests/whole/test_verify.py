@@ -48,7 +48,9 @@ def recorded_run(home: Path, seconds: float) -> Path:
     """Return the folder of a session of at least so long; the books balanced."""
     (home / "calm.app").write_text(CALM)
     configuration = home / "arbitrage.toml"
-    configuration.write_text(f"[apps]\npublish = ['{home / 'calm.app'}']\n[apps.actions.calm]\n{MAY}")
+    configuration.write_text(
+        f"assets = ['BTC', 'ETH']\n[apps]\npublish = ['{home / 'calm.app'}']\n[apps.actions.calm]\n{MAY}"
+    )
     with running_paper(home, "--record", "--config", str(configuration)) as paper:
         paper.wait_for("trading on paper", 240)
         session_id = paper.session.session_id
