@@ -8,7 +8,9 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 from backtest.detect.batch_detection import DetectionSummary, layout_of_set, store_found
-from backtest.detect.found_opportunities import count_of, opportunities_of
+from backtest.detect.found_opportunities import count_of, sightings_of
+from backtest.detect.garbage import rarely_collected
+from backtest.detect.sightings import Sighting
 from backtest.detect.workers import Workers, WorkersStoppedError
 from backtest.parameters import Parameters
 from backtest.provenance import versions_of
@@ -21,8 +23,7 @@ from backtest.result.quote_spacing import MarketSpacing, resolves, spacing_of
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
-from backtest.simulate.trade_simulation import BacktestError, trade
-from market.prices.opportunities import Opportunity
+from backtest.simulate.trade_simulation import BacktestError, trade_sightings
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import markets_by_symbol
 from runtime.clock import wall_now
@@ -77,9 +78,9 @@ def run_backtest(
     course, scratch = _Stages(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:
         detection = _found(workers, tick_set, parameters, scratch / "found", course)
-        with course.stage("trading"):
+        with course.stage("trading"), rarely_collected():
             trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
-        with course.stage("latency"):
+        with course.stage("latency"), rarely_collected():
             costs = _costs(tick_set, scratch / "found", parameters, trading, added_ms, watch)
     finally:
         rmtree(scratch, ignore_errors=True)
@@ -169,15 +170,13 @@ def _costs(
 
 
 def _traded(tick_set: TickSet, found: Path, parameters: Parameters, report: Callable[[float], None]) -> TradingOutcome:
-    opportunities = _counted(opportunities_of(found, layout_of_set(tick_set)), count_of(found), report)
+    sightings = _counted(sightings_of(found, layout_of_set(tick_set)), count_of(found), report)
     windows = recorded_windows(tick_set, None if parameters.follow_logged_settings else parameters.settings)
-    return trade(opportunities, quote_history_of(tick_set), tick_set.manifest.markets, parameters, windows)
+    return trade_sightings(sightings, quote_history_of(tick_set), tick_set.manifest.markets, parameters, windows)
 
 
-def _counted(
-    opportunities: Iterable[Opportunity], count: int, report: Callable[[float], None]
-) -> Iterator[Opportunity]:
-    for number, opportunity in enumerate(opportunities):
+def _counted(sightings: Iterable[Sighting], count: int, report: Callable[[float], None]) -> Iterator[Sighting]:
+    for number, one in enumerate(sightings):
         if number % REPORT_EVERY == 0:
             report(number / max(1, count))
-        yield opportunity
+        yield one

@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import count
 from pathlib import Path
+from sys import intern
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 import pyarrow as pa
 
 from backtest.detect.found_runs import HITS, ROWS
+from backtest.detect.sightings import Sighting
 from cep.detection.kernel.records import NONE
 from cep.detection.market_layout import Layout
+from market.instruments.orders import Side as OrderSide
 from market.money import Amount, Price, decimal_of
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
 from market.prices.quotes import Level
+from market.prices.shown_sides import ShownSide, shown_side
 from streams.message_format import WireError, levels_of
 
 Doubles = npt.NDArray[np.float64]
@@ -31,6 +36,7 @@ _READ = (
     *("base", "offset", "received_time", "pair", "settings_version", "opportunity_lifetime"),
     *("gross_bps", "fee_bps", "net_bps", "buy_age", "sell_age", *_MADE_FROM),
 )
+_FIGURES = ("base", "offset", "received_time", "opportunity_lifetime", "net_bps", "buy_age", "sell_age")
 _TIMES = ("exchange_time", "received_time")
 
 
@@ -53,7 +59,12 @@ def count_of(folder: Path) -> int:
 def opportunities_of(folder: Path, layout: Layout) -> Iterator[Opportunity]:
     """Return them by `backtest.simulate.trade_simulation.trading_order`, as if just detected; an id may come again.
     Memory: a batch per file. Raises WireError for a number that is not finite."""
-    return merge(*(_opportunities(path, layout) for path in _files(folder)), key=_order)
+    return (one.opportunity for one in sightings_of(folder, layout))
+
+
+def sightings_of(folder: Path, layout: Layout) -> Iterator[Sighting]:
+    """Return the same, each whole only once somebody asks for it."""
+    return merge(*(_sightings(path, layout) for path in _files(folder)), key=_order)
 
 
 def found_ids(folder: Path) -> Iterator[FoundId]:
@@ -66,8 +77,9 @@ def found_ids(folder: Path) -> Iterator[FoundId]:
                 yield FoundId(_id_of(quotes.ids, places), base, offset, pair, net_bps)
 
 
-def _order(one: Opportunity) -> tuple[int, str, int, str, str]:
-    return one.event_time, one.base, one.offset, one.buy.exchange, one.sell.exchange
+def _order(one: Sighting) -> tuple[int, str, int, str, str]:
+    base, buy_exchange, _, sell_exchange, _ = one.pair
+    return one.event_time, base, one.offset, buy_exchange, sell_exchange
 
 
 def _files(folder: Path) -> list[Path]:
@@ -92,14 +104,16 @@ class _Rows:
     def __init__(self, rows: pa.RecordBatch) -> None:
         names = ("exchange", "symbol", "sequence", "bid", "bid_amount", "ask", "ask_amount", "bids", "asks")
         columns: dict[str, list[Any]] = {name: rows[name].to_pylist() for name in (*names, *_TIMES)}
-        self.exchanges: list[str] = columns["exchange"]
-        self.symbols: list[str] = columns["symbol"]
+        # equal names are one object: they are compared and looked up for each hit
+        self.exchanges, self.symbols = ([intern(name) for name in columns[one]] for one in ("exchange", "symbol"))
         self.exchange_times, self.received_times = (columns[name] for name in _TIMES)
         self.ids = [":".join(map(str, parts)) for parts in zip(*(columns[name] for name in names[:3]), strict=True)]
         self.bid: list[str] = columns["bid"]
         self.ask: list[str] = columns["ask"]
-        self.asks = _once(_side_of(self.ask, columns["ask_amount"], columns["asks"]))
-        self.bids = _once(_side_of(self.bid, columns["bid_amount"], columns["bids"]))
+        asks = self.ask, columns["ask_amount"], columns["asks"]
+        bids = self.bid, columns["bid_amount"], columns["bids"]
+        self.asks, self.bids = _once(_side_of(*asks)), _once(_side_of(*bids))
+        self.shown_asks, self.shown_bids = _once(_shown_of("buy", *asks)), _once(_shown_of("sell", *bids))
 
 
 def _once(made: Callable[[int], Value]) -> Callable[[int], Value]:
@@ -125,48 +139,94 @@ def _side_of(prices: Sequence[str], amounts: Sequence[str], levels: Sequence[str
     return made
 
 
-def _opportunities(path: Path, layout: Layout) -> Iterator[Opportunity]:
+def _shown_of(
+    side: OrderSide, prices: Sequence[str], amounts: Sequence[str], levels: Sequence[str | None]
+) -> Callable[[int], ShownSide]:
+    """Return a function of a row's place, which reads the levels as doubles."""
+
+    def made(place: int) -> ShownSide:
+        price, amount, text = prices[place], amounts[place], levels[place]
+        shown = [[price, amount]] if text is None else orjson.loads(text)
+        levels_at = [float(level[0]) for level in shown]
+        return shown_side(side, float(price), float(amount), levels_at, is_first=shown[:1] == [[price, amount]])
+
+    return made
+
+
+def _sightings(path: Path, layout: Layout) -> Iterator[Sighting]:
     for hits, rows in _batches(path):
-        yield from _Batch(hits, rows, layout).opportunities()
+        yield from _Batch(hits, rows, layout).sightings()
 
 
 class _Batch:
-    """One batch of hits with its rows."""
+    """One batch of hits with its rows: the source of its sightings, by their places in it."""
 
     def __init__(self, hits: pa.RecordBatch, rows: pa.RecordBatch, layout: Layout) -> None:
-        self._hits = hits
+        for name in ("gross_bps", "fee_bps", "net_bps"):
+            _finite(hits[name].to_numpy())
         self._rows = _Rows(rows)
         self._layout = layout
-        self._profits = _finite(_expected_profits(hits, rows)).tolist()
+        self._pairs = layout.pairs
+        self._currencies = [slot.quote_currency for slot in layout.slots]
+        self._columns: dict[str, list[Any]] = {name: hits[name].to_pylist() for name in _READ}
+        self._profits: list[float] = _finite(_expected_profits(hits, rows)).tolist()
+        self._places = list(zip(*(self._columns[name] for name in _MADE_FROM), strict=True))
 
-    def opportunities(self) -> Iterator[Opportunity]:
-        layout, rows = self._layout, self._rows
-        pairs = layout.pairs
-        currencies = [slot.quote_currency for slot in layout.slots]
-        for name in ("gross_bps", "fee_bps", "net_bps"):
-            _finite(self._hits[name].to_numpy())
-        columns = (self._hits[name].to_pylist() for name in _READ)
-        for values in zip(self._profits, *columns, strict=True):
-            profit, base, offset, time, pair, version, lifetime, gross, fee, net, buy_age, sell_age, *places = values
-            buy, sell = pairs[pair]
-            buy_quote, sell_quote, buy_rate, sell_rate = places
-            yield Opportunity(
-                opportunity_id=_id_of(rows.ids, places),
-                base=base,
-                buy=_leg(rows, buy_quote, rows.asks, currencies[buy], buy_age),
-                sell=_leg(rows, sell_quote, rows.bids, currencies[sell], sell_age),
-                fx=self._rates((buy, buy_rate), (sell, sell_rate)),
-                settings_version=version,
-                gross_bps=gross,
-                fee_bps=fee,
-                net_bps=net,
-                expected_profit=profit,
-                currency=layout.settlement,
-                event_time=time,
-                detected_time=time,
-                expires_at=time + lifetime,
-                offset=offset,
+    def sightings(self) -> Iterator[Sighting]:
+        columns, ids, currency = self._columns, self._rows.ids, self._layout.settlement
+        exchanges, symbols = self._rows.exchanges, self._rows.symbols
+        read = (columns[name] for name in _FIGURES)
+        figures = zip(self._places, self._profits, *read, strict=True)
+        for number, (places, profit, base, offset, time, lifetime, net, buy_age, sell_age) in enumerate(figures):
+            buy, sell, *_ = places
+            yield Sighting(
+                self,
+                number,
+                "|".join([ids[place] for place in places if place != NONE]),
+                (base, exchanges[buy], symbols[buy], exchanges[sell], symbols[sell]),
+                offset,
+                time,
+                time + lifetime,
+                net,
+                profit,
+                currency,
+                buy_age,
+                sell_age,
             )
+
+    def asks(self, number: int) -> ShownSide:
+        return self._rows.shown_asks(self._places[number][0])
+
+    def bids(self, number: int) -> ShownSide:
+        return self._rows.shown_bids(self._places[number][1])
+
+    def quote_ids(self, number: int) -> tuple[str, str]:
+        buy, sell, _, _ = self._places[number]
+        return self._rows.ids[buy], self._rows.ids[sell]
+
+    def has_rates(self, number: int) -> bool:
+        return self._places[number][2:] != (NONE, NONE)
+
+    def opportunity(self, number: int) -> Opportunity:
+        rows, at = self._rows, {name: column[number] for name, column in self._columns.items()}
+        buy, sell = self._pairs[at["pair"]]
+        return Opportunity(
+            opportunity_id=_id_of(rows.ids, self._places[number]),
+            base=at["base"],
+            buy=_leg(rows, at["buy_quote"], rows.asks, self._currencies[buy], at["buy_age"]),
+            sell=_leg(rows, at["sell_quote"], rows.bids, self._currencies[sell], at["sell_age"]),
+            fx=self._rates((buy, at["buy_rate"]), (sell, at["sell_rate"])),
+            settings_version=at["settings_version"],
+            gross_bps=at["gross_bps"],
+            fee_bps=at["fee_bps"],
+            net_bps=at["net_bps"],
+            expected_profit=self._profits[number],
+            currency=self._layout.settlement,
+            event_time=at["received_time"],
+            detected_time=at["received_time"],
+            expires_at=at["received_time"] + at["opportunity_lifetime"],
+            offset=at["offset"],
+        )
 
     def _rates(self, *used: tuple[int, int]) -> tuple[FxRate, ...]:
         """Return the rates of both legs, as (slot, place of its row); one that both use once."""

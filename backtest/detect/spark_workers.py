@@ -13,6 +13,8 @@ PIECES_PER_CORE = 4
 class SparkWorkers:
     """Implements `backtest.detect.workers.Workers`: a Spark task per piece."""
 
+    shares_memory = False
+
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 

@@ -9,13 +9,11 @@ import gc
 from pyspark.daemon import manager
 
 from backtest.detect.detection_task import DetectionTask
+from backtest.detect.garbage import MOST_YOUNG
 from cep.detection.kernel.log import load_kernel
 
 TASK = DetectionTask
 """What the workers will be sent, imported here once for all of them."""
-
-MOST_YOUNG = 50_000
-"""New objects after which a worker collects garbage: what a simulated trade makes is kept until its run is over."""
 
 if __name__ == "__main__":
     load_kernel()

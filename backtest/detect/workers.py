@@ -1,4 +1,5 @@
-"""Where the pieces of a tick set are searched: in this process, or by Spark's workers. The result is the same."""
+"""Who does the work on pieces of a tick set, or on sets of a sweep: this process, its forks (`forked_workers`), or
+Spark's workers. The result is the same."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
@@ -27,6 +28,11 @@ class Workers(Protocol):
         """Return into how many pieces to cut a tick set."""
         ...
 
+    @property
+    def shares_memory(self) -> bool:
+        """Return whether they have what this process has read."""
+        ...
+
     def run(self, work: Work[Found], count: int, report: Report) -> list[Found]:
         """Return what came of the pieces 0 to `count` - 1, in their order. Raises WorkersStoppedError."""
         ...
@@ -38,6 +44,8 @@ def report_nothing(_: float) -> None:
 
 class ThisProcess:
     """Searches piece after piece here, without Spark and its JVM."""
+
+    shares_memory = True
 
     @property
     def pieces(self) -> int:

@@ -3,6 +3,7 @@ rows that are asked for."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,9 @@ from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote
 from streams.message_format import levels_of
-from tick_sets.rows.arrow_columns import MarketKey
+from tick_sets.rows.arrow_columns import MarketKey, places_of_markets
 from tick_sets.sets.exchange_times import seen_times
 from tick_sets.sets.schema import TICK_FIELDS
-from tick_sets.sets.tick_set import is_of_market
 
 COLUMNS = ["offset", *TICK_FIELDS]
 """The columns of a tick set that a quote history reads."""
@@ -26,6 +26,10 @@ MAX_QUOTES = 4_096
 """Quotes kept per row group: many runs over one history ask for the same ones."""
 
 Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+_Shown = tuple[Integers, Flags, Flags]
+"""Positions of one market's rows, which of them are quotes, and which are quotes or withdraw one."""
+_NONE: _Shown = (np.empty(0, np.int64), np.empty(0, np.bool_), np.empty(0, np.bool_))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class HistoryPiece:
         self._times = self._integers("received_time")
         self._seen = seen_times(self._table, trusted) if trusted else self._times
         self._offsets = self._integers("offset")
+        self._columns: dict[str, Any] = {}
+        self._by_market: dict[MarketKey, _Shown] = {}
         self._markets: dict[tuple[str, str], _Rows] = {}
         self._quotes: dict[int, Quote] = {}
 
@@ -106,10 +112,10 @@ class HistoryPiece:
         return known
 
     def text(self, side: Side, row: int) -> str:
-        """Return the levels that an order on `side` meets, as they stand in the log; empty if there is only the best
-        one."""
-        text: str | None = self._table["asks" if side == "buy" else "bids"][row].as_py()
-        return text or ""
+        """Return the levels that an order on `side` meets, as they stand in the log."""
+        name = "ask" if side == "buy" else "bid"
+        text: str | None = self._value(f"{name}s", row)
+        return text or f'[["{self._value(name, row)}","{self._value(f"{name}_amount", row)}"]]'
 
     def _rows_of(self, market: Market) -> _Rows:
         key = (market.exchange, market.symbol)
@@ -119,16 +125,13 @@ class HistoryPiece:
         return known
 
     def _gathered(self, market: Market) -> _Rows:
-        table = self._table
-        is_quote = _is_kind(table, "quote")
-        is_stated = is_quote | _is_kind(table, "withdrawn")
-        is_shown = is_stated | _is_kind(table, "alive")
-        rows = np.flatnonzero(is_of_market(table, market).to_numpy() & is_shown)
-        stated = np.where(is_stated[rows], np.arange(len(rows)), -1)
+        known = self._by_market = self._by_market or dict(_shown_places(self._table))
+        rows, is_quote, is_stated = known.get((market.exchange, market.symbol), _NONE)
+        stated = np.where(is_stated, np.arange(len(rows)), -1)
         # a feed's rows never go back in time; a log whose clock was set back is read as if it had stood still
         times = np.maximum.accumulate(self._times[rows])
         seen = times if self._seen is self._times else self._seen[rows]
-        return _Rows(rows, self._offsets[rows], times, seen, is_quote[rows], np.maximum.accumulate(stated))
+        return _Rows(rows, self._offsets[rows], times, seen, is_quote, np.maximum.accumulate(stated))
 
     def _made(self, market: Market, row: int) -> Quote:
         return Quote(
@@ -140,21 +143,43 @@ class HistoryPiece:
             quote_currency=market.quote_currency,
             bids=self._levels("bid", row),
             asks=self._levels("ask", row),
-            exchange_time=self._table["exchange_time"][row].as_py(),
+            exchange_time=self._value("exchange_time", row),
             received_time=int(self._times[row]),
-            sequence=self._table["sequence"][row].as_py(),
+            sequence=self._value("sequence", row),
         )
 
     def _levels(self, side: str, row: int) -> tuple[Level, ...]:
-        text = self._table[f"{side}s"][row].as_py()
+        text = self._value(f"{side}s", row)
         if text is not None:
             return levels_of(text)
-        price, amount = self._table[side][row].as_py(), self._table[f"{side}_amount"][row].as_py()
+        price, amount = self._value(side, row), self._value(f"{side}_amount", row)
         return (Level(Price(decimal_of(price)), Amount(decimal_of(amount or 0))),)
+
+    def _value(self, name: str, row: int) -> Any:
+        column = self._columns.get(name)
+        if column is None:
+            # to look a column of a table up costs more than to read its value
+            column = self._columns[name] = self._table[name].chunk(0)
+        return column[row].as_py()
 
     def _integers(self, column: str) -> Integers:
         numbers: Integers = self._table[column].to_numpy()
         return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class LevelText:
+    """A level as it stands in the log, and its price as a double."""
+
+    text: str
+    price: float
+
+    def is_deeper(self, side: Side, levels: str) -> bool:
+        """Return whether it lies deeper than the last of `levels` for certain."""
+        _, _, last = levels.rpartition("[")
+        _, mark, price = last.partition('"')
+        deepest = float(price.partition('"')[0]) if mark else self.price
+        return self.price > deepest if side == "buy" else self.price < deepest
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +199,24 @@ class QuotedRow:
     def quote(self) -> Quote:
         return self.piece.quote(self.market, self.row)
 
-    def shows(self, levels: Mapping[Side, Sequence[str]]) -> bool:
-        """Return whether all of these stand in the text of their side's levels: if so they are shown, if not they may
-        be."""
-        return all(text in self.piece.text(side, self.row) for side, texts in levels.items() for text in texts)
+    def leaves(self, levels: Mapping[Side, Sequence[LevelText]]) -> bool:
+        """Return whether it says nothing new of these levels for certain: each is shown as it stands, or lies deeper
+        than what is shown."""
+        for side, wanted in levels.items():
+            text = self.piece.text(side, self.row)
+            if not all(level.text in text or level.is_deeper(side, text) for level in wanted):
+                return False
+        return True
+
+
+def _shown_places(table: pa.Table) -> Iterator[tuple[MarketKey, _Shown]]:
+    """Return each market's rows that say something of its quote."""
+    is_quote = _is_kind(table, "quote")
+    is_stated = is_quote | _is_kind(table, "withdrawn")
+    is_shown = is_stated | _is_kind(table, "alive")
+    for market, places in places_of_markets(table):
+        rows = np.flatnonzero(is_shown) if places is None else places[is_shown[places]]
+        yield market, (rows, is_quote[rows], is_stated[rows])
 
 
 def _is_kind(table: pa.Table, kind: str) -> npt.NDArray[np.bool_]:

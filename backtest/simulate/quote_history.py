@@ -22,7 +22,8 @@ from tick_sets.sets.exchange_times import feed_delays, trusted_markets
 from tick_sets.sets.tick_set import RowGroup, TickSet, read_opening, read_ticks, row_groups
 
 PIECES = 32
-"""Row groups that a history keeps, unless it keeps all: enough for a few bases at a time, however long the set is."""
+"""Row groups that a history keeps at least, unless it keeps all. It keeps one for each base, too: trading moves through
+all of them at once, and would read the others again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,12 @@ def _from_here_on(positions: Sequence[HistoryPosition]) -> list[int]:
 
 
 def quote_history_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHistory:
-    """Return the history of a tick set; `kept` None keeps all that was read, for many runs over one set. Raises
-    ImportRejectedError."""
+    """Return the history of a tick set; `kept`: row groups at least, None keeps all that was read, for many runs over
+    one set. Raises ImportRejectedError."""
     positions = {base: _positions(tick_set, base) for base in tick_set.manifest.bases}
     trusted = trusted_markets(feed_delays(tick_set))
+    if kept is not None:
+        kept = max(kept, len(positions) + 1)
     return QuoteHistory(positions, tick_set.manifest.markets, kept, partial(logged_settings, tick_set), trusted)
 
 

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from math import floor, inf
 
+from backtest.detect.sightings import Sighting
 from backtest.result.trading_outcome import Lifetime
 from market.money import ZERO
-from market.prices.episodes import Episode, Episodes, EpisodeSample, TradeBounds, pair_of, tradable_profit
-from market.prices.opportunities import Opportunity
+from market.prices.episodes import Episode, Episodes
 
 
 class SpreadStatistics:
@@ -21,17 +22,18 @@ class SpreadStatistics:
         self._counts: Counter[int] = Counter()
         self._episodes = Episodes()
 
-    def see(self, opportunity: Opportunity, reason: str | None, bounds: Callable[[Opportunity], TradeBounds]) -> None:
-        """Count an opportunity. `reason`: why it was not traded; None if an arbitrage was begun. `bounds`: of one trade
-        at that moment."""
+    def see(self, one: Sighting, reason: str | None, tradable: Callable[[Sighting], Decimal]) -> None:
+        """Count an opportunity. `reason`: why it was not traded; None if an arbitrage was begun. `tradable` returns
+        what one trade on it could have had at that moment; asked only if it matters."""
         self.opportunities += 1
-        self.currency = opportunity.currency
-        self.best_net_bps = max(self.best_net_bps, opportunity.net_bps)
-        self._counts[floor(opportunity.net_bps)] += 1
-        pair, at = pair_of(opportunity), opportunity.event_time
-        counts = reason is not None and self._episodes.could_miss_more(pair, at, opportunity.expected_profit)
-        profit = tradable_profit(opportunity, bounds(opportunity)) if counts else ZERO
-        self._episodes.add(EpisodeSample(pair, at, opportunity.expires_at, opportunity.net_bps, profit, reason))
+        self.currency = one.currency
+        self.best_net_bps = max(self.best_net_bps, one.net_bps)
+        self._counts[floor(one.net_bps)] += 1
+        at = one.event_time
+        run = self._episodes.run_at(one.pair, at)
+        could_miss = reason is not None and run.could_miss_more(one.expected_profit)
+        run.see(at, one.expires_at, one.net_bps)
+        run.decide(reason, at, tradable(one) if could_miss else ZERO)
 
     def episodes(self) -> tuple[Episode, ...]:
         """Return the episodes by their beginnings."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from backtest.parameters import Latency
+from backtest.simulate.history_piece import LevelText
 from backtest.simulate.order_latency import is_rejected, latency_microseconds
 from backtest.simulate.quote_history import QuoteHistory
 from exchanges.errors import OrderRejectedError
@@ -119,7 +120,7 @@ class SimulatedAccount:
         if not texts:
             return
         for row in history.between(self._exchange, symbol, self._seen[symbol], now):
-            if row.shows(texts):
+            if row.leaves(texts):
                 continue
             depth.update(row.quote)
             texts = _texts(depth.taken(symbol))
@@ -127,6 +128,9 @@ class SimulatedAccount:
                 return
 
 
-def _texts(levels: Mapping[Side, tuple[Level, ...]]) -> dict[Side, list[str]]:
+def _texts(levels: Mapping[Side, tuple[Level, ...]]) -> dict[Side, list[LevelText]]:
     """Return each level as it stands in the log."""
-    return {side: [levels_text([level])[1:-1] for level in shown] for side, shown in levels.items()}
+    return {
+        side: [LevelText(levels_text([level])[1:-1], float(level.price)) for level in shown]
+        for side, shown in levels.items()
+    }

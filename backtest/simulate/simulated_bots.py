@@ -1,15 +1,18 @@
 """The bots in a backtest: the reserver that runs live, and the traders and health watches, one per exchange, over the
 store in memory. What live bots learn from the store's notifications is looked up here after each step."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
 
+from backtest.detect.sightings import Sighting
 from backtest.parameters import Parameters
 from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.simulated_account import SimulatedAccount
 from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
+from backtest.simulate.standing_refusals import BELOW_THRESHOLD, StandingRefusals
 from backtest.simulate.tiered_fees import TieredFees
-from bots.decide.order_decision import is_expired, settings_rejection
+from bots.decide.order_decision import settings_rejection
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
@@ -19,9 +22,11 @@ from bots.server_clock import ServerClock
 from market.accounting.missed_profit import most_notional
 from market.decide.circuit_breaker import FailureKind
 from market.decide.settings import Settings
+from market.decide.shared_sizes import Size
+from market.decide.sizing import size
 from market.instruments.markets import Market
 from market.money import ZERO
-from market.prices.episodes import TradeBounds
+from market.prices.episodes import TradeBounds, tradable_profit
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
@@ -64,6 +69,7 @@ class SimulatedBots:
         accounts: dict[str, SimulatedAccount],
         markets: tuple[Market, ...],
         parameters: Parameters,
+        sized: Size = size,
     ) -> None:
         """Take `store`, which has the settings and whose books are open."""
         self._agenda = agenda
@@ -76,31 +82,52 @@ class SimulatedBots:
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
         self._limits = NotionalLimits()
+        self._refusals = StandingRefusals(self.cache, self._markets, self.bounds)
         self._advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
-        self._reserver = self._one_reserver()
+        self._reserver = self._one_reserver(sized)
         self._traders = {name: self._executor(name, account) for name, account in accounts.items()}
         self._begun: set[LegKey] = set()
         self._busy: set[LegKey] = set()
         next(iter(self._health.values())).observe(run_to_end(store.overview()))
-        self._update_balances()
+        self.cache.update_balances(run_to_end(store.balances.rows()))
 
-    def decide(self, opportunity: Opportunity) -> str | None:
-        """Decide on the opportunity now. Returns why it is not traded, or None if an arbitrage was begun."""
-        if self._fees.see_day(self._agenda.now()):
+    def decide(self, one: Sighting) -> str | None:
+        """Decide on an opportunity now. Returns why it is not traded, or None if an arbitrage was begun."""
+        now = self._agenda.now()
+        if self._fees.see_day(now):
             self.change(self.cache.settings)
-        if is_expired(opportunity, self._agenda.now()):
+        if now >= one.expires_at:
             self.missed += 1
             return EXPIRED
-        # most opportunities end here, so this cheapest check comes first
+        # most opportunities end here, before they are whole
+        reason = self._refusals.reason(one, now)
+        if reason is None:
+            return self._decided(one)
+        self.rejections.count(reason)
+        return reason
+
+    def _decided(self, one: Sighting) -> str | None:
+        """Return what the bots decide."""
+        opportunity = one.opportunity
         reason = settings_rejection(opportunity, self._markets, self.cache.settings)
+        if reason in (None, BELOW_THRESHOLD):
+            self._refusals.let_through(one.pair)
         if reason is not None:
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
         run_to_end(self._reserver.attempt(opportunity))
         is_begun = self._follow(opportunity.opportunity_id)
         rejected = self.rejections.newest_reason(opportunity.opportunity_id)
+        if not is_begun:
+            self._refusals.learn(one, self._agenda.now(), rejected, partial(self._reserver.context, opportunity))
         return rejected if is_begun or rejected is not None else EXPIRED
+
+    def tradable(self, one: Sighting) -> Decimal:
+        """Return what one trade on it could have had now."""
+        if self._refusals.misses_nothing(one, self._agenda.now()):
+            return ZERO
+        return tradable_profit(one.opportunity, self.bounds(one.opportunity))
 
     def bounds(self, opportunity: Opportunity) -> TradeBounds:
         """Return the bounds of one trade now."""
@@ -124,7 +151,7 @@ class SimulatedBots:
         version = self._store.settings.in_force().version
         self.cache.settings = run_to_end(self._store.settings.change(settings, version, "backtest"))
 
-    def _one_reserver(self) -> Reserver:
+    def _one_reserver(self, sized: Size) -> Reserver:
         return Reserver(
             store=self._store,
             markets=self._markets,
@@ -136,6 +163,7 @@ class SimulatedBots:
             wall_clock=self._agenda.now,
             actor_of=lambda _base: UNFENCED,
             legs_left=self.cache.legs_left_of,
+            sized=sized,
         )
 
     def _executor(self, exchange: str, account: SimulatedAccount) -> LegExecutor:
@@ -158,7 +186,8 @@ class SimulatedBots:
         if arbitrage is None:
             return False
         self.cache.update_arbitrage(arbitrage)
-        self._update_balances()
+        self.cache.update_some_balances(self._store.balances.of(_places(arbitrage)))
+        self._refusals.changed()
         if arbitrage.state in OPEN_STATES:
             self._work_on(arbitrage)
         return True
@@ -199,6 +228,12 @@ class SimulatedBots:
         self._health[exchange].record_failure(kind, subject)
         run_to_end(self._health[exchange].write())
         self._health[exchange].observe(run_to_end(self._store.overview()))
+        self._refusals.changed()
 
-    def _update_balances(self) -> None:
-        self.cache.update_balances(run_to_end(self._store.balances.rows()))
+
+def _places(arbitrage: Arbitrage) -> Iterator[tuple[str, str]]:
+    """Return the balances that its legs and their fees may have moved."""
+    for leg in arbitrage.legs:
+        fees = (fill.fee_currency for fill in leg.fills)
+        for currency in dict.fromkeys((leg.base, leg.quote_currency, *fees)):
+            yield leg.exchange, currency

@@ -30,8 +30,12 @@ class RejectionCounts:
     ) -> None:
         # the store may reject both bots, yet it is one opportunity
         if self.newest_reason(opportunity.opportunity_id) is None:
-            self._counts[reason] = self._counts.get(reason, 0) + 1
+            self.count(reason)
             self._newest = (opportunity.opportunity_id, reason)
+
+    def count(self, reason: str) -> None:
+        """Count an opportunity that nobody else rejects."""
+        self._counts[reason] = self._counts.get(reason, 0) + 1
 
     def newest_reason(self, identity: str) -> str | None:
         """Return why the opportunity that was decided upon last was rejected; None if it was not."""

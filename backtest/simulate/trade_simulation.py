@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import partial
 
+from backtest.detect.sightings import Sighting, sighting_of
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
 from backtest.simulate.event_queue import EventQueue, run_to_end
@@ -21,6 +22,8 @@ from backtest.simulate.simulated_books import balances_of, is_balanced
 from backtest.simulate.simulated_bots import SimulatedBots
 from backtest.simulate.trading_assumptions import all_assumptions
 from market.accounting.profit_groups import profit_of
+from market.decide.shared_sizes import Size
+from market.decide.sizing import size
 from market.instruments.markets import Market
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
@@ -55,23 +58,37 @@ def trade(
     parameters: Parameters,
     windows: Iterable[SpreadWindow] | None = None,
 ) -> TradingOutcome:
-    """Trade `opportunities`, sorted by `trading_order`; of several with one id the first counts.
+    """Trade `opportunities`, sorted by `trading_order`; of several with one id the first counts. The rest as
+    `trade_sightings`."""
+    return trade_sightings(map(sighting_of, opportunities), history, markets, parameters, windows)
+
+
+def trade_sightings(
+    sightings: Iterable[Sighting],
+    history: QuoteHistory,
+    markets: tuple[Market, ...],
+    parameters: Parameters,
+    windows: Iterable[SpreadWindow] | None = None,
+    sized: Size = size,
+) -> TradingOutcome:
+    """Trade what was found, in the same order. `sized` answers as `size`, for several runs at once.
 
     `windows` by their ends, for the rules that need earlier spreads, read only as far as one of them does; None: those
     rules have none. Raises BacktestError.
     """
     # here, because a sweep trades in Spark's workers; a handler that is there already is not added again
     logging.getLogger("bots").addHandler(UNHEARD)
-    simulation = _Simulation(history, tuple(market for market in markets if not market.is_fx), parameters)
+    simulation = _Simulation(history, tuple(market for market in markets if not market.is_fx), parameters, sized)
     spreads = SpreadStatistics()
     coming = _Coming(windows)
-    for opportunity in _each_once(opportunities):
-        decided = opportunity.event_time + simulation.decision
-        if needs_windows(simulation.bots.cache.settings, opportunity.net_bps):
+    bots = simulation.bots
+    for one in _each_once(sightings):
+        decided = one.event_time + simulation.decision
+        if needs_windows(bots.cache.settings, one.net_bps):
             for window in coming.known_at(decided):
-                simulation.bots.cache.update_window(window)
+                bots.cache.update_window(window)
         simulation.agenda.advance(decided)
-        spreads.see(opportunity, simulation.bots.decide(opportunity), simulation.bots.bounds)
+        spreads.see(one, bots.decide(one), bots.tradable)
     simulation.agenda.finish()
     return simulation.outcome(spreads, has_history=windows is not None)
 
@@ -95,7 +112,7 @@ class _Coming:
 class _Simulation:
     """The simulated time, store, accounts and bots of one backtest."""
 
-    def __init__(self, history: QuoteHistory, markets: tuple[Market, ...], parameters: Parameters) -> None:
+    def __init__(self, history: QuoteHistory, markets: tuple[Market, ...], parameters: Parameters, sized: Size) -> None:
         self.agenda = EventQueue()
         self.decision = round(parameters.decision_ms * 1_000)
         self._parameters = parameters
@@ -117,7 +134,7 @@ class _Simulation:
         }
         for exchange, account in self._accounts.items():
             run_to_end(self._store.balances.replace(exchange, run_to_end(account.balances()), "before", UNFENCED))
-        self.bots = SimulatedBots(self.agenda, self._store, self._accounts, markets, parameters)
+        self.bots = SimulatedBots(self.agenda, self._store, self._accounts, markets, parameters, sized)
         for change in history.settings_changes if parameters.follow_logged_settings else ():
             self.agenda.schedule(change.time, partial(self._change, change))
 
@@ -161,16 +178,16 @@ def _opening(markets: tuple[Market, ...], parameters: Parameters) -> Balances:
     return {exchange: dict(parameters.balances.get(exchange, {})) for exchange in exchanges}
 
 
-def _each_once(opportunities: Iterable[Opportunity]) -> Iterator[Opportunity]:
+def _each_once(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     seen: set[str] = set()
     last = 0
-    for opportunity in opportunities:
-        if opportunity.event_time < last:
+    for one in sightings:
+        if one.event_time < last:
             raise BacktestError("opportunities must come in the order of their time")
-        last = opportunity.event_time
-        if opportunity.opportunity_id not in seen:
-            seen.add(opportunity.opportunity_id)
-            yield opportunity
+        last = one.event_time
+        if one.identity not in seen:
+            seen.add(one.identity)
+            yield one
 
 
 def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[SimulatedEquityPoint]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from backtest.detect.sightings import Sighting, sighting_of
 from backtest.parameters import Parameters
 from market.decide.settings import Settings
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
@@ -70,10 +71,14 @@ class Candidates:
         legs = [(one.buy.exchange, one.sell.exchange) for one in self.opportunities]
         self._exchanges = sorted({name for pair in legs for name in pair})
         self._columns = _columns(self.opportunities, rate_ages, self._exchanges)
-        self._last: tuple[object, tuple[Opportunity, ...]] | None = None
+        self._last: tuple[object, tuple[Sighting, ...]] | None = None
 
     def under(self, settings: Settings) -> tuple[Opportunity, ...]:
         """Return what detection with `settings` alone would emit; LookupError if an exchange has no fee in them."""
+        return tuple(one.opportunity for one in self.sightings_under(settings))
+
+    def sightings_under(self, settings: Settings) -> tuple[Sighting, ...]:
+        """Return sightings of the same."""
         asked = (
             tuple(settings.taker_fees.items()),
             settings.emit_net_bps,
@@ -84,7 +89,7 @@ class Candidates:
         )
         # neighbours in a grid mostly differ in settings that detection does not look at
         if self._last is None or self._last[0] != asked:
-            self._last = (asked, self._priced(settings))
+            self._last = (asked, tuple(map(sighting_of, self._priced(settings))))
         return self._last[1]
 
     def _priced(self, settings: Settings) -> tuple[Opportunity, ...]:

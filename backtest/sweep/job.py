@@ -1,16 +1,13 @@
-"""A sweep: many parameter sets over one tick set as one Spark job, with a single detection for all of them."""
+"""A sweep: many parameter sets over one tick set, with a single detection for all of them."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-
-from pyspark.sql import SparkSession
 
 from backtest.detect.batch_detection import layout_of_set, store_found
 from backtest.detect.found_opportunities import count_of, opportunities_of
-from backtest.detect.spark_failures import LOST, first_line
-from backtest.detect.spark_progress import jobs_with_progress
-from backtest.detect.spark_workers import SparkWorkers
 from backtest.detect.workers import Report, Workers, WorkersStoppedError
 from backtest.parameters import Parameters
 from backtest.result.asset_marks import marks_of
@@ -18,7 +15,7 @@ from backtest.sweep.candidates import NEVER, rate_ages, widest_settings
 from backtest.sweep.errors import SweepRejectedError, SweepStoppedError
 from backtest.sweep.parameters import variables_of, with_values
 from backtest.sweep.store import SweepDefinition, SweepStore
-from backtest.sweep.task import run_chunk
+from backtest.sweep.task import load_task, run_chunk
 from tick_sets.sets.manifest import read_manifest
 from tick_sets.sets.tick_set import TickSet
 
@@ -31,13 +28,21 @@ Watch = Callable[[str, float], None]
 """(stage, share of it that is done, 0 to 1)."""
 
 
+@dataclass(frozen=True, slots=True)
+class SweepWorkers:
+    """Who detects, and who trades the sets."""
+
+    detecting: Workers
+    trading: Workers
+
+
 def run_sweep(
-    spark: SparkSession, tick_set: TickSet, definition: SweepDefinition, store: SweepStore, watch: Watch
+    workers: SweepWorkers, tick_set: TickSet, definition: SweepDefinition, store: SweepStore, watch: Watch
 ) -> None:
     """Compute the missing chunks of the sweep in `store`.
 
     Raises SweepRejectedError if no set is left, there is too much to trade or the ticks have changed by now,
-    SweepStoppedError if Spark gave up, ImportRejectedError if the tick set cannot be read.
+    SweepStoppedError if the workers gave up, ImportRejectedError if the tick set cannot be read.
     """
     missing = store.missing(definition)
     if not missing:
@@ -45,14 +50,11 @@ def run_sweep(
     sets = sets_of(definition)
     try:
         if not store.candidates.exists():
-            _detect(SparkWorkers(spark), tick_set, sets, store, lambda share: watch("detection", share))
-        with jobs_with_progress(spark, lambda share: watch(TRADING, share)):
-            _run_chunks(spark, store.folder, missing)
-    except (*LOST, WorkersStoppedError) as error:
+            _detect(workers.detecting, tick_set, sets, store, lambda share: watch("detection", share))
+        _run_chunks(workers.trading, store.folder, missing, lambda share: watch(TRADING, share))
+    except WorkersStoppedError as error:
         check_unchanged(tick_set, store, missing)
-        is_ours = isinstance(error, WorkersStoppedError)
-        words = str(error) if is_ours else f"Spark stopped ({first_line(str(error))})"
-        raise SweepStoppedError(f"{words}; run the same command again to continue") from error
+        raise SweepStoppedError(f"{error}; run the same command again to continue") from error
     check_unchanged(tick_set, store, missing)
 
 
@@ -96,9 +98,16 @@ def _detect(workers: Workers, tick_set: TickSet, sets: list[Parameters], store: 
     scratch.rename(store.candidates)
 
 
-def _run_chunks(spark: SparkSession, folder: Path, missing: list[int]) -> None:
-    """Run one Spark task per chunk; each writes its own results."""
-    chunks = spark.sparkContext.parallelize(missing, len(missing))
-    done = chunks.map(lambda chunk: run_chunk(folder, chunk)).count()
-    if done != len(missing):
-        raise SweepStoppedError(f"{len(missing) - done} chunks are missing; run the same command again to continue")
+def _run_chunks(workers: Workers, folder: Path, missing: list[int], report: Report) -> None:
+    """Trade chunk by chunk; each writes its own results."""
+    if workers.shares_memory:
+        load_task(folder)
+    done = workers.run(partial(_chunks, folder, missing), len(missing), report)
+    if len(done) != len(missing):
+        raise SweepStoppedError(
+            f"{len(missing) - len(done)} chunks are missing; run the same command again to continue"
+        )
+
+
+def _chunks(folder: Path, missing: list[int], numbers: Iterable[int]) -> Iterator[int]:
+    return (run_chunk(folder, missing[number]) for number in numbers)

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,13 +13,14 @@ from backtest.result.asset_marks import Marks
 from backtest.result.performance import performance_of
 from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
-from backtest.simulate.trade_simulation import trade
+from backtest.simulate.trade_simulation import trade_sightings
 from backtest.sweep.candidates import Candidates
 from backtest.sweep.parameter_grids import Point
 from backtest.sweep.parameters import Variable, variables_of, with_values
 from backtest.sweep.results import WHOLE, SetResult, result_of
 from backtest.sweep.store import SweepDefinition, SweepStore
 from backtest.sweep.walk_forward import Span, spans_of
+from market.decide.shared_sizes import SharedSizes
 from market.instruments.markets import Market
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.unwinding import markets_by_symbol
@@ -45,20 +46,23 @@ class SweepTask:
     history: QuoteHistory
     spans: tuple[Span, ...]
     marks: Marks
+    sizes: SharedSizes = field(default_factory=SharedSizes)
+    """Sizings that sets have in common."""
 
     def results_of(self, number: int, point: Point) -> list[SetResult]:
         """Return the results on the whole tick set, then on each span; none if the settings are inconsistent."""
         parameters = with_values(self.definition.parameters, point, self.variables)
         if parameters is None:
             return []
-        found = self.candidates.under(parameters.settings)
-        whole = trade(found, self.history, self.markets, parameters, self._windows(parameters))
+        found = self.candidates.sightings_under(parameters.settings)
+        whole = trade_sightings(found, self.history, self.markets, parameters, self._windows(parameters), self.sizes)
         performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
         results = [result_of(number, WHOLE, point, whole, performance)]
         for span in self.spans:
             mine = [one for one in found if span.start <= one.event_time < span.end]
             history = self.history.until(span.end)
-            outcome = trade(mine, history, self.markets, parameters, self._windows(parameters))
+            windows = self._windows(parameters)
+            outcome = trade_sightings(mine, history, self.markets, parameters, windows, self.sizes)
             results.append(result_of(number, span.number, point, outcome))
         return results
 
@@ -69,13 +73,18 @@ class SweepTask:
 
 def run_chunk(folder: Path, chunk: int) -> int:
     """Store the results of one chunk of the sweep in `folder`. Returns the chunk's number."""
-    store = SweepStore(folder)
-    bench = _bench_of(folder, store.definition().fingerprint, store.candidates.stat().st_mtime_ns)
+    store, bench = SweepStore(folder), load_task(folder)
     results: list[SetResult] = []
     for number in bench.definition.sets_of(chunk):
         results += bench.results_of(number, bench.points[number])
     store.put_part(chunk, results)
     return chunk
+
+
+def load_task(folder: Path) -> SweepTask:
+    """Return what the chunks of the sweep have in common, read once by a process and its forks."""
+    store = SweepStore(folder)
+    return _bench_of(folder, store.definition().fingerprint, store.candidates.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1)

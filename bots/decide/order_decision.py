@@ -7,6 +7,7 @@ from market.decide.decision_context import DecisionContext
 from market.decide.market_rules import market_in_force
 from market.decide.risk_checks import first_rejection, forbidden, notional_left
 from market.decide.settings import Settings
+from market.decide.shared_sizes import Size
 from market.decide.sizing import SizedLeg, SizingSide, size, walk_terms
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
@@ -42,20 +43,20 @@ def early_rejection(context: DecisionContext, markets: Markets) -> str | None:
     return reason
 
 
-def decide(context: DecisionContext, markets: Markets) -> Reservation | Rejected:
-    """Return the reservation of both legs. The exact recomputation and sizing come last because they cost most."""
+def decide(context: DecisionContext, markets: Markets, sized: Size = size) -> Reservation | Rejected:
+    """Return the reservation of both legs. The exact recomputation and sizing come last because they cost most.
+    `sized` answers as `size`."""
     reason = early_rejection(context, markets)
     if reason is not None:
         return Rejected(reason)
     opportunity = context.opportunity
-    buy = _book("buy", opportunity.buy, markets, context)
-    sell = _book("sell", opportunity.sell, markets, context)
+    buy, sell = sizing_sides(context, markets)
     terms = walk_terms(buy, sell, context.settings)
     if not _is_consistent(opportunity) or not terms.pays(opportunity.buy.price, opportunity.sell.price):
         # exact arithmetic on the quoted decimals, with the current fees, falls short of the threshold
         return Rejected("recheck_failed")
     left, limit = notional_left(context)
-    sizing = size(buy, sell, context.settings, left, terms)
+    sizing = sized(buy, sell, context.settings, left, terms)
     if isinstance(sizing, str):
         return Rejected(limit if sizing == "limit_reached" else sizing)
     return Reservation(
@@ -70,6 +71,12 @@ def decide(context: DecisionContext, markets: Markets) -> Reservation | Rejected
         unit_notional=sizing.unit_notional,
         settings=context.settings,
     )
+
+
+def sizing_sides(context: DecisionContext, markets: Markets) -> tuple[SizingSide, SizingSide]:
+    """Return what is sized, to buy and to sell, by the rules in force and with what is free."""
+    opportunity = context.opportunity
+    return _book("buy", opportunity.buy, markets, context), _book("sell", opportunity.sell, markets, context)
 
 
 def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -> bool:

@@ -10,6 +10,8 @@ from bots.decide.order_decision import Rejected, decide, early_rejection, is_exp
 from bots.decide.state_cache import StateCache
 from bots.decide.write_turns import WriteTurns
 from market.decide.decision_context import DecisionContext, recorded_context
+from market.decide.shared_sizes import Size
+from market.decide.sizing import size
 from market.money import ZERO
 from market.prices.episodes import tradable_profit
 from market.prices.opportunities import Opportunity
@@ -74,6 +76,7 @@ class Reserver:
     legs_left: LegsLeft
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds."""
+    sized: Size = size
     queue: OpportunityQueue = field(init=False)
     reserving: set[str] = field(default_factory=set)
     """Opportunities whose reservation is under way."""
@@ -87,7 +90,7 @@ class Reserver:
         """Take an opportunity from the stream; expired ones are ignored."""
         if is_expired(opportunity, self.clock.now()):
             return
-        context = self._context(opportunity)
+        context = self.context(opportunity)
         reason = early_rejection(context, self.markets)
         if reason is None:
             self.queue.push(opportunity)
@@ -121,8 +124,8 @@ class Reserver:
             if by is None or is_expired(opportunity, self.clock.now()) or identity in self.cache.open:
                 return
             # only now, so that it sees what was written meanwhile
-            context = self._context(opportunity)
-            decision = decide(context, self.markets)
+            context = self.context(opportunity)
+            decision = decide(context, self.markets, self.sized)
             if isinstance(decision, Rejected):
                 self._reject(opportunity, decision.reason, lambda: self._record(context))
                 return
@@ -163,7 +166,8 @@ class Reserver:
         left = wall_seconds(self.clock, (opportunity.expires_at - self.clock.now()) / MICROSECONDS)
         return self.wall_clock() + self.cache.server_ahead + int(max(left, MIN_SECONDS) * MICROSECONDS)
 
-    def _context(self, opportunity: Opportunity) -> DecisionContext:
+    def context(self, opportunity: Opportunity) -> DecisionContext:
+        """Return all that is known now of what decides on the opportunity."""
         cache = self.cache
         return DecisionContext(
             opportunity=opportunity,

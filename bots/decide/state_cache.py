@@ -1,7 +1,7 @@
 """The bot's cache of recent state, which saves round trips. It is never authoritative: the store decides."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -82,7 +82,9 @@ class StateCache:
     """For how long the stream of the settings has been silent, microseconds: a halt may not have come through."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
-    _rows: tuple[BalanceRow, ...] = ()
+    _rows: dict[tuple[str, str], BalanceRow] = field(default_factory=dict)
+    _places: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Currency → the keys of its rows."""
     _opening: Balances = field(default_factory=dict)
     _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
@@ -114,26 +116,41 @@ class StateCache:
         return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
 
     def update_balances(self, rows: Iterable[BalanceRow]) -> None:
-        """Replace all balance rows. Unchanged row objects cost next to nothing, which matters in a backtest."""
-        before, self._rows = self._rows, tuple(rows)
-        changed = [pair for pair in zip(self._rows, before, strict=False) if pair[0] is not pair[1]]
-        if len(before) != len(self._rows) or any(_place_of(row) != _place_of(known) for row, known in changed):
-            self.free, self.drift = {_place_of(row): row.usable for row in self._rows}, {}
-            self._update_drift(self._rows)
+        """Replace all balance rows. Unchanged row objects cost next to nothing."""
+        before, self._rows = self._rows, {_place_of(row): row for row in rows}
+        if before.keys() != self._rows.keys():
+            self.free, self.drift = {place: row.usable for place, row in self._rows.items()}, {}
+            self._places = {}
+            for exchange, currency in self._rows:
+                self._places.setdefault(currency, []).append((exchange, currency))
+            self._update_drift(self._rows.values())
             return
-        self.free.update((_place_of(row), row.usable) for row, _ in changed)
-        currencies = {row.currency for row, _ in changed}
-        self._update_drift(row for row in self._rows if row.currency in currencies)
+        self._change([row for place, row in self._rows.items() if row is not before[place]])
+
+    def update_some_balances(self, rows: Iterable[BalanceRow]) -> None:
+        """Replace these rows, and keep the others: a backtest has hundreds, of which a trade changes four."""
+        changed = [row for row in rows if row is not self._rows.get(_place_of(row))]
+        if not all(_place_of(row) in self._rows for row in changed):
+            self.update_balances((self._rows | {_place_of(row): row for row in changed}).values())
+            return
+        self._rows.update((_place_of(row), row) for row in changed)
+        self._change(changed)
+
+    def _change(self, changed: Collection[BalanceRow]) -> None:
+        self.free.update((_place_of(row), row.usable) for row in changed)
+        places = (place for currency in {row.currency: None for row in changed} for place in self._places[currency])
+        self._update_drift(self._rows[place] for place in places)
 
     def held(self, exchange: str) -> frozenset[str]:
         """Currencies of which the account there has something."""
-        return frozenset(row.currency for row in self._rows if row.exchange == exchange and row.free + row.held > 0)
+        rows = (row for row in self._rows.values() if row.exchange == exchange)
+        return frozenset(row.currency for row in rows if row.free + row.held > 0)
 
     def update_opening(self, opening: Balances) -> None:
         """Set the session's opening balances; exchanges that have not reported any are left out of the drift."""
         self._opening = opening
         self.drift = {}
-        self._update_drift(self._rows)
+        self._update_drift(self._rows.values())
 
     def record_used_up(self, quote_id: str) -> None:
         """Record that the store rejected a trade because this quote's liquidity is used up."""
@@ -194,6 +211,11 @@ class StateCache:
         under way."""
         return less_open_legs(self.legs_left(), exchange, self.open.values(), attempts)
 
+    @property
+    def used_up(self) -> Collection[str]:
+        """Return the ids of quotes that are known to be used up."""
+        return self._used_up
+
     def is_used_up(self, opportunity: Opportunity) -> bool:
         """Whether one of its quotes is known to be used up."""
         return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
@@ -228,8 +250,9 @@ class StateCache:
     def _update_drift(self, rows: Iterable[BalanceRow]) -> None:
         """`rows`: all rows of each currency that changed."""
         changed = {exposure.currency: exposure.change for exposure in exposures_of(rows, self._opening, {})}
-        # a new dict, since earlier decisions may hold the last one
-        self.drift = {**self.drift, **changed}
+        if changed:
+            # a new dict, since earlier decisions may hold the last one
+            self.drift = {**self.drift, **changed}
 
 
 def _place_of(row: BalanceRow) -> tuple[str, str]:

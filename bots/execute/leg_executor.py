@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bots.execute.order_lookup import (
     UNKNOWN_AFTER_SECONDS,
@@ -25,6 +25,7 @@ from exchanges.ports.permits import Permit
 from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount
 from market.trade.arbitrages import Leg
+from market.trade.fast_replace import replace
 from market.trade.leases import Actor
 from market.trade.report_checks import ReportRules
 from market.trade.reservations import SEND_WITHIN

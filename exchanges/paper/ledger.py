@@ -78,7 +78,7 @@ class PaperLedger:
             if market is not None:
                 needed, per_unit = hold_of(market, one.order.side, one.fee_rate, one.order.price)
                 held += one.order.amount * per_unit if needed == currency else ZERO
-        return self.balances.get(currency, ZERO) - held
+        return (self._balances or {}).get(currency, ZERO) - held
 
     def accepted(self, order: LimitOrder, market: Market, fee_rate: Decimal, now: int, ends_by: int) -> Accepted:
         """Return a new order, not applied yet. Raises OrderRejectedError if a rule or the balance forbids it."""
@@ -119,7 +119,7 @@ class PaperLedger:
         accepted = self._open.pop(ended.client_order_id)
         self._reports[ended.client_order_id] = ended.report
         self.depth.take(accepted.order.symbol, accepted.order.side, ended.taken)
-        balances = self._balances = self.balances
+        balances = self._balances = self._balances or {}
         for fill in ended.report.fills:
             row = AccountFill(fill, ended.report.exchange_order_id, ended.client_order_id)
             self.fills.append(PaperFill(row, ended.booked_at))

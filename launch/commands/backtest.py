@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -39,6 +40,9 @@ Echo = Callable[[str], None]
 
 EVERY = "*"
 """In place of an exchange's name: all exchanges that are not named."""
+
+_LOCAL = re.compile(r"local(?:\[(\*|[0-9]{1,4})(?:,[0-9]+)?\])?")
+"""Spark's names of this machine, with cores and the failures of a task that are borne."""
 
 _SAMPLES = TypeAdapter(dict[str, tuple[float, ...]])
 _FIGURES = TypeAdapter(BacktestFigures)
@@ -131,10 +135,17 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
 def _workers(home: Path, master: str, rows: int, progress: Progress) -> Iterator[Workers]:
     """Return who searches the ticks: this process, unless a cluster is named or the rows are so many that Spark's start
     pays. Raises CannotStartError, CepCannotStartError."""
-    if master.startswith("local") and rows <= MOST_ROWS_HERE:
+    if local_cores(master) is not None and rows <= MOST_ROWS_HERE:
         yield ThisProcess()
         return
-    # Spark costs seconds to import
+    with spark_workers(home, master, progress) as workers:
+        yield workers
+
+
+@contextmanager
+def spark_workers(home: Path, master: str, progress: Progress) -> Iterator[Workers]:
+    """Start Spark. Raises CannotStartError, CepCannotStartError."""
+    # it costs seconds to import
     from backtest.detect.spark_workers import SparkWorkers
     from launch.supervisor.spark_command import quiet_session
 
@@ -144,6 +155,15 @@ def _workers(home: Path, master: str, rows: int, progress: Progress) -> Iterator
     progress("starting Spark", 0.0)
     with quiet_session(home, master) as spark:
         yield SparkWorkers(spark)
+
+
+def local_cores(master: str) -> int | None:
+    """Return how many cores of this machine a master means; None if it means none, or what only Spark can say."""
+    named = _LOCAL.fullmatch(master)
+    if named is None:
+        return None
+    cores = named[1] or "1"
+    return len(os.sched_getaffinity(0)) if cores == "*" else max(int(cores), 1)
 
 
 def requested_backtest(options: BacktestOptions) -> RequestedBacktest:

@@ -83,7 +83,9 @@ def _trading() -> tuple[Command, ...]:
 def _backtesting() -> tuple[Command, ...]:
     return (
         Command("backtest", "backtest on recorded ticks in Spark, without Kafka or MongoDB", add_backtest, _backtest),
-        Command("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
+        Command(
+            "sweep", "backtest many parameter sets over one recording, with a walk-forward split", add_sweep, _sweep
+        ),
         Command("replay", "replay recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
         Command("raw-replay", "raw replay: recorded messages through today's feed code", add_raw_replay, _raw_replay),
         Command("import", "import third-party data into a tick set", add_imports, _imports),

@@ -1,35 +1,34 @@
-"""`arbitrage sweep`: backtests many parameter sets over one tick set in one Spark job that can be resumed."""
+"""`arbitrage sweep`: backtests many parameter sets over one tick set, and can be resumed."""
 
 import hashlib
 import json
-import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+from backtest.detect.forked_workers import ForkedWorkers
+from backtest.detect.workers import MOST_ROWS_HERE, ThisProcess
 from backtest.parameters import Parameters
 from backtest.provenance import versions_of
 from backtest.requested_backtest import parameters_for
 from backtest.result.quote_spacing import bars_words, spacing_of
 from backtest.simulate.trade_simulation import BacktestError
 from backtest.sweep.errors import SweepRejectedError, SweepStoppedError
-from backtest.sweep.job import TRADING, run_sweep, sets_of
+from backtest.sweep.job import TRADING, SweepWorkers, run_sweep, sets_of
 from backtest.sweep.parameter_grids import Grid, axis_of, checked_grid, range_of
 from backtest.sweep.parameters import checked_against
 from backtest.sweep.store import SweepDefinition, SweepStore, sweep_store
 from backtest.sweep.tables import SweepTable, sweep_json, sweep_lines, table_of_sweep
 from backtest.sweep.walk_forward import Span, spans_of
 from cep.errors import CepCannotStartError
-from launch.commands.backtest import BacktestOptions, requested_backtest
+from launch.commands.backtest import BacktestOptions, local_cores, requested_backtest, spark_workers
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
 from launch.setup.data_dir import backtest_log, check_writable, process_lock, write_atomically
-from launch.setup.prerequisites import checked_java
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping
-from launch.supervisor.spark_command import quiet_session
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
@@ -143,9 +142,6 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Ec
         echo(f"sweep {definition.name}: resuming, {definition.chunks - missing} of {definition.chunks} chunks are done")
     else:
         echo(f"sweep {definition.name}: {definition.grid.size:,} sets over {tick_set.manifest.quotes:,} quotes")
-    checked_java()
-    # the workers run this interpreter, with what is installed beside it
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     advice = f"Finished sets are stored: continue with `arbitrage sweep --resume {definition.name}`."
     with Stopping(backtest_log(home), advice), Progress(None, in_lines=True) as progress:
 
@@ -156,9 +152,20 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Ec
             done = definition.grid.size - _sets_missing(store, definition)
             progress(stage, done / definition.grid.size, f"{done:,} of {definition.grid.size:,} sets")
 
-        progress("starting Spark", 0.0)
-        with quiet_session(home, master) as spark:
-            run_sweep(spark, tick_set, definition, store, report_progress)
+        with _workers(home, master, tick_set.manifest.rows, progress) as workers:
+            run_sweep(workers, tick_set, definition, store, report_progress)
+
+
+@contextmanager
+def _workers(home: Path, master: str, rows: int, progress: Progress) -> Iterator[SweepWorkers]:
+    """Return who detects and trades: this process and its forks, unless a cluster is named or the rows are so many that
+    Spark's start pays. Raises CannotStartError, CepCannotStartError."""
+    cores = local_cores(master)
+    if cores is not None and rows <= MOST_ROWS_HERE:
+        yield SweepWorkers(ThisProcess(), ForkedWorkers(cores))
+        return
+    with spark_workers(home, master, progress) as workers:
+        yield SweepWorkers(workers, workers)
 
 
 def _report(store: SweepStore, json_file: Path | None, echo: Echo) -> int:

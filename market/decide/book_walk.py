@@ -37,14 +37,19 @@ class WalkTerms:
     @cached_property
     def pays(self) -> Callable[[Decimal, Decimal], bool]:
         """Return whether a unit bought at an ask (first) and sold at a bid pays."""
-        received, paid = self._sides
-        min_value = ZERO if self.min_bps is None else self.min_bps
-        owed = EXACT.add(EXACT.add(ONE, self.buy_fee), EXACT.divide(min_value, BPS))
-        required = EXACT.multiply(paid, owed)
+        received, required = self.measures
         multiply = EXACT.multiply
         if self.min_bps is None:
             return lambda ask, bid: multiply(bid, received) > multiply(ask, required)
         return lambda ask, bid: multiply(bid, received) >= multiply(ask, required)
+
+    @cached_property
+    def measures(self) -> tuple[Decimal, Decimal]:
+        """Return (received, required): a unit pays if its bid × received comes to its ask × required."""
+        received, paid = self._sides
+        min_value = ZERO if self.min_bps is None else self.min_bps
+        owed = EXACT.add(EXACT.add(ONE, self.buy_fee), EXACT.divide(min_value, BPS))
+        return received, EXACT.multiply(paid, owed)
 
     @property
     def _sides(self) -> tuple[Decimal, Decimal]:

@@ -1,6 +1,7 @@
 """Spreads too good to be true: another coin of the same ticker, a halted market, a broken book. Pure."""
 
 from collections.abc import Iterable
+from math import inf
 
 from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
@@ -22,6 +23,16 @@ def is_absurd(opportunity: Opportunity, history: Iterable[SpreadWindow], setting
     """Whether its net spread is too far outside the pair's history to be traded."""
     limit = absurd_above_bps(history, settings)
     return limit is not None and opportunity.net_bps > limit
+
+
+def usual_up_to_bps(settings: Settings) -> float:
+    """Return the net spread up to which nothing is quarantined, whatever the pair's history."""
+    limits = []
+    if settings.quarantine_ceiling_bps > 0:
+        limits.append(settings.quarantine_ceiling_bps)
+    if settings.quarantine_deviations > 0:
+        limits.append(settings.quarantine_floor_bps)
+    return min(limits, default=inf)
 
 
 def absurd_above_bps(history: Iterable[SpreadWindow], settings: Settings) -> float | None:

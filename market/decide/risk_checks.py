@@ -113,11 +113,16 @@ def _is_below_threshold(context: DecisionContext) -> bool:
 
 def _is_stale(context: DecisionContext) -> bool:
     """Ages grow on from the detection: what was fresh enough then may not be so any more."""
+    opportunity = context.opportunity
     if context.now is None:
         return False
-    since = max(0, context.now - context.opportunity.event_time)
-    oldest = max(context.opportunity.buy.age, context.opportunity.sell.age) + since
-    return oldest > context.settings.max_quote_age_ms * 1_000
+    oldest = max(opportunity.buy.age, opportunity.sell.age)
+    return is_too_old(oldest, context.now - opportunity.event_time, context.settings)
+
+
+def is_too_old(oldest: int, since: int, settings: Settings) -> bool:
+    """Return whether the older quote, of that age at the detection, is too old so much later; all in microseconds."""
+    return oldest + max(0, since) > settings.max_quote_age_ms * 1_000
 
 
 def _is_ahead(context: DecisionContext) -> bool:
@@ -126,8 +131,13 @@ def _is_ahead(context: DecisionContext) -> bool:
     opportunity = context.opportunity
     if context.now is None:
         return False
-    newest = opportunity.event_time - min(0, opportunity.buy.age, opportunity.sell.age)
-    return newest > context.now + CLOCKS_MAY_DIFFER
+    return is_too_new(min(opportunity.buy.age, opportunity.sell.age), context.now - opportunity.event_time)
+
+
+def is_too_new(newest: int, since: int) -> bool:
+    """Return whether the newer quote, of that age at the detection, is from the future so much later; all in
+    microseconds."""
+    return -min(0, newest) > since + CLOCKS_MAY_DIFFER
 
 
 def _is_crossed(context: DecisionContext) -> bool:

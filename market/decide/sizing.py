@@ -113,10 +113,10 @@ def size(
     """
     terms = terms or walk_terms(buy, sell, settings)
     step = common_step(buy.market.lot_step, sell.market.lot_step)
-    minimum = _minimum(buy, sell, settings, terms.factor, step)
+    minimum = minimum_of(buy, sell, settings, terms.factor, step)
     if _lacks_balance_alone(buy, sell, settings, notional_cap, terms, minimum):
         return "insufficient_balance"
-    walk = walk_books(buy.levels, sell.levels, terms, _limits(buy, sell, settings, notional_cap))
+    walk = walk_books(buy.levels, sell.levels, terms, walk_limits(buy, sell, settings, notional_cap))
     amount = walk.floored(step)
     if amount < minimum:
         return _shortage(buy, sell, settings, notional_cap, terms, minimum)
@@ -143,7 +143,7 @@ def _lacks_balance_alone(
     multiply, ask, bid = EXACT.multiply, buy.levels[0], sell.levels[0]
     limit = buy.limit(ask.price, settings.max_slippage_bps)
     sold = multiply(minimum, terms.factor)
-    if not (_is_below(buy, minimum, limit) or _is_below(sell, sold, limit)):
+    if not (is_below(buy, minimum, limit) or is_below(sell, sold, limit)):
         return False
     if multiply(ask.amount, terms.factor) < sold or bid.amount < sold or not terms.pays(ask.price, bid.price):
         return False
@@ -155,7 +155,7 @@ def _lacks_balance_alone(
     return True
 
 
-def _is_below(side: SizingSide, amount: Decimal, limit: Decimal) -> bool:
+def is_below(side: SizingSide, amount: Decimal, limit: Decimal) -> bool:
     """Return whether what is free cannot hold an order of `amount` at `limit`, the lowest that it may have to pay."""
     if side.free is None:
         return False
@@ -176,7 +176,10 @@ def _shortage(
     rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
     bounds: dict[SizingRejection, Decimal | None] = {"too_small": None, "limit_reached": notional_cap}
     for reason, bound in bounds.items():
-        if walk_books(buy.levels, sell.levels, terms, _limits(rich_buy, rich_sell, settings, bound)).amount < minimum:
+        if (
+            walk_books(buy.levels, sell.levels, terms, walk_limits(rich_buy, rich_sell, settings, bound)).amount
+            < minimum
+        ):
             return reason
     return "insufficient_balance"
 
@@ -192,7 +195,7 @@ def _terms(buy: SizingSide, sell: SizingSide, min_bps: Decimal | None) -> WalkTe
     )
 
 
-def _limits(buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None) -> WalkLimits:
+def walk_limits(buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None) -> WalkLimits:
     """Notional counts for the dearer of both legs: the buy at its limit price, the sell at the best bid."""
     notional = settings.max_notional if notional_cap is None else min(settings.max_notional, notional_cap)
     times, over = settlement_factors(buy.rate, "buy")
@@ -215,7 +218,7 @@ def _ratio(number: Decimal, over: Decimal) -> Fraction:
 
 
 def _unit_notional(buy: SizingSide, sell: SizingSide, buy_limit: Decimal) -> Decimal:
-    """As `_limits` counts it."""
+    """As `walk_limits` counts it."""
     values = []
     for book, price in ((buy, buy_limit), (sell, sell.levels[0].price)):
         times, over = settlement_factors(book.rate, book.side)
@@ -223,7 +226,7 @@ def _unit_notional(buy: SizingSide, sell: SizingSide, buy_limit: Decimal) -> Dec
     return decimal_of_whole(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
 
 
-def _minimum(buy: SizingSide, sell: SizingSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
+def minimum_of(buy: SizingSide, sell: SizingSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
     """Return the same for every amount of this opportunity: notionals count at the lowest price that an order may
     carry."""
     slack = settings.max_slippage_bps

@@ -132,21 +132,18 @@ class Episodes:
 
     def add(self, sample: EpisodeSample) -> None:
         """Add a sample to the newest run of its pair if that goes on at its time, else begin a run."""
-        run = self._newest.get(sample.pair)
-        if run is None or not run.goes_on_at(sample.at):
-            if run is not None:
-                self._ended.append(run)
-            run = self._newest[sample.pair] = EpisodeRun(sample.pair, sample.at, sample.opportunity_id)
+        run = self.run_at(sample.pair, sample.at, sample.opportunity_id)
         run.see(sample.at, sample.expires_at, sample.net_bps, sample.opportunity_id)
         run.decide(sample.reason, sample.at, sample.profit)
 
-    def could_miss_more(self, pair: MarketPair, at: int, expected_profit: float) -> bool:
-        """Whether a sighting that promises so much could change what its episode missed: if it could not, what it
-        would have earned within the limits need not be worked out."""
+    def run_at(self, pair: MarketPair, at: int, opportunity_id: str = "") -> "EpisodeRun":
+        """Return the run of a pair that goes on at that time, or a new one that begins with this opportunity."""
         run = self._newest.get(pair)
         if run is None or not run.goes_on_at(at):
-            return expected_profit > 0
-        return not run.is_taken and expected_profit > run.rejected
+            if run is not None:
+                self._ended.append(run)
+            run = self._newest[pair] = EpisodeRun(pair, at, opportunity_id)
+        return run
 
     def all(self) -> tuple[Episode, ...]:
         """All episodes by start, then by pair, including those that may still continue."""
@@ -197,7 +194,12 @@ class EpisodeRun:
         a break shows only by none coming for as long as the last one lived."""
         return at <= self.until or self.samples == 0
 
-    def see(self, at: int, expires_at: int, net_bps: float, opportunity_id: str) -> None:
+    def could_miss_more(self, expected_profit: float) -> bool:
+        """Return whether a sighting that promises so much could change what the episode missed: if it could not, what
+        it would have earned within the limits need not be worked out."""
+        return not self.is_taken and expected_profit > self.rejected
+
+    def see(self, at: int, expires_at: int, net_bps: float, opportunity_id: str = "") -> None:
         """One more sighting."""
         self.end = max(self.end, at)
         self.until = max(self.until, expires_at)

@@ -225,11 +225,10 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
 
 def _with_fills(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
     """Return the rows with the hold released and each fill booked to the free balances."""
-    after = rows.with_hold(leg, -leg.held) if leg.held else rows
     changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
-    is_late = "done" in leg.times
-    moved = after.with_late_changes(leg, changes) if is_late else after.with_changes(leg.exchange, changes)
-    return replace(moved, booked=rows.booked + fills)
+    if "done" in leg.times:
+        return rows.with_fills(leg, (), fills).with_late_changes(leg, changes)
+    return rows.with_fills(leg, changes, fills)
 
 
 def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, advance: Advance) -> ReservationState:
@@ -248,13 +247,13 @@ def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, adv
         following, added = replace(tried, state="residual", profit=profit_of(tried)), ()
     if following.state == "residual" and tried is not before:
         following = replace(following, reason="insufficient_balance")
+    if following.state not in OPEN_STATES:
+        over = replace(following, times=following.times | {"ended": rows.now})
+        return rows.ended(over, day_result(over))
     after = replace(rows, arbitrage=following)
     for leg in added:
         after = _reserved(after, replace(leg, held=_hold_needed(leg), times=leg.times | {"reserved": rows.now}))
-    if following.state in OPEN_STATES:
-        return after
-    over = replace(following, times=following.times | {"ended": rows.now})
-    return replace(after.ended(), arbitrage=over, day_net=after.day_net + day_result(over))
+    return after
 
 
 def _has_balance_for(rows: ReservationState, leg: Leg) -> bool:

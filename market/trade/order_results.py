@@ -40,7 +40,8 @@ class OrderResult:
 def result_of(arbitrage_id: str, leg: Leg, report: OrderReport | None, unresolved: str | None = None) -> OrderResult:
     """Return what became of the order of `leg`; the caller has checked the report."""
     names = arbitrage_id, leg.base, leg.role, leg.exchange, leg.client_order_id
-    return OrderResult(*names, None if report is None else replace(report, stated=None), unresolved)
+    checked = report if report is None or report.stated is None else replace(report, stated=None)
+    return OrderResult(*names, checked, unresolved)
 
 
 _RESULT = TypeAdapter(OrderResult)

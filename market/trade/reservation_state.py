@@ -126,7 +126,7 @@ class ReservationState:
     """Fills of the ledger that are not true; one of the same key in `booked` is in its place."""
 
     def balance(self, exchange: str, currency: str) -> BalanceRow:
-        return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
+        return _row_at(self.balances, (exchange, currency))
 
     def with_hold(self, leg: Leg, amount: Decimal) -> "ReservationState":
         """Return the rows with `amount` more held for `leg`; negative releases."""
@@ -135,13 +135,40 @@ class ReservationState:
     def with_balance(self, row: BalanceRow) -> "ReservationState":
         return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
 
-    def with_changes(self, exchange: str, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
-        """Each (currency, amount) added to what is free there."""
+    def with_begun(self, arbitrage: Arbitrage) -> "ReservationState":
+        """Return the rows with a new arbitrage: its pair, what its legs hold, and the liquidity that they use."""
+        balances, liquidity = dict(self.balances), dict(self.liquidity)
+        for leg in arbitrage.legs:
+            place, key = (leg.exchange, held_currency(leg)), liquidity_key(self.opportunity, leg.side)
+            balances[place] = _row_at(balances, place).holding(leg.held)
+            liquidity[key] = liquidity.get(key, ZERO) + leg.amount
+        begun = replace(
+            self,
+            arbitrage=arbitrage,
+            pair=PairRow(arbitrage.arbitrage_id, self.now),
+            open_arbitrages=self.open_arbitrages + 1,
+            notional=self._notional_with(arbitrage, 1),
+            balances=balances,
+            liquidity=liquidity,
+        )
+        for leg in arbitrage.legs:
+            begun = begun.with_flight(arbitrage.arbitrage_id, leg)
+        return begun
+
+    def with_fills(
+        self, leg: Leg, changes: Iterable[tuple[str, Decimal]], fills: tuple[Fill, ...]
+    ) -> "ReservationState":
+        """Return the rows with the fills of a leg: its hold is released, and each (currency, amount) added to what is
+        free there."""
         balances = dict(self.balances)
+        if leg.held:
+            place = leg.exchange, held_currency(leg)
+            balances[place] = _row_at(balances, place).holding(-leg.held)
         for currency, amount in changes:
-            row = balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
-            balances[exchange, currency] = replace(row, free=row.free + amount)
-        return replace(self, balances=balances)
+            place = leg.exchange, currency
+            row = _row_at(balances, place)
+            balances[place] = replace(row, free=row.free + amount)
+        return replace(self, balances=balances, booked=self.booked + fills)
 
     def with_late_changes(self, leg: Leg, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
         """Return the same for fills of a leg that had ended without them, or with others; what the opening balances
@@ -152,11 +179,6 @@ class ReservationState:
             if not (self.is_of_earlier and granted_at < row.opened_at):
                 after = after.with_balance(row.with_late(change, granted_at))
         return after
-
-    def with_liquidity(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """Return the rows with `amount` more of the quote behind `leg` used; negative releases."""
-        key = liquidity_key(self.opportunity, leg.side)
-        return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
 
     def granted(self, leg: Leg) -> Leg:
         """`leg`, to be posted by the process that acts for its exchange now."""
@@ -188,33 +210,51 @@ class ReservationState:
             return self
         return replace(self, in_flight={**self.in_flight, inflight_key(leg): None})
 
-    def ended(self) -> "ReservationState":
-        """Free the counters and the pair for the next arbitrage."""
+    def ended(self, over: Arbitrage, result: Decimal) -> "ReservationState":
+        """Return the rows with the arbitrage over and its result counted on the day: counters and pair are free for the
+        next one."""
         pair = self.pair
-        if self.arbitrage is not None and pair.arbitrage_id == self.arbitrage.arbitrage_id:
+        if pair.arbitrage_id == over.arbitrage_id:
             pair = replace(pair, arbitrage_id=None)
-        return replace(self.with_notional(-1), open_arbitrages=self.open_arbitrages - 1, pair=pair)
+        return replace(
+            self,
+            arbitrage=over,
+            open_arbitrages=self.open_arbitrages - 1,
+            notional=self._notional_with(over, -1),
+            day_net=self.day_net + result,
+            pair=pair,
+        )
 
     def reopened(self) -> "ReservationState":
         """Return the rows with the arbitrage open again; its P&L counts when it ends again. What it counted is taken
         back, if that was on this day: the day that it ended on is over otherwise."""
         over = self.arbitrage
         counted = ZERO if over is None or not _is_same_day(over.times.get("ended", 0), self.now) else day_result(over)
-        return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=self.day_net - counted)
+        return replace(
+            self,
+            notional=self._notional_with(over, 1),
+            open_arbitrages=self.open_arbitrages + 1,
+            day_net=self.day_net - counted,
+        )
 
-    def with_notional(self, sign: int) -> "ReservationState":
-        """Return the arbitrage's own notional counted once more (1) or no longer (-1)."""
-        own = ZERO if self.arbitrage is None else sign * self.arbitrage.notional
+    def _notional_with(self, arbitrage: Arbitrage | None, sign: int) -> Mapping[str, Decimal]:
+        """Return the sums with its notional counted once more (1) or no longer (-1)."""
+        own = ZERO if arbitrage is None else sign * arbitrage.notional
         if own == 0:
-            return self
+            return self.notional
         keys = notional_keys(self.opportunity)
-        return replace(self, notional={**self.notional, **{key: self.notional.get(key, ZERO) + own for key in keys}})
+        return {**self.notional, **{key: self.notional.get(key, ZERO) + own for key in keys}}
 
     def with_history(self, before: Arbitrage | None) -> "ReservationState":
         """With the step in the arbitrage's history. Raises IllegalStepError."""
         if self.arbitrage is None or self.arbitrage is before:
             return self
         return replace(self, arbitrage=with_history(before, self.arbitrage, Moment(self.now, self.by)))
+
+
+def _row_at(balances: Mapping[tuple[str, str], BalanceRow], place: tuple[str, str]) -> BalanceRow:
+    """Return the row; one of nothing if there is none."""
+    return balances.get(place) or BalanceRow(*place, ZERO, ZERO)
 
 
 @dataclass(frozen=True, slots=True)

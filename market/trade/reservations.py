@@ -15,7 +15,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg, Strategy, held_currency
 from market.trade.fast_replace import replace
 from market.trade.leases import block_of
-from market.trade.reservation_state import PairRow, ReservationState, RowsRead, liquidity_key
+from market.trade.reservation_state import ReservationState, RowsRead, liquidity_key
 
 SEND_WITHIN = 1 * MICROSECONDS
 """How long after it was granted a leg may still be posted."""
@@ -98,7 +98,7 @@ def reserved(rows: ReservationState, request: Reservation) -> tuple[ReservationS
     legs = tuple(rows.granted(_sized(wanted, matched, rows.now)) for wanted in request.legs)
     if any(leg.amount <= 0 for leg in legs):
         return rows, ReservationResult(None, "too_small")
-    after = _opened(rows, _arbitrage(request, legs, matched, rows.now))
+    after = rows.with_begun(_arbitrage(request, legs, matched, rows.now)).with_history(None)
     return after, ReservationResult(after.arbitrage)
 
 
@@ -116,20 +116,6 @@ def _arbitrage(request: Reservation, legs: tuple[Leg, ...], matched: Decimal, no
         strategy=request.strategy,
         notional=matched * request.unit_notional,
     )
-
-
-def _opened(rows: ReservationState, arbitrage: Arbitrage) -> ReservationState:
-    taken = rows
-    for leg in arbitrage.legs:
-        taken = taken.with_hold(leg, leg.held).with_liquidity(leg, leg.amount)
-        taken = taken.with_flight(arbitrage.arbitrage_id, leg)
-    opened = replace(
-        taken,
-        arbitrage=arbitrage,
-        pair=PairRow(arbitrage.arbitrage_id, rows.now),
-        open_arbitrages=rows.open_arbitrages + 1,
-    )
-    return opened.with_notional(1).with_history(None)
 
 
 def _bot_reason(rows: ReservationState, request: Reservation) -> str | None:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
-from hashlib import sha256
-from uuid import UUID, uuid5
+from functools import lru_cache, partial
+from hashlib import sha1, sha256
+from uuid import UUID
 
 from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.market_rules import is_closed, market_in_force
@@ -62,6 +62,7 @@ class LegOutcome:
     sold: Decimal
 
 
+@lru_cache(maxsize=16_384)
 def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
     """Return the same for whoever computes it; another one if a leg of that role was granted before.
 
@@ -69,8 +70,12 @@ def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> s
     order is not found by it (https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/orders/create-new-order).
     """
     again = f":{sent_before}" if sent_before else ""
-    drawn = UUID(bytes=uuid5(_NAMESPACE, f"{arbitrage_id}:{role}{again}").bytes, version=4).bytes[:12]
-    return str(UUID(bytes=drawn + _check_bytes(drawn)))
+    # as uuid5 draws it, by a fifth of its time: every leg of every trade of a sweep has one
+    drawn = bytearray(sha1(_NAMESPACE.bytes + f"{arbitrage_id}:{role}{again}".encode(), usedforsecurity=False).digest())
+    drawn[6] = drawn[6] & 0x0F | 0x40
+    drawn[8] = drawn[8] & 0x3F | 0x80
+    digits = (drawn[:12] + _check_bytes(bytes(drawn[:12]))).hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def is_session_order(client_order_id: str | None) -> bool:

@@ -1,7 +1,7 @@
 """The parts of the store in memory; every method runs without waiting, so each is one transaction."""
 
 from asyncio import Queue
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
@@ -207,6 +207,10 @@ class MemoryBalances:
         opening = self._before.get(row.exchange)
         if opening is not None:
             opening[row.currency] = opening.get(row.currency, ZERO) + row.unexplained
+
+    def of(self, places: Iterable[tuple[str, str]]) -> list[BalanceRow]:
+        """Return the rows of these (exchange, currency) that are there."""
+        return [self.kept[place] for place in places if place in self.kept]
 
     async def rows(self) -> list[BalanceRow]:
         if len(self._ordered_places) != len(self.kept):

@@ -74,6 +74,8 @@ class MemoryTradeStore(TradeSteps):
         """Arbitrage → its steps, as the store on MongoDB keeps them."""
         self._rejection_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
+        self._open: dict[str, Arbitrage] = {}
+        self._residual: dict[str, Arbitrage] = {}
         self._earlier: frozenset[str] = frozenset()
         """Arbitrages that began before this session."""
         self._pairs: dict[str, PairRow] = {}
@@ -85,8 +87,8 @@ class MemoryTradeStore(TradeSteps):
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
         self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.health, self.moment)
-        self._results: dict[str, OrderResult] = {}
-        """Not booked yet, by their ids."""
+        self._results: list[OrderResult] = []
+        """Not booked yet, each once."""
         self._watching_grants: set[Queue[Grant]] = set()
         self._watching_results: set[Queue[OrderResult]] = set()
 
@@ -108,7 +110,7 @@ class MemoryTradeStore(TradeSteps):
             reservations_open=self._reservations_open,
             open_arbitrages=tuple(await self.open_arbitrages()),
             resumable=tuple(await self.resumable_arbitrages()),
-            results=tuple(self._results.values()),
+            results=tuple(self._results),
             balances=tuple(await self.balances.rows()),
             opening=(await self.balances.of_session())[0],
             health=tuple(await self.health.all()),
@@ -156,13 +158,13 @@ class MemoryTradeStore(TradeSteps):
         return work(self)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        return [one for one in self._arbitrages.values() if one.state == "residual" and one.reason in RESUMED]
+        return [one for one in self._residual.values() if one.reason in RESUMED]
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
         return unconfirmed(self._arbitrages.values(), exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
-        return [arbitrage for arbitrage in self._arbitrages.values() if arbitrage.state in OPEN_STATES]
+        return list(self._open.values())
 
     async def session_arbitrages(self) -> list[Arbitrage]:
         """All of them, open and ended, oldest first."""
@@ -182,16 +184,16 @@ class MemoryTradeStore(TradeSteps):
 
     async def report_order(self, result: OrderResult, by: Actor) -> None:
         self.moment(by)
-        if result.result_id not in self._results:
-            self._results[result.result_id] = result
+        if result not in self._results:
+            self._results.append(result)
             for queue in self._watching_results:
                 queue.put_nowait(result)
 
     async def order_results(self, arbitrage_id: str | None = None) -> list[OrderResult]:
-        return [one for one in self._results.values() if arbitrage_id in (None, one.arbitrage_id)]
+        return [one for one in self._results if arbitrage_id in (None, one.arbitrage_id)]
 
     async def watch_order_results(self) -> AsyncGenerator[OrderResult]:
-        async for result in _watched(self._watching_results, self._results.values()):
+        async for result in _watched(self._watching_results, self._results):
             yield result
 
     async def stop_reservations(self) -> None:
@@ -216,7 +218,7 @@ class MemoryTradeStore(TradeSteps):
         return ReservationState(now, by, known.opportunity, self.settings.newest, arbitrage=known)
 
     def results(self, arbitrage_id: str) -> list[OrderResult]:
-        return [one for one in self._results.values() if one.arbitrage_id == arbitrage_id]
+        return [one for one in self._results if one.arbitrage_id == arbitrage_id]
 
     def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
         moment = self.moment(by)
@@ -243,8 +245,8 @@ class MemoryTradeStore(TradeSteps):
         )
 
     def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
-        for result in request.results:
-            self._results.pop(result.result_id, None)
+        if request.results:
+            self._results = [one for one in self._results if one not in request.results]
         arbitrage = after.arbitrage
         if after is before or arbitrage is None:
             return
@@ -264,8 +266,20 @@ class MemoryTradeStore(TradeSteps):
         for fill in after.unbooked:
             del self._fills[fill_key(fill)]
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
-        self._arbitrages[arbitrage.arbitrage_id] = arbitrage
+        self._keep(arbitrage)
         self._notify(new_grants(before.arbitrage, arbitrage))
+
+    def _keep(self, arbitrage: Arbitrage) -> None:
+        identity = arbitrage.arbitrage_id
+        self._arbitrages[identity] = arbitrage
+        for kept, belongs in (
+            (self._open, arbitrage.state in OPEN_STATES),
+            (self._residual, arbitrage.state == "residual"),
+        ):
+            if belongs:
+                kept[identity] = arbitrage
+            else:
+                kept.pop(identity, None)
 
     def _notify(self, grants: Iterable[Grant]) -> None:
         for grant in grants:

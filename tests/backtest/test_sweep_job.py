@@ -1,4 +1,5 @@
-"""A sweep in Spark: each set is what a backtest with its parameters comes to alone, and nothing is done twice."""
+"""A sweep, by forks and by Spark: each set is what a backtest with its parameters comes to alone, and nothing is done
+twice."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from backtest.detect.batch_session import backtest_session
+from backtest.detect.forked_workers import ForkedWorkers
+from backtest.detect.spark_workers import SparkWorkers
 from backtest.detect.workers import ThisProcess
 from backtest.run import run_backtest
 from backtest.sweep.errors import SweepRejectedError
-from backtest.sweep.job import run_sweep
+from backtest.sweep.job import SweepWorkers, run_sweep
 from backtest.sweep.parameter_grids import Grid, axis_of, range_of
 from backtest.sweep.parameters import checked_against, variables_of, with_values
 from backtest.sweep.results import WHOLE, result_of
@@ -28,15 +30,15 @@ GRID = Grid(
 )
 
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+@pytest.fixture(scope="module", params=["forks", pytest.param("spark", marks=pytest.mark.slow)])
+def workers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SweepWorkers]:
+    if request.param == "forks":
+        yield SweepWorkers(ThisProcess(), ForkedWorkers(2))
+        return
     if shutil.which("java") is None:
         pytest.skip("no java on the PATH")
     with backtest_session(tmp_path_factory.mktemp("home"), "local[2]") as started:
-        yield started
+        yield SweepWorkers(SparkWorkers(started), SparkWorkers(started))
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +51,16 @@ def definition_of(tick_set: TickSet, grid: Grid, name: str) -> SweepDefinition:
     return SweepDefinition(name, tick_set.folder, "abc", checked_against(grid, parameters), parameters, 1, {})
 
 
-def swept(spark: SparkSession, tick_set: TickSet, definition: SweepDefinition, home: Path) -> SweepStore:
+def swept(workers: SweepWorkers, tick_set: TickSet, definition: SweepDefinition, home: Path) -> SweepStore:
     store = sweep_store(home, definition.name)
     store.begin(definition)
-    run_sweep(spark, tick_set, definition, store, lambda _stage, _share: None)
+    run_sweep(workers, tick_set, definition, store, lambda _stage, _share: None)
     return store
 
 
-def test_sixty_sets_are_what_each_comes_to_alone(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
+def test_sixty_sets_are_what_each_comes_to_alone(workers: SweepWorkers, tick_set: TickSet, tmp_path: Path) -> None:
     definition = definition_of(tick_set, GRID, "sixty")
-    store = swept(spark, tick_set, definition, tmp_path)
+    store = swept(workers, tick_set, definition, tmp_path)
     whole = [one for one in store.results() if one.span == WHOLE]
     assert [one.number for one in whole] == list(range(60))
     assert len({one.digest for one in whole}) > 50
@@ -76,19 +78,19 @@ def test_sixty_sets_are_what_each_comes_to_alone(spark: SparkSession, tick_set: 
     parts = {path: path.read_bytes() for path in sorted((store.folder / "results").iterdir())}
     for path in list(parts)[::3]:
         path.unlink()
-    run_sweep(spark, tick_set, definition, store, lambda _stage, _share: None)
+    run_sweep(workers, tick_set, definition, store, lambda _stage, _share: None)
     assert {path: path.read_bytes() for path in sorted((store.folder / "results").iterdir())} == parts
 
 
-def test_a_sweep_without_a_set_is_rejected(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
+def test_a_sweep_without_a_set_is_rejected(workers: SweepWorkers, tick_set: TickSet, tmp_path: Path) -> None:
     grid = Grid((axis_of("min_net_bps=-5,-3"),))
     with pytest.raises(SweepRejectedError, match="no set is valid"):
-        swept(spark, tick_set, definition_of(tick_set, grid, "none"), tmp_path)
+        swept(workers, tick_set, definition_of(tick_set, grid, "none"), tmp_path)
 
 
-def test_nothing_is_done_where_all_is_there(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
+def test_nothing_is_done_where_all_is_there(workers: SweepWorkers, tick_set: TickSet, tmp_path: Path) -> None:
     definition = definition_of(tick_set, replace(GRID, draws=2), "two")
-    store = swept(spark, tick_set, definition, tmp_path)
+    store = swept(workers, tick_set, definition, tmp_path)
     shutil.rmtree(store.candidates)
-    run_sweep(spark, tick_set, definition, store, lambda _stage, _share: None)
+    run_sweep(workers, tick_set, definition, store, lambda _stage, _share: None)
     assert not store.candidates.exists()

@@ -50,7 +50,12 @@ def tick(
     return row
 
 
-def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: int | None = None) -> QuoteHistory:
+def tape_with(
+    rows: Sequence[dict[str, object]],
+    cut: int | None = None,
+    kept: int | None = None,
+    markets: tuple[Market, ...] = MARKETS,
+) -> QuoteHistory:
     """Return a tape of one base, in the order given; a row group each `cut` rows."""
     whole = pa.Table.from_pylist([row | {"offset": offset} for offset, row in enumerate(rows)], TICK_SCHEMA)
     size = cut or max(len(rows), 1)
@@ -62,7 +67,7 @@ def tape_with(rows: Sequence[dict[str, object]], cut: int | None = None, kept: i
         known.learn(own)
         since = min(time for time in own["received_time"].to_pylist() if time is not None)
         places.append(HistoryPosition(since, start, lambda before=before, own=own: (before, own)))  # type: ignore[misc]
-    return QuoteHistory({"BTC": places}, MARKETS, kept)
+    return QuoteHistory({"BTC": places}, markets, kept)
 
 
 def offered(time: int, identity: str = "one", cheap: Book = CHEAP, dear: Book = DEAR) -> Opportunity:

@@ -166,7 +166,8 @@ def test_what_could_not_miss_more_changes_nothing(sightings: list[EpisodeSample]
     """Leaving out the figures of those gives the same sums, and the same reasons wherever anything was missed."""
     shorter = Episodes()
     for one in sightings:
-        counts = one.reason is not None and shorter.could_miss_more(one.pair, one.at, float(one.profit))
+        run = shorter.run_at(one.pair, one.at, one.opportunity_id)
+        counts = one.reason is not None and run.could_miss_more(float(one.profit))
         shorter.add(one if counts else replace(one, profit=Decimal(0)))
     assert [(one.missed, one.reason if one.missed else None) for one in shorter.all()] == [
         (one.missed, one.reason if one.missed else None) for one in episodes_of(sightings)

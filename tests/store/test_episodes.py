@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from backtest.detect.sightings import sighting_of
 from backtest.simulate.seen_spreads import SpreadStatistics
 from backtest.simulate.simulated_rejections import RejectionCounts
 from bots.execute.episode_log import GRACE
@@ -20,6 +21,7 @@ from market.prices.episodes import (
     EpisodeSample,
     TradeBounds,
     missed_by_reason,
+    tradable_profit,
 )
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
@@ -120,7 +122,7 @@ def backtested(seen: list[tuple[Opportunity, str | None]]) -> dict[str, tuple[in
     """Return what a backtest says of them: reason → (episodes, missed profit)."""
     statistics, counts = SpreadStatistics(), RejectionCounts()
     for of, reason in seen:
-        statistics.see(of, reason, at_most)
+        statistics.see(sighting_of(of), reason, lambda one: tradable_profit(one.opportunity, at_most(one.opportunity)))
     return {reason: (one.episodes, one.missed) for reason, one in counts.sums(statistics.episodes()).items()}
 
 

@@ -1,0 +1,151 @@
+"""What is refused without being decided is refused as the bots would have: a backtest that decides each opportunity
+anew comes to the same."""
+
+from dataclasses import replace
+from decimal import Decimal
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from backtest.detect.sightings import Sighting, SightingSource, sighting_of
+from backtest.parameters import Parameters
+from backtest.result.trading_outcome import TradingOutcome
+from backtest.simulate.trade_simulation import trade_sightings
+from market.prices.opportunities import Opportunity
+from market.prices.shown_sides import ShownSide
+from tests.backtest.trading_samples import MILLISECOND, START, Book, parameters_of, tape_with, tick
+from tests.market.samples import USD_MARKET, levels, opportunity_of, settings_of
+
+BETA = replace(USD_MARKET, exchange="beta")
+MARKETS = (USD_MARKET, BETA)
+
+
+class Unsure(SightingSource):
+    """Sightings of which nothing is certain, so that the bots decide on each; counts those that were made whole."""
+
+    def __init__(self, source: SightingSource, *, is_unsure: bool) -> None:
+        self._source = source
+        self._is_unsure = is_unsure
+        self.whole = 0
+
+    def opportunity(self, number: int) -> Opportunity:
+        self.whole += 1
+        return self._source.opportunity(number)
+
+    def asks(self, number: int) -> ShownSide:
+        return self._told(self._source.asks(number))
+
+    def bids(self, number: int) -> ShownSide:
+        return self._told(self._source.bids(number))
+
+    def quote_ids(self, number: int) -> tuple[str, str]:
+        return self._source.quote_ids(number)
+
+    def has_rates(self, number: int) -> bool:
+        return self._source.has_rates(number)
+
+    def _told(self, side: ShownSide) -> ShownSide:
+        return side._replace(is_sound=side.is_sound and not self._is_unsure)
+
+
+class Dollars:
+    """Two books in dollars that move at random, one of them cheap most of the time, and what was found in them."""
+
+    def __init__(self, seed: int, quotes: int) -> None:
+        random = Random(seed)
+        self.rows: list[dict[str, object]] = []
+        self.opportunities: list[Opportunity] = []
+        time, middle = START, 600_000
+        asks, bids = _book(random, middle, 1), _book(random, middle + 3_000, -1)
+        for number in range(quotes):
+            time += random.choice((1, 1, 7, 40, 300)) * MILLISECOND
+            middle += random.randrange(-300, 301)
+            if number % 2:
+                asks = _book(random, middle, 1)
+                self.rows.append(tick(USD_MARKET, time, (("5000", "1"), ("4990", "1")), asks))
+            else:
+                bids = _book(random, middle + random.choice((400, 3_000, 3_000)), -1)
+                self.rows.append(tick(BETA, time, bids, (("7000", "1"), ("7010", "1"))))
+            if number > 1:
+                self.opportunities.append(self._found(random, f"{seed}-{number}", time, asks, bids))
+
+    def _found(self, random: Random, identity: str, time: int, asks: Book, bids: Book) -> Opportunity:
+        known = opportunity_of(
+            (USD_MARKET, levels(*asks)), (BETA, levels(*bids)), identity, event_time=time, sequence=time
+        )
+        gap = (known.sell.price - known.buy.price) * min(known.buy.amount, known.sell.amount)
+        return replace(
+            known,
+            net_bps=random.choice((0.5, 6.0, 30.0, 30.0, 30.0, 400.0)),
+            expected_profit=float(gap) * random.choice((0.4, 0.5)),
+            buy=replace(known.buy, age=random.choice((0, 0, 0, 2_500_000, -600_000))),
+            expires_at=time + random.choice((1, 4, 200)) * MILLISECOND,
+        )
+
+
+def _book(random: Random, cents: int, sign: int) -> Book:
+    amounts = ("0.00005", "0.002", "0.02", "0.5")
+    second = cents + sign * random.choice((0, 1, 200)) if random.random() < 0.05 else cents + sign * 150
+    return tuple((str(Decimal(price) / 100), random.choice(amounts)) for price in (cents, second))
+
+
+@st.composite
+def some_parameters(draw: st.DrawFn) -> Parameters:
+    settings = settings_of(
+        min_net_bps=draw(st.sampled_from([1.0, 10.0])),
+        cool_down_ms=draw(st.sampled_from([0, 100, 1_000])),
+        max_notional=draw(st.sampled_from([Decimal(5), Decimal(60), Decimal(300)])),
+        max_open_arbitrages=draw(st.sampled_from([1, 4])),
+        max_exposure=draw(st.sampled_from([Decimal(40), Decimal(5_000)])),
+        max_total_notional=draw(st.sampled_from([Decimal(100), Decimal(10_000)])),
+        single_leg_policy=draw(st.sampled_from(["complete", "reverse", "hold"])),
+        breaker_failures=draw(st.sampled_from([0, 2])),
+        breaker_pause_ms=500,
+        quarantine_floor_bps=draw(st.sampled_from([20.0, 150.0])),
+    )
+    dollars, coins = draw(st.sampled_from([("400", "0.1"), ("100", "5"), ("100000", "0.03"), ("100000", "90")]))
+    return parameters_of(
+        settings,
+        balances={"alpha": {"USD": Decimal(dollars)}, "beta": {"BTC": Decimal(coins)}},
+        failed_share=draw(st.sampled_from([0.0, 0.2])),
+        seed=draw(st.integers(0, 3)),
+    )
+
+
+def outcome_of(recording: Dollars, chosen: Parameters, *, is_unsure: bool) -> tuple[TradingOutcome, int]:
+    """Return the outcome, and how many opportunities were made whole."""
+    sightings = [sighting_of(one) for one in recording.opportunities]
+    sources = [Unsure(one.source, is_unsure=is_unsure) for one in sightings]
+    told: list[Sighting] = [replace(one, source=source) for one, source in zip(sightings, sources, strict=True)]
+    outcome = trade_sightings(told, tape_with(recording.rows, markets=MARKETS), MARKETS, chosen)
+    return outcome, sum(source.whole for source in sources)
+
+
+@hypothesis_settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10_000), chosen=some_parameters())
+def test_deciding_each_anew_comes_to_the_same(seed: int, chosen: Parameters) -> None:
+    recording = Dollars(seed, 120)
+    quick, _ = outcome_of(recording, chosen, is_unsure=False)
+    slow, _ = outcome_of(recording, chosen, is_unsure=True)
+    assert quick == slow
+
+
+@pytest.mark.parametrize(
+    ("changes", "dollars", "reason"),
+    [
+        ({}, "3000", "insufficient_balance"),
+        ({"cool_down_ms": 3_600_000}, "3000000", "cooling_down"),
+        ({"min_net_bps": 9_000.0}, "3000000", "below_threshold"),
+    ],
+)
+def test_few_of_those_that_are_refused_are_made_whole(changes: dict[str, object], dollars: str, reason: str) -> None:
+    recording = Dollars(3, 1_200)
+    balances = {"alpha": {"USD": Decimal(dollars)}, "beta": {"BTC": Decimal(90)}}
+    settings = settings_of(**{"cool_down_ms": 0, "max_exposure": Decimal(1_000_000)} | changes)
+    outcome, whole = outcome_of(recording, parameters_of(settings, balances=balances), is_unsure=False)
+    refused = outcome.rejections[reason].count
+    assert refused > 100
+    assert whole < outcome.opportunities - refused / 2
