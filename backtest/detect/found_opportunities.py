@@ -105,7 +105,7 @@ class _Rows:
         names = ("exchange", "symbol", "sequence", "bid", "bid_amount", "ask", "ask_amount", "bids", "asks")
         columns: dict[str, list[Any]] = {name: rows[name].to_pylist() for name in (*names, *_TIMES)}
         # equal names are one object: they are compared and looked up for each hit
-        self.exchanges, self.symbols = ([intern(name) for name in columns[one]] for one in ("exchange", "symbol"))
+        self.exchanges, self.symbols = ([intern(name or "") for name in columns[one]] for one in ("exchange", "symbol"))
         self.exchange_times, self.received_times = (columns[name] for name in _TIMES)
         self.ids = [":".join(map(str, parts)) for parts in zip(*(columns[name] for name in names[:3]), strict=True)]
         self.bid: list[str] = columns["bid"]
