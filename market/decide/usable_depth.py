@@ -21,14 +21,21 @@ MARGIN = Decimal("1.25")
 """For prices that move between a decision and its orders."""
 ROUGH_MARGIN = Decimal(2)
 """The same if the worth of a currency is only roughly known."""
+SHORT_AGE_MS = 1_500
+"""Below this limit of age a quote needs its changes to stay fresh: what waits comes once a second."""
+WHOLE_BOOK = Decimal(10) ** 18
+"""More than any book offers, so every change counts."""
 
 
 def usable_notional(settings: Settings, market: Market, settlement: str) -> Decimal | None:
     """Return the most that all that is open together can take out of one side of the market's book, in its quote
     currency, with a margin. Limits of `settings` are in `settlement`.
 
-    0 for an FX rate, of which only the prices count. None if the worth of a currency is not known.
+    0 for an FX rate, of which only the prices count; WHOLE_BOOK if quotes must be younger than `SHORT_AGE_MS`. None if
+    the worth of a currency is not known.
     """
+    if settings.max_quote_age_ms < SHORT_AGE_MS:
+        return WHOLE_BOOK
     if market.is_fx:
         return ZERO
     at_once = settings.max_open_arbitrages * settings.max_notional

@@ -57,6 +57,8 @@ DEPTHS: dict[str, tuple[Market, Settings, int | None]] = {
     "euro": (EUR_MARKET, settings_of(), 7_455),
     "yen": (JPY_MARKET, settings_of(), 1_171_429),
     "a dollar of another issuer": (replace(USD_MARKET, quote_currency="USDT"), settings_of(), 5_125),
+    "quotes stay fresh by their changes alone": (USD_MARKET, settings_of(max_quote_age_ms=1_499), 10**18),
+    "a second may pass": (USD_MARKET, settings_of(max_quote_age_ms=1_500), 5_125),
     "a currency of unknown worth": (replace(USD_MARKET, quote_currency="TRY"), settings_of(), None),
     "a rate": (replace(USD_MARKET, is_fx=True), settings_of(), 0),
 }
