@@ -27,7 +27,7 @@ def test_the_shell_runs_its_own_inline_scripts_and_no_others() -> None:
     inline = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     policy = page_policy(html)
     scripts = next(part for part in policy.split("; ") if part.startswith("script-src"))
-    assert len(inline) == 2
+    assert len(inline) == 3
     for script in inline:
         assert f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" in scripts
     assert "'unsafe-inline'" not in scripts
