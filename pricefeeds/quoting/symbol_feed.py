@@ -71,7 +71,7 @@ class SymbolFeed:
         self._quote: Quote | None = None
         """This symbol's quote in the log; None if it was withdrawn or there was none."""
         self._later: Quote | None = None
-        """The newest accepted quote, if it differs from the one in the log behind the usable depth alone."""
+        """The newest accepted quote, if the book differed from the one in the log, behind the usable depth alone."""
         self._usable: Decimal | None = None
         """Notional, in quote currency, up to which a change is written at once; None: every change is."""
         self._last_mid: Decimal | None = None
@@ -174,7 +174,9 @@ class SymbolFeed:
         if self._quote is None or not self._offers(self._quote, quote):
             return [self._written(quote)]
         is_shown = (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks)
-        self._later = None if is_shown else quote
+        if not is_shown or self._later is not None:
+            # also a book that is as shown again: what was taken out of the one in between is there anew
+            self._later = quote
         return []
 
     def _offers(self, shown: Quote, quote: Quote) -> bool:

@@ -145,12 +145,14 @@ def test_a_renewal_is_the_newest_book_in_force_at_its_own_time() -> None:
     assert (quote.bids, quote.received_time, quote.sequence) == (deep("15").bids, 9_000, 9_000)
 
 
-def test_a_book_that_is_back_as_it_was_needs_no_quote() -> None:
+def test_a_book_that_is_back_as_it_was_is_another_quote() -> None:
+    """What trades took out of it is there anew; by the former quote's id it would count as used."""
     feed = SymbolFeed(MARKET, 0, 0)
     feed.look_down_to(Decimal(1_000))
     for number, amount in enumerate(("30", "20", "30"), start=1):
         feed.take(deep(amount), number * 1_000)
-    assert kinds(feed.alive(9_000)) == ["alive"]
+    assert kinds(feed.alive(9_000)) == ["quote"]
+    assert kinds(feed.alive(10_000)) == ["alive"]
 
 
 def test_small_steps_that_add_up_are_written() -> None:
