@@ -175,7 +175,7 @@ class SymbolFeed:
             return [self._written(quote)]
         is_shown = (self._quote.bids, self._quote.asks) == (quote.bids, quote.asks)
         if not is_shown or self._later is not None:
-            # also a book that is as shown again: what was taken out of the one in between is there anew
+            # also a book that is as shown again: what was taken out of the one in between is there again
             self._later = quote
         return []
 

@@ -146,7 +146,7 @@ def test_a_renewal_is_the_newest_book_in_force_at_its_own_time() -> None:
 
 
 def test_a_book_that_is_back_as_it_was_is_another_quote() -> None:
-    """What trades took out of it is there anew; by the former quote's id it would count as used."""
+    """What trades took out of it is there again; by the former quote's id it would count as used."""
     feed = SymbolFeed(MARKET, 0, 0)
     feed.look_down_to(Decimal(1_000))
     for number, amount in enumerate(("30", "20", "30"), start=1):
