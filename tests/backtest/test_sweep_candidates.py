@@ -48,11 +48,12 @@ def test_the_age_of_a_rate_counts(candidates: Candidates, messages: list[bytes])
 
 
 def test_the_same_settings_twice_are_priced_once(candidates: Candidates) -> None:
-    first = candidates.under(SETS["other fees"].settings)
+    first = candidates.sightings_under(SETS["other fees"].settings)
     dearer = SETS["other fees"].settings.model_copy(update={"max_notional": Decimal(17)})
-    assert candidates.under(dearer) is first
-    assert candidates.under(SETS["the base"].settings) != first
-    assert candidates.under(SETS["other fees"].settings) == first
+    assert candidates.sightings_under(dearer) is first
+    known = tuple(one.opportunity for one in first)
+    assert candidates.under(SETS["the base"].settings) != known
+    assert candidates.under(SETS["other fees"].settings) == known
 
 
 def test_the_widest_settings_take_the_loosest_of_each() -> None:
