@@ -98,6 +98,24 @@ async def sorted_page(
     return Page(tuple(row(one) for document in shown for one in document[_WHOLE]), next_cursor)
 
 
+async def arbitrages_of_fills(database: Database, of_session: Document, fills: Document) -> Document:
+    """Return the condition on the arbitrages that a session's `fills` may be of: those that began in it, and those of
+    an earlier one that went on in it, so that only their later fills are its own."""
+    if not of_session:
+        return {}
+    began: list[Document] = [{"$match": of_session}, {"$project": {"has_begun": {"$literal": True}}}]
+    steps: list[Document] = [
+        {"$match": fills},
+        {"$group": {"_id": "$arbitrage_id"}},
+        {"$unionWith": {"coll": ARBITRAGES, "pipeline": began}},
+        {"$group": {"_id": "$_id", "has_begun": {"$max": "$has_begun"}}},
+        {"$match": {"has_begun": None}},
+    ]
+    with translated_errors():
+        earlier = [document["_id"] async for document in database[FILLS].aggregate(steps)]
+    return {"$or": [of_session, {"_id": {"$in": earlier}}]} if earlier else of_session
+
+
 async def fills_by_arbitrage(
     database: Database,
     arbitrages: Document,

@@ -29,7 +29,14 @@ from store.aggregates.session_totals import decimal_of as summed_decimal
 from store.errors import StoreError
 from store.mongo.arbitrages import OLDEST_FIRST
 from store.queries.sorted_pages import Order, SortedRead
-from store.queries.sorted_trades import ARBITRAGE_KEYS, FILL_KEYS, OF_ARBITRAGE, fills_by_arbitrage, sorted_page
+from store.queries.sorted_trades import (
+    ARBITRAGE_KEYS,
+    FILL_KEYS,
+    OF_ARBITRAGE,
+    arbitrages_of_fills,
+    fills_by_arbitrage,
+    sorted_page,
+)
 from store.server.client import Database, Document, translated_errors
 from store.server.documents import ARBITRAGES, FILLS, arbitrage_of, fill_of
 from store.server.page_reader import Page, read_page
@@ -188,8 +195,8 @@ class TradeHistory:
         if order is None:
             return await read_page(self._database, FILLS, _booked, query, cursor, limit, _stages(wanted))
         if order.column in OF_ARBITRAGE:
-            arbitrages = self._of_session | _arbitrage_conditions(wanted)
-            join = (arbitrages, query, _WITH_ARBITRAGE)
+            arbitrages = await arbitrages_of_fills(self._database, self._of_session, query)
+            join = (arbitrages | _arbitrage_conditions(wanted), query, _WITH_ARBITRAGE)
             return await fills_by_arbitrage(self._database, *join, order, cursor, limit, _booked)
         before = _stages(wanted) if _arbitrage_conditions(wanted) else []
         read = SortedRead(FILLS, query, FILL_KEYS[order.column], before, [_WITH_ARBITRAGE])

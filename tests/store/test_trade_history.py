@@ -157,6 +157,27 @@ async def test_sorted_by_any_column_the_pages_have_every_row_once(
         assert await sorted_fills(reader, sign + column, 3) == fills, column
 
 
+async def test_every_order_has_the_session_s_fills_of_an_earlier_one_s_arbitrages(
+    reader: TradeReader, mongo_store: MongoTradeStore
+) -> None:
+    await close_five(mongo_store)
+    earlier = {"$set": {"session_id": "session-0"}}
+    await mongo_store._database[ARBITRAGES].update_many({"_id": {"$in": ["1", "2"]}}, earlier)
+    # the first is of the earlier session alone, the second went on: its buy leg was filled in that one
+    await mongo_store._database[FILLS].update_many({"arbitrage_id": "1"}, earlier)
+    await mongo_store._database[FILLS].update_one({"arbitrage_id": "2", "side": "buy"}, earlier)
+    unsorted = (await reader.history.fills(TradeFilter(), None, 500)).items
+    assert sorted(one.arbitrage_id for one in unsorted) == list("2334455")
+    expected = {(one.arbitrage_id, one.fill.fill_id) for one in unsorted}
+    for column in FILL_COLUMNS:
+        for limit in (2, 500):
+            found = await sorted_fills(reader, column, limit)
+            assert (set(found), len(found)) == (expected, 7), column
+    only = await reader.history.fills(TradeFilter(exchange="beta", base="BTC"), None, 500, Order("net"))
+    assert [one.arbitrage_id for one in only.items] == list("4235")
+    assert not (await reader.history.fills(TradeFilter(base="ETH"), None, 500, Order("net"))).items
+
+
 async def test_what_is_added_meanwhile_neither_repeats_nor_hides_a_row(
     reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
