@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from market.decide.kill_switch import TradingState
-from market.decide.thresholds import exchanges_of_pair, net_threshold
+from market.decide.thresholds import exchanges_of_pair, net_threshold, own_threshold
 from market.money import BoundedDecimal, decimal_of
 
 
@@ -131,6 +131,10 @@ class Settings(BaseModel):
     def threshold(self, base: str, buy: str, sell: str) -> float:
         """Return the net spread, bps, from which `base` is bought on the exchange `buy` and sold on `sell`."""
         return net_threshold(self.min_net_bps, self.asset_thresholds, self.pair_thresholds, base, buy, sell)
+
+    def own_threshold(self, base: str, buy: str, sell: str) -> float | None:
+        """Return the threshold that stands in place of `min_net_bps` there; None if that one counts."""
+        return own_threshold(self.asset_thresholds, self.pair_thresholds, base, buy, sell)
 
     def exchange_limit(self, exchange: str) -> Decimal:
         return self.exchange_limits.get(exchange, self.max_exchange_notional)

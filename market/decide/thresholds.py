@@ -13,13 +13,19 @@ def net_threshold(
 ) -> float:
     """Return the net spread, bps, from which `base` is bought on the exchange `buy` and sold on `sell`: the highest of
     those that the two mappings have for it, else the general one."""
-    if not by_asset and not by_pair:
-        return general
+    own = own_threshold(by_asset, by_pair, base, buy, sell) if by_asset or by_pair else None
+    return general if own is None else own
+
+
+def own_threshold(
+    by_asset: Mapping[str, float], by_pair: Mapping[str, float], base: str, buy: str, sell: str
+) -> float | None:
+    """Return the highest of those that the two mappings have for the direction; None if the general one counts."""
     names = (f"{buy}{ONE}{sell}", f"{buy}{BOTH}{sell}", f"{sell}{BOTH}{buy}")
     own = [by_pair[name] for name in names if name in by_pair]
     if base in by_asset:
         own.append(by_asset[base])
-    return max(own, default=general)
+    return max(own, default=None)
 
 
 def direction(buy: str, sell: str) -> str:

@@ -1,9 +1,11 @@
 """Preview of another threshold on the last hours, from stored opportunities."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from typing_extensions import TypedDict
 
+from market.decide.settings import Settings
 from market.money import text_of, total
 from store.aggregates.episode_sums import BELOW_THRESHOLD, BINS_PER_BPS, EpisodeSum
 from store.aggregates.opportunity_sums import OutcomeSum
@@ -11,9 +13,12 @@ from ui.rows.opportunity import LedgerRow
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity import ledger
 
+Sum = TypeVar("Sum", OutcomeSum, EpisodeSum)
+
 STEPS = 60
 """Maximum number of thresholds on the curve."""
 LIMITS = (
+    "Assets and pairs that have a threshold of their own now are left out: the general one does not move them.",
     "Of rejections only the first of a pair, reason and second is kept; the others are counted with it, at its spread.",
     "Those that pass a lower threshold would still face the later checks (age, limits, balances) and their sizing; "
     "none of them is asked here. Gained at most: one trade per episode.",
@@ -71,10 +76,10 @@ class PreviewRow(TypedDict):
 async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: float) -> PreviewRow:
     """Return the preview, to half a basis point, rounded down: sums are kept no finer. Raises StoreUnavailableError."""
     source, seconds = dashboard.reader.opportunity_sums, int(hours * 3_600)
-    sums = await source.recent(seconds)
-    untraded = [one for one in await source.episodes.recent(seconds) if one.reason]
-    below = [one for one in untraded if one.reason == BELOW_THRESHOLD]
     settings = dashboard.hub.settings
+    sums = _moved(await source.recent(seconds), settings)
+    untraded = [one for one in _moved(await source.episodes.recent(seconds), settings) if one.reason]
+    below = [one for one in untraded if one.reason == BELOW_THRESHOLD]
     taken = [one for one in sums if one.outcome == "taken"]
     rejected = [one for one in sums if one.outcome == "rejected"]
     least = int(min_net_bps * BINS_PER_BPS // 1)
@@ -120,6 +125,15 @@ def curve(
             gained_expected=round(float(total(one.missed for one in missed if one.bin >= least)), 2),
         )
         for least in range(lowest, highest + step, step)
+    ]
+
+
+def _moved(sums: Iterable[Sum], settings: Settings | None) -> list[Sum]:
+    """Return those for which `min_net_bps` counts."""
+    return [
+        one
+        for one in sums
+        if settings is None or settings.own_threshold(one.base, one.buy_exchange, one.sell_exchange) is None
     ]
 
 

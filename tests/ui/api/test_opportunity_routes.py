@@ -223,6 +223,30 @@ async def test_the_preview_says_what_a_threshold_would_have_done(
     assert (last["kept"], last["gained"]) == (0, 0)
 
 
+OWN_THRESHOLDS: list[tuple[dict[str, dict[str, float]], bool]] = [
+    ({"asset_thresholds": {"BTC": 5.0}}, True),
+    ({"pair_thresholds": {"beta/alpha": 5.0}}, True),
+    ({"asset_thresholds": {"ETH": 5.0}, "pair_thresholds": {"beta>alpha": 5.0}}, False),
+]
+
+
+@pytest.mark.parametrize(("own", "is_left_out"), OWN_THRESHOLDS)
+async def test_the_preview_leaves_out_what_has_a_threshold_of_its_own(
+    api: httpx.AsyncClient,
+    application: FastAPI,
+    four: list[Opportunity],
+    own: dict[str, dict[str, float]],
+    is_left_out: bool,
+) -> None:
+    hub = dashboard_of(application).hub
+    assert hub.settings is not None
+    hub.apply_settings(hub.settings.model_copy(update=own | {"version": hub.settings.version + 1}))
+    found = (await api.get("/api/settings/preview", params={"min_net_bps": 2, "hours": 1})).raise_for_status().json()
+    counts = [found[name]["count"] for name in ("taken", "kept", "lost", "gained", "gained_episodes")]
+    assert counts == ([0] * 5 if is_left_out else [1, 1, 0, 10, 1])
+    assert (not found["still_rejected"], found["curve"] == []) == (is_left_out, is_left_out)
+
+
 async def test_nothing_seen_is_no_fault(api: httpx.AsyncClient) -> None:
     statistics = (await api.get("/api/opportunities/statistics")).raise_for_status().json()
     assert (statistics["seen"], statistics["histogram"], statistics["lifetimes"]["all"]["p50_ms"]) == (0, [], None)
