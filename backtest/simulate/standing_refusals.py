@@ -64,6 +64,7 @@ class StandingRefusals:
         """The settings that what follows is of."""
         self._let_through: set[MarketPair] = set()
         """Pairs of different exchanges of which the settings refuse nothing but a narrow spread."""
+        self._thresholds: dict[MarketPair, float] = {}
         self._usual = inf
 
     def changed(self) -> None:
@@ -74,7 +75,7 @@ class StandingRefusals:
         settings = self._cache.settings
         if settings is not self._settings:
             self._follow(settings)
-        if one.net_bps < settings.min_net_bps:
+        if one.net_bps < self._threshold(one.pair, settings):
             return BELOW_THRESHOLD if one.pair in self._let_through else None
         standing = self._holding(one, now)
         return None if standing is None or not self._passes(one, now, settings) else standing.reason
@@ -112,8 +113,17 @@ class StandingRefusals:
     def _follow(self, settings: Settings) -> None:
         self._settings = settings
         self._let_through.clear()
+        self._thresholds.clear()
         self._standing.clear()
         self._usual = usual_up_to_bps(settings)
+
+    def _threshold(self, pair: MarketPair, settings: Settings) -> float:
+        """Return the threshold in force, bps, computed once for each pair: every opportunity needs it."""
+        known = self._thresholds.get(pair)
+        if known is None:
+            base, buy, _, sell, _ = pair
+            known = self._thresholds[pair] = settings.threshold(base, buy, sell)
+        return known
 
     def _holding(self, one: Sighting, now: int) -> _Standing | None:
         standing = self._standing.get(one.pair)

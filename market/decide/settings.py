@@ -61,7 +61,7 @@ class Settings(BaseModel):
     emit_net_bps: Bps = 0.0
     """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
     min_share_above_10s: float = Field(default=0.0, ge=0, le=1)
-    """Minimum share of the last 10 s window at or over `min_net_bps`; 0 switches the rule off."""
+    """Minimum share of the last 10 s window at or over the threshold in force; 0 switches the rule off."""
     quarantine_deviations: float = Field(default=8.0, ge=0, le=100)
     """A spread this many standard deviations above its recent mean is `quarantined`; 0: off."""
     quarantine_floor_bps: Bps = 150.0

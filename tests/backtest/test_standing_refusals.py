@@ -6,19 +6,31 @@ from decimal import Decimal
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from backtest.detect.sightings import Sighting, SightingSource, sighting_of
 from backtest.parameters import Parameters
 from backtest.result.trading_outcome import TradingOutcome
+from backtest.simulate.standing_refusals import StandingRefusals
 from backtest.simulate.trade_simulation import trade_sightings
+from bots.decide.order_decision import settings_rejection
+from bots.decide.state_cache import StateCache
+from market.prices.episodes import TradeBounds
 from market.prices.opportunities import Opportunity
 from market.prices.shown_sides import ShownSide
+from market.trade.unwinding import markets_by_symbol
 from tests.backtest.trading_samples import MILLISECOND, START, Book, parameters_of, tape_with, tick
 from tests.market.samples import USD_MARKET, levels, opportunity_of, settings_of
 
+THRESHOLDS = st.sampled_from([0.4, 3.0, 20.0])
+OWN_THRESHOLDS = st.fixed_dictionaries(
+    {
+        "asset_thresholds": st.dictionaries(st.sampled_from(["BTC", "ETH"]), THRESHOLDS),
+        "pair_thresholds": st.dictionaries(st.sampled_from(["alpha/beta", "alpha>beta", "beta>alpha"]), THRESHOLDS),
+    }
+)
 BETA = replace(USD_MARKET, exchange="beta")
 MARKETS = (USD_MARKET, BETA)
 
@@ -96,6 +108,7 @@ def _book(random: Random, cents: int, sign: int) -> Book:
 def some_parameters(draw: st.DrawFn) -> Parameters:
     settings = settings_of(
         min_net_bps=draw(st.sampled_from([1.0, 10.0])),
+        **draw(OWN_THRESHOLDS),
         cool_down_ms=draw(st.sampled_from([0, 100, 1_000])),
         max_notional=draw(st.sampled_from([Decimal(5), Decimal(60), Decimal(300)])),
         max_open_arbitrages=draw(st.sampled_from([1, 4])),
@@ -124,13 +137,33 @@ def outcome_of(recording: Dollars, chosen: Parameters, *, is_unsure: bool) -> tu
     return outcome, sum(source.whole for source in sources)
 
 
+HIGHER_OF_ITS_OWN = parameters_of(
+    settings_of(min_net_bps=1.0, pair_thresholds={"alpha>beta": 20.0}, cool_down_ms=1_000),
+    balances={"alpha": {"USD": Decimal(100_000)}, "beta": {"BTC": Decimal(90)}},
+)
+
+
 @hypothesis_settings(deadline=None, max_examples=25)
+@example(seed=2, chosen=HIGHER_OF_ITS_OWN)
 @given(seed=st.integers(0, 10_000), chosen=some_parameters())
 def test_deciding_each_anew_comes_to_the_same(seed: int, chosen: Parameters) -> None:
     recording = Dollars(seed, 120)
     quick, _ = outcome_of(recording, chosen, is_unsure=False)
     slow, _ = outcome_of(recording, chosen, is_unsure=True)
     assert quick == slow
+
+
+@given(chosen=st.lists(some_parameters(), min_size=2, max_size=2), net_bps=st.sampled_from([0.5, 4.0, 7.0, 30.0]))
+def test_a_spread_is_too_narrow_for_the_threshold_in_force(chosen: list[Parameters], net_bps: float) -> None:
+    opportunity = replace(Dollars(1, 3).opportunities[0], net_bps=net_bps)
+    markets, cache = markets_by_symbol(MARKETS), StateCache(chosen[0].settings)
+    refusals = StandingRefusals(cache, markets, lambda _: TradeBounds(notional=Decimal(1_000)))
+    one = sighting_of(opportunity)
+    for parameters in chosen:
+        cache.settings = parameters.settings
+        assert refusals.reason(one, one.event_time) is None
+        refusals.let_through(one.pair)
+        assert refusals.reason(one, one.event_time) == settings_rejection(opportunity, markets, cache.settings)
 
 
 @pytest.mark.parametrize(
