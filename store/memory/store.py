@@ -74,8 +74,9 @@ class MemoryTradeStore(TradeSteps):
         """Arbitrage → its steps, as the store on MongoDB keeps them."""
         self._rejection_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
-        self._open: dict[str, Arbitrage] = {}
-        self._residual: dict[str, Arbitrage] = {}
+        self._unfinished: dict[str, Arbitrage] = {}
+        """Open and residual ones."""
+        self._began: dict[str, int] = {}
         self._earlier: frozenset[str] = frozenset()
         """Arbitrages that began before this session."""
         self._pairs: dict[str, PairRow] = {}
@@ -158,13 +159,15 @@ class MemoryTradeStore(TradeSteps):
         return work(self)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        return [one for one in self._residual.values() if one.reason in RESUMED]
+        return self._oldest_first(
+            one for one in self._unfinished.values() if one.state == "residual" and one.reason in RESUMED
+        )
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
         return unconfirmed(self._arbitrages.values(), exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
-        return list(self._open.values())
+        return self._oldest_first(one for one in self._unfinished.values() if one.state in OPEN_STATES)
 
     async def session_arbitrages(self) -> list[Arbitrage]:
         """All of them, open and ended, oldest first."""
@@ -266,20 +269,21 @@ class MemoryTradeStore(TradeSteps):
         for fill in after.unbooked:
             del self._fills[fill_key(fill)]
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
-        self._keep(arbitrage)
+        self._keep(arbitrage, after.now)
         self._notify(new_grants(before.arbitrage, arbitrage))
 
-    def _keep(self, arbitrage: Arbitrage) -> None:
+    def _keep(self, arbitrage: Arbitrage, now: int) -> None:
         identity = arbitrage.arbitrage_id
+        self._began.setdefault(identity, now)
         self._arbitrages[identity] = arbitrage
-        for kept, belongs in (
-            (self._open, arbitrage.state in OPEN_STATES),
-            (self._residual, arbitrage.state == "residual"),
-        ):
-            if belongs:
-                kept[identity] = arbitrage
-            else:
-                kept.pop(identity, None)
+        if arbitrage.state in OPEN_STATES or arbitrage.state == "residual":
+            self._unfinished[identity] = arbitrage
+        else:
+            self._unfinished.pop(identity, None)
+
+    def _oldest_first(self, arbitrages: Iterable[Arbitrage]) -> list[Arbitrage]:
+        """Return them in MongoDB's order: those of one moment by their ids."""
+        return sorted(arbitrages, key=lambda one: (self._began[one.arbitrage_id], one.arbitrage_id))
 
     def _notify(self, grants: Iterable[Grant]) -> None:
         for grant in grants:

@@ -56,14 +56,16 @@ class BooksView(Protocol):
 
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None: ...
 
-    async def open_arbitrages(self) -> list[Arbitrage]: ...
+    async def open_arbitrages(self) -> list[Arbitrage]:
+        """Oldest first, also those that were opened again."""
+        ...
 
     async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
         """Those of which there is an arbitrage, open or ended."""
         ...
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        """Residual arbitrages that `resume` can continue: halted, or with an order not posted."""
+        """Residual arbitrages that `resume` can continue, oldest first: halted, or with an order not posted."""
         ...
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:

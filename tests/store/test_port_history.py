@@ -75,6 +75,26 @@ async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_aga
     assert steps[-5:] == ["buy done", "buy acknowledged", "buy filled", "complete granted", "single_leg"]
 
 
+async def test_what_is_opened_again_or_left_keeps_its_place(store: TradeStore) -> None:
+    """Those that compete for one balance are resumed in this order."""
+    later, advance = "opportunity-2", advancing(MARKETS)
+    await open_books(store)
+    await reserved(store, opportunity(), "1")
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
+    await finish_leg(store, ID, "sell", filled(sell), close, UNFENCED)
+    await finish_leg(store, ID, "buy", None, close, UNFENCED)
+    await reserved(store, opportunity(later, 2), "1")
+    again = await finish_leg(store, ID, "buy", filled(buy, Decimal("0.5")), advance, UNFENCED)
+    assert [one.arbitrage_id for one in await store.open_arbitrages()] == [ID, later]
+    assert [one.arbitrage_id for one in (await store.overview()).open_arbitrages] == [ID, later]
+    await store.settings.change(settings_of(trading_state="halted"), 1, "test")
+    await finish_leg(store, later, "sell", REFUSED, advance, UNFENCED)
+    await finish_leg(store, later, "buy", filled(await granted(store, later, "buy")), advance, UNFENCED)
+    await finish_leg(store, ID, again.legs[-1].role, REFUSED, advance, UNFENCED)
+    assert [one.arbitrage_id for one in await store.resumable_arbitrages()] == [ID, later]
+    assert [one.arbitrage_id for one in (await store.overview()).resumable] == [ID, later]
+
+
 async def test_a_fill_that_another_arbitrage_has_is_not_booked_again(store: TradeStore) -> None:
     """The ledger knows it, though the leg that it is reported for does not."""
     await open_books(store)
