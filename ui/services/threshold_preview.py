@@ -25,7 +25,6 @@ LIMITS = (
     "Profit is that of the best levels, before slippage and latency: of those taken for what was reserved, of the "
     "others for as much as one trade may use, once per episode.",
     "Below the threshold of what is shown nothing is emitted, so nothing is known.",
-    "Thresholds of single assets or pairs are left out: all are counted as if this one were in force for each of them.",
 )
 
 
