@@ -227,7 +227,7 @@ class PublishedApps:
 
     async def _publish(self, app: StoredApp, wanted: _Wanted) -> None:
         order, running = app.order, wanted.running
-        is_as_ordered = order.keeps_state and not order.savepoint
+        is_as_ordered = order.keeps_state and not app.savepoint
         if running is not None and running.note.version == order.version and is_as_ordered:
             await self._report(app, "running")
             return
@@ -307,15 +307,13 @@ class PublishedApps:
         order, before = app.order, read_note(self._folder, app.name)
         first = RunNote(version, source.label, order.number)
         if before is not None:
-            is_same = (before.label, before.version) == (source.label, version) and not order.savepoint
+            is_same = (before.label, before.version) == (source.label, version) and not app.savepoint
             if before.order == order.number or (is_same and order.keeps_state):
                 return replace(before, order=order.number, has_ended=False), ""
         ended = None if before is None else await self._ended(app.name, before)
-        if ended is None and not order.savepoint:
+        if ended is None and not app.savepoint:
             return first, ""
-        saved = None
-        if order.savepoint:
-            saved = await asyncio.to_thread(saved_state, self.session, self._terms, app.name, order.savepoint)
+        saved = await asyncio.to_thread(saved_state, self.session, self._terms, app)
         ended = ended or FormerVersion(source, folder, first)
         over = await taken_over(self.session, ended, source, folder, keeps_state=order.keeps_state, saved=saved)
         empty = () if over.parts is None else over.parts.empty
@@ -377,8 +375,9 @@ class PublishedApps:
 
     async def _report(self, app: StoredApp, state: AppState, reason: str = "", version: int | None = None) -> None:
         """`version`: that runs, if it is another than is wanted."""
-        order = app.order
-        report = AppReport(state, order.number, reason, version or order.version, self.session.session_id)
+        order, note = app.order, read_note(self._folder, app.name)
+        done = order.number if note is not None and note.order == order.number else app.done
+        report = AppReport(state, order.number, reason, version or order.version, self.session.session_id, done=done)
 
         def tell(error: Exception) -> None:
             log.info("report waits", extra={"app": app.name, "reason": str(error)})

@@ -15,7 +15,7 @@ from launch.published.hosted import CannotRunError, published_source
 from launch.published.takeover import SavedState
 from market.time_units import MICROSECONDS
 from session.session import Session
-from store.records.apps import AppVersion
+from store.records.apps import AppVersion, StoredApp
 
 FOLDER = "savepoints"
 SUFFIX = ".savepoint"
@@ -32,9 +32,12 @@ def savepoint_of(session: Session, source: AppSource, folder: Path) -> Mapping[s
     return {"savepoint": name, "bytes": sum(map(len, taken.parts.values()))}
 
 
-def saved_state(session: Session, terms: OperatorTerms, app: str, name: str) -> SavedState:
-    """Return what the app had kept at a savepoint. Raises CannotStartError, CannotRunError."""
-    found = kept_savepoint(session.home, app, name)
+def saved_state(session: Session, terms: OperatorTerms, app: StoredApp) -> SavedState | None:
+    """Return what the app had kept at the savepoint to begin with, if any. Raises CannotStartError, CannotRunError."""
+    name = app.savepoint
+    if not name:
+        return None
+    found = kept_savepoint(session.home, app.name, name)
     source = published_source(session, AppVersion(found.app, 0, found.text, "", 0), terms)
     if source.digest != found.digest:
         raise CannotRunError(f"the savepoint {name} was taken with other functions or variables")

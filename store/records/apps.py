@@ -63,7 +63,7 @@ class AppOrder:
 @dataclass(frozen=True, slots=True)
 class AppReport:
     """What a host says of an app. `number`: of the order that it says it of. `reason`: why it failed, a sentence, or
-    what of the state did not fit."""
+    what of the state did not fit. `done`: the number of the last order whose version began, in whichever session."""
 
     state: AppState
     number: int
@@ -71,6 +71,7 @@ class AppReport:
     version: int | None = None
     session_id: str = ""
     at: int = 0
+    done: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,15 @@ class StoredApp:
     order: AppOrder = AppOrder()
     report: AppReport | None = None
     description: str = ""
+
+    @property
+    def savepoint(self) -> str:
+        """Return the name of the one to begin with: once after its order, or each later session would begin with it."""
+        return "" if self.done == self.order.number else self.order.savepoint
+
+    @property
+    def done(self) -> int:
+        return 0 if self.report is None else self.report.done
 
     def state_in(self, session_id: str) -> tuple[AppState, str]:
         """Return its state in the running session, and the reason. What a host said of an earlier order, or in an

@@ -2,6 +2,7 @@
 gives that was never cut."""
 
 import asyncio
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -210,6 +211,27 @@ async def test_an_app_goes_on_from_a_savepoint_at_the_row_where_it_is(session: S
         found = await world.written(source.label, reaching(max(wanted)))
     # no row comes again, and none is left out; earlier ones are of other tests on this Kafka
     assert [at for at in map(offset, found) if at >= first] == wanted
+
+
+async def test_a_savepoint_is_begun_with_once_and_not_in_each_later_session(session: Session) -> None:
+    apps, first = MemoryApps(SystemClock()), await log_begins(session)
+    async with published(session, apps, first) as world:
+        await world.publish("means", MEANS)
+        await world.until("means", "running")
+        log = LogMaker(15).write(200)
+        await world.write(log)
+        await saved_at(world, source_of(session, "means", MEANS), first + len(log))
+        kept = await world.door.savepoint("means")
+        await apps.order("means", "published", "ada", savepoint=kept["savepoint"])
+        await world.until("means", "running")
+        shutil.rmtree(session.home / "savepoints")
+    # its file is gone, and the app's own state is as good
+    async with published(session, apps, first) as world:
+        assert await world.until("means", "running") == ""
+    for number in range(2):
+        later = replace(session, session_id=f"{session.session_id}-later-{number}")
+        async with published(later, apps, await log_begins(later)) as world:
+            assert await world.until("means", "running") == ""
 
 
 TABLE = "from Last select exchange, symbol, bid;"
