@@ -47,8 +47,9 @@ class EntryAuthor:
 
 @dataclass(frozen=True, slots=True)
 class ActionFacts:
-    """What the store knows when it is asked. `since_minute`: actions of the app within a minute. `last_row_time`: that
-    of the app's last action on the same target."""
+    """What the store knows when it is asked. `since_minute`: actions of the app within a minute, and those of the
+    last two whose rows are within a minute of this one: a row that was one too many is so when it is read again.
+    `last_row_time`: that of the app's last action on the same target."""
 
     now: int
     is_repeated: bool

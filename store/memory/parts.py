@@ -131,7 +131,7 @@ class MemorySettings(SettingsVersions):
         return ActionFacts(
             now=now,
             is_repeated=entry.entry_id in self.audited,
-            since_minute=sum(one.at > now - MINUTE for one in mine),
+            since_minute=sum(one.at > now - MINUTE or _is_beside(action, one, now) for one in mine),
             last_row_time=int(str(on_this[-1].after["row_time"])) if on_this and action.change else None,
             last=None if action.change is None else self._last_author(action.change),
         )
@@ -274,3 +274,8 @@ class MemoryAverages:
 
     async def trades(self) -> list[AverageTrade]:
         return list(self._trades.values())
+
+
+def _is_beside(action: AppAction, done: AuditEntry, now: int) -> bool:
+    is_near = abs(int(str(done.after["row_time"])) - action.row_time) < MINUTE
+    return is_near and done.at > now - 2 * MINUTE

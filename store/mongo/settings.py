@@ -84,7 +84,7 @@ class MongoSettings(SettingsVersions):
             current = settings_in(transaction)
             if current is None:
                 return AppActionOutcome("unchanged")
-            facts = _facts(transaction, action.change, entry)
+            facts = _facts(transaction, action, entry)
             refused = refusal(action, current, entry.who, facts)
             if refused is not None:
                 return AppActionOutcome(refused)
@@ -137,10 +137,16 @@ def _enabled_since(transaction: Transaction, exchange: str, since: int) -> bool:
     return transaction.find_one(SETTINGS_VERSIONS, enabling, {"_id": 1}) is not None
 
 
-def _facts(transaction: Transaction, change: EntryChange | None, entry: AuditEntry) -> ActionFacts:
-    now = transaction.now()
+def _facts(transaction: Transaction, action: AppAction, entry: AuditEntry) -> ActionFacts:
+    now, change = transaction.now(), action.change
     mine: Document = {"who": entry.who, "action": {"$in": list(ACTIONS)}}
-    recent = transaction.aggregate(AUDIT, [{"$match": mine | {"at": {"$gt": now - MINUTE}}}, {"$count": "n"}])
+    # rows are a minute old at most, and so their neighbours were acted on within two
+    beside = {"$gt": action.row_time - MINUTE, "$lt": action.row_time + MINUTE}
+    lately: list[Document] = [
+        {"at": {"$gt": now - MINUTE}},
+        {"at": {"$gt": now - 2 * MINUTE}, "after.row_time": beside},
+    ]
+    recent = transaction.aggregate(AUDIT, [{"$match": mine | {"$or": lately}}, {"$count": "n"}])
     return ActionFacts(
         now=now,
         is_repeated=transaction.find_one(AUDIT, {"_id": entry.entry_id}, {"_id": 1}) is not None,

@@ -11,7 +11,7 @@ from store.mongo.store import MongoTradeStore
 from store.ports.trading import TradeStore
 from store.records.audit_entry import AuditEntry
 from store.server.client import connect
-from store.server.documents import SETTINGS_VERSIONS
+from store.server.documents import AUDIT, SETTINGS_VERSIONS
 from tests.market.samples import settings_of
 
 PAUSE = EntryChange("disabled_assets", "ETH", value=True)
@@ -165,6 +165,22 @@ async def test_without_settings_nothing_is_kept(store: TradeStore) -> None:
     assert await app.refused(PAUSE, "row 1") == "unchanged"
     await store.settings.create(FIRST)
     assert await app.refused(PAUSE, "row 1") is None
+
+
+async def test_rows_of_one_minute_are_counted_together_whenever_they_are_read(
+    mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    """A row that was one too many is read again by the next process."""
+    await mongo_store.settings.create(FIRST)
+    app = App(mongo_store, per_minute=2)
+    assert [await app.refused(None), await app.refused(None)] == [None, None]
+    client = connect(mongodb_uri)
+    audit = client[database][AUDIT]
+    await audit.update_many({}, {"$inc": {"at": -61_000_000}})
+    assert await app.refused(None) == "too_many"
+    await audit.update_many({}, {"$inc": {"at": -60_000_000}})
+    assert await app.refused(None) is None
+    client.close()
 
 
 async def test_versions_of_older_programs_say_who_paused_too(

@@ -1,7 +1,8 @@
 """Rows of stream apps that act on the session: what they ask for, and doing it within what the operator allowed.
 
 A row can do nothing else than `session.app_actions` names. What the store keeps in its audit log under the row's id is
-done once; what an app may not do, or does too often, is left out and said once a minute with its number.
+done once; what an app may not do, or does too often, is left out and said once a minute with its number. `ActionLimits`
+answers most of what is refused, so that the store is not asked for each row.
 """
 
 import logging
@@ -24,6 +25,7 @@ from store.app_actions import AppAction, AppActionName, Refusal, app_author
 from store.errors import StoreUnavailableError
 from store.ports.parts import SettingsStore
 from store.records.audit_entry import AuditEntry
+from ui.apps.action_limits import ActionLimits
 
 ACTION_SECONDS = 60
 """Maximum age of a row, by the app's clock: an app that catches up reports the past."""
@@ -57,6 +59,8 @@ class _Row(BaseModel):
     time: int
     """Milliseconds."""
     values: dict[str, object]
+    not_finite: tuple[str, ...] = ()
+    """Columns that have null instead of NaN or an infinity."""
 
 
 class _Asset(BaseModel):
@@ -94,20 +98,44 @@ class WantedAction:
         """Return what it is about, as in the audit log."""
         return "notice" if self.change is None else self.change.name
 
+    @property
+    def value(self) -> object:
+        """Return what the target is to be."""
+        return self.text if self.change is None else self.change.value
+
+
+class UnreadableRowError(Exception):
+    """A row of a stream that acts, of an app that may act, which asks for nothing that can be done."""
+
+    def __init__(self, app: str, stream: ActionStream, reason: str) -> None:
+        super().__init__(reason)
+        self.app, self.stream = app, stream
+
 
 def action_in(message: bytes, allowed: Mapping[str, AppActionTerms]) -> WantedAction | None:
-    """Return what the row asks for; None if it is of no stream that acts, of another app, or cannot be read."""
+    """Return what the row asks for; None if it is of no stream that acts, or of another app. Raises
+    UnreadableRowError."""
     try:
         origin = _Origin.model_validate_json(message)
-        stream = _STREAMS.get(origin.stream)
-        if stream is None or origin.app not in allowed:
-            return None
+    except ValidationError as error:
+        log.warning("row of an app not read", extra={"reason": _said(error)})
+        return None
+    stream = _STREAMS.get(origin.stream)
+    if stream is None or origin.app not in allowed:
+        return None
+    try:
         row = _Row.model_validate_json(message)
         name, change, text = _asked(stream, row.values)
     except ValidationError as error:
-        log.warning("row of an app not read", extra={"reason": error.errors(include_url=False)[0]["msg"]})
-        return None
+        raise UnreadableRowError(origin.app, stream, f"it cannot be read: {_said(error)}") from error
+    for column in COLUMNS[stream]:
+        if column in row.not_finite:
+            raise UnreadableRowError(origin.app, stream, f"its {column} is NaN or infinite; only null removes")
     return WantedAction(row.id, origin.app, stream, row.time * 1_000, name, change, text)
+
+
+def _said(error: ValidationError) -> str:
+    return error.errors(include_url=False)[0]["msg"]
 
 
 def _asked(stream: ActionStream, values: Mapping[str, object]) -> tuple[AppActionName, EntryChange | None, str]:
@@ -135,15 +163,15 @@ class _LeftOut:
     _counts: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """Since when, microseconds, and how many were not said yet."""
 
-    def add(self, wanted: WantedAction, reason: str, now: int) -> None:
-        key = (wanted.app, reason)
+    def add(self, app: str, what: Mapping[str, str], reason: str, now: int) -> None:
+        """Count one. `what`: what else to say of the first."""
+        key = (app, reason)
         if key in self._counts:
             since, count = self._counts[key]
             self._counts[key] = (since, count + 1)
         else:
             self._counts[key] = (now, 0)
-            place = {"app": wanted.app, "action": wanted.name, "target": wanted.target, "reason": reason}
-            log.warning("action of an app left out", extra=place)
+            log.warning("action of an app left out", extra={"app": app, **what, "reason": reason})
 
     def tell(self, now: int) -> None:
         """Say what a minute has collected."""
@@ -166,6 +194,7 @@ class AppActions:
     waits: Callable[[Exception], None]
     """Hears of outages."""
     _left_out: _LeftOut = field(default_factory=_LeftOut)
+    _limits: dict[str, ActionLimits] = field(default_factory=dict)
 
     @property
     def allowed(self) -> dict[str, AppActionTerms]:
@@ -173,15 +202,20 @@ class AppActions:
 
     async def take(self, message: bytes) -> None:
         """Do what a row asks for, also through an outage of the store. Raises StoreError."""
-        wanted = action_in(message, self.allowed)
+        self._left_out.tell(self.clock.now())
+        try:
+            wanted = action_in(message, self.allowed)
+        except UnreadableRowError as error:
+            self._left_out.add(error.app, {"stream": error.stream}, str(error), self.clock.now())
+            return
         if wanted is None:
             return
-        self._left_out.tell(self.clock.now())
         problem = self._problem(wanted)
         if problem is None:
             problem = await retry_on(partial(self._act, wanted), (StoreUnavailableError,), self.waits)
         if problem is not None:
-            self._left_out.add(wanted, problem, self.clock.now())
+            what = {"action": wanted.name, "target": wanted.target}
+            self._left_out.add(wanted.app, what, problem, self.clock.now())
 
     def _problem(self, wanted: WantedAction) -> str | None:
         """Return why the operator's terms, or the session, do not allow it."""
@@ -205,14 +239,19 @@ class AppActions:
         # with each attempt: an outage may have lasted longer
         if self.clock.now() - wanted.at > ACTION_SECONDS * MICROSECONDS:
             return "its row is too old"
+        limits = self._limits.setdefault(wanted.app, ActionLimits())
+        per_minute, asked = self.allowed[wanted.app].per_minute, (wanted.target, wanted.value, wanted.at)
+        known = limits.known(*asked, per_minute)
+        if known is not None:
+            return _REFUSED.get(known)
         who = app_author(wanted.app)
         text = {"text": wanted.text} if wanted.change is None else {}
         entry = AuditEntry(f"action {wanted.row_id}", who, "app", "app", "", wanted.name, wanted.target, after=text)
-        action = AppAction(wanted.change, wanted.at, self.allowed[wanted.app].per_minute)
         try:
-            outcome = await self.settings.act(action, entry)
+            outcome = await self.settings.act(AppAction(wanted.change, wanted.at, per_minute), entry)
         except ValueError:
             return "the settings do not allow it: a threshold must not be below emit_net_bps"
+        limits.note(*asked, outcome.refused)
         if outcome.refused is not None:
             return _REFUSED.get(outcome.refused)
         if outcome.settings is not None:

@@ -1,6 +1,8 @@
 """Rows of apps that act, read from Kafka: what was written before the process began, and what comes."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import orjson
@@ -9,7 +11,10 @@ from runtime.clock import SystemClock, wall_now
 from session.access_terms import AccessTerms
 from session.app_actions import AppActionTerms
 from session.session import PageTerms, Services, Session
+from store.app_actions import AppAction, AppActionOutcome
+from store.errors import StoreError
 from store.memory.parts import MemorySettings
+from store.records.audit_entry import AuditEntry
 from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS
@@ -21,39 +26,89 @@ OWN = "acting apps followed"
 """Name of an app that no other test on this broker has."""
 
 
-def row(number: int, stream: str, **values: str) -> bytes:
+def row(number: int, stream: str, app: str = OWN, **values: str) -> bytes:
     at = wall_now() // 1_000
-    return orjson.dumps({"id": f"{OWN}-1:0:{number}:0", "app": OWN, "stream": stream, "time": at, "values": values})
+    return orjson.dumps({"id": f"{app}-1:0:{number}:0", "app": app, "stream": stream, "time": at, "values": values})
 
 
-async def enabled(settings: MemorySettings) -> tuple[str, ...]:
-    current = await settings.current()
-    assert current is not None
-    return current.enabled_exchanges
+@asynccontextmanager
+async def followed(kafka: str, settings: MemorySettings, app: str) -> AsyncIterator[Callable[..., None]]:
+    """Follow this app, which may do all on alpha, beta and gamma; yield what writes a row of it."""
+    await ensure_topics(kafka, 1)
+    acting = AppActionTerms(app, pause=True, notices=True)
+    access = AccessTerms(halting_apps=(app,), acting_apps=(acting,))
+    session = Session("s", "paper", Path(), Services(kafka, "", ""), MARKETS, "USD", page=PageTerms(access=access))
+    await settings.create(settings_of(enabled_exchanges=("alpha", "beta", "gamma")))
+    writer = TopicWriter(kafka)
+    await writer.open()
+    following = asyncio.create_task(follow_acting_apps(session, settings, lambda _: None))
+
+    def write(number: int, stream: str, **values: str) -> None:
+        writer.write(APPS, row(number, stream, app, **values), app, 0)
+
+    yield write
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    await writer.close()
 
 
 async def test_rows_of_the_last_minute_and_later_ones(kafka_address: str) -> None:
     await ensure_topics(kafka_address, 1)
-    acting = AppActionTerms(OWN, pause=True)
-    settings, access = MemorySettings(SystemClock()), AccessTerms(halting_apps=(OWN,), acting_apps=(acting,))
-    session = Session(
-        "s", "paper", Path(), Services(kafka_address, "", ""), MARKETS, "USD", page=PageTerms(access=access)
-    )
-    await settings.create(settings_of(enabled_exchanges=("alpha", "beta", "gamma")))
-    writer = TopicWriter(kafka_address)
+    settings, writer = MemorySettings(SystemClock()), TopicWriter(kafka_address)
     await writer.open()
     writer.write(APPS, row(1, "Halts", exchange="alpha"), OWN, 0)
     await writer.flush()
-    following = asyncio.create_task(follow_acting_apps(session, settings, lambda _: None))
-    await until(lambda: len(settings.audited) == 1)
-    writer.write(APPS, row(2, "Halts", exchange="beta"), OWN, 0)
-    writer.write(APPS, row(3, "AssetPauses", asset="BTC"), OWN, 0)
-    await until(lambda: len(settings.audited) == 3)
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
     await writer.close()
-    assert await enabled(settings) == ("gamma",)
+    async with followed(kafka_address, settings, OWN) as write:
+        await until(lambda: len(settings.audited) == 1)
+        write(2, "Halts", exchange="beta")
+        write(3, "AssetPauses", asset="BTC")
+        await until(lambda: len(settings.audited) == 3)
+    assert settings.in_force().enabled_exchanges == ("gamma",)
     assert settings.in_force().disabled_assets == ("BTC",)
+
+
+class Silent(MemorySettings):
+    """Answers no action."""
+
+    asked = 0
+
+    async def act(self, action: AppAction, entry: AuditEntry) -> AppActionOutcome:
+        self.asked += 1
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_a_halt_does_not_wait_behind_an_action(kafka_address: str) -> None:
+    settings = Silent(SystemClock())
+    async with followed(kafka_address, settings, "acting apps that wait") as write:
+        write(1, "AssetPauses", asset="BTC")
+        await until(lambda: settings.asked == 1)
+        write(2, "Halts", exchange="alpha")
+        await until(lambda: settings.in_force().enabled_exchanges == ("beta", "gamma"))
+
+
+class FailsOnce(MemorySettings):
+    """Refuses the third question, as a store with an odd document would."""
+
+    def __init__(self) -> None:
+        super().__init__(SystemClock())
+        self.asked: list[str] = []
+
+    async def act(self, action: AppAction, entry: AuditEntry) -> AppActionOutcome:
+        self.asked.append(str(entry.after["text"]))
+        if len(self.asked) == 3:
+            raise StoreError("not as this version writes it")
+        return await super().act(action, entry)
+
+
+async def test_after_a_failure_it_goes_on_where_it_was(kafka_address: str) -> None:
+    settings = FailsOnce()
+    async with followed(kafka_address, settings, "acting apps that fail once") as write:
+        for number in range(1, 5):
+            write(number, "OperatorNotices", text=str(number))
+        await until(lambda: len(settings.asked) >= 5)
+    assert settings.asked == ["1", "2", "3", "3", "4"]
 
 
 async def test_where_no_app_may_act_nothing_is_read() -> None:

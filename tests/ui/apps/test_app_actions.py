@@ -6,6 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.hosted_app import AppRow
 from market.decide.settings import Settings
 from session.access_terms import AccessTerms
 from session.app_actions import AppActionTerms
@@ -24,6 +26,10 @@ NONE = AppActionTerms("guard")
 
 
 def message(stream: str, number: int = 7, at: int = NOW, app: str = "guard", **values: object) -> bytes:
+    return with_values(values, stream, number, at, app)
+
+
+def with_values(values: dict[str, object], stream: str, number: int, at: int, app: str = "guard") -> bytes:
     row = {"id": f"{app}-1:0:{number}:0", "app": app, "stream": stream, "time": at, "values": values}
     return orjson.dumps(row)
 
@@ -187,3 +193,86 @@ async def test_what_a_person_decides_wins(caplog: pytest.LogCaptureFixture) -> N
     again = message("AssetPauses", 8, follower.clock.now() // 1_000, asset="BTC")
     assert (await follower.after(again)).disabled_assets == ()
     assert "a person removed it" in vars(caplog.records[-1])["reason"]
+
+
+class Counted(MemorySettings):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    async def act(self, action: AppAction, entry: AuditEntry) -> AppActionOutcome:
+        self.asked += 1
+        return await super().act(action, entry)
+
+
+def each_tick(stream: str, **values: object) -> list[bytes]:
+    """Return a row for each hundredth of ten seconds; a number in the values is another in each."""
+    rows = []
+    for number in range(1_000):
+        each = {name: value + number / 1_000 if isinstance(value, float) else value for name, value in values.items()}
+        rows.append(with_values(each, stream, number, NOW - 10_000 + 10 * number))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "first", "most"),
+    [
+        (each_tick("AssetThresholds", asset="BTC", min_net_bps=12.0), {}, 6),
+        (each_tick("AssetThresholds", asset="BTC", min_net_bps=12.0), {"asset_thresholds": {"BTC": 9.0}}, 3),
+        (each_tick("AssetPauses", asset="BTC"), {}, 4),
+        (each_tick("OperatorNotices", text="spreads are wide"), {}, 6),
+    ],
+)
+async def test_a_row_for_each_tick_asks_the_store_a_few_times(
+    rows: list[bytes], first: dict[str, object], most: int
+) -> None:
+    follower = Follower(first=settings_of(**first))
+    settings = Counted(follower.clock)
+    follower.follow(settings)
+    await follower.after(*rows)
+    assert 0 < settings.asked <= most
+
+
+async def test_what_the_store_answered_holds_for_that_alone() -> None:
+    follower = Follower()
+    rows = each_tick("AssetPauses", asset="BTC")[:20]
+    at = NOW - 9_000
+    rows += [message("AssetResumes", 2_000, at, asset="BTC"), message("AssetPauses", 2_001, at + 1, asset="BTC")]
+    for n, value in enumerate((9, 9, 8, 9), start=2_002):
+        rows.append(message("AssetThresholds", n, at + n, asset="BTC", min_net_bps=value))
+    after = await follower.after(*rows)
+    assert (after.disabled_assets, after.asset_thresholds, after.version) == (("BTC",), {"BTC": 9}, 7)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("stream", ["AssetThresholds", "PairThresholds"])
+async def test_what_could_not_be_computed_removes_no_threshold(
+    stream: str, value: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    follower = Follower()
+    place: dict[str, object] = {"asset": "BTC", "buy_exchange": "alpha", "sell_exchange": "beta"}
+    before = await follower.after(with_values({**place, "min_net_bps": 12.0}, stream, 1, NOW))
+    rows = [
+        app_message(AppRow(f"guard-1:0:{n}:0", "guard", stream, NOW, {**place, "min_net_bps": value}))
+        for n in range(2, 5)
+    ]
+    for row in rows:
+        await follower.actions.take(row)
+    assert follower.settings.in_force() == before
+    assert (before.asset_thresholds or before.pair_thresholds) != {}
+    said = [vars(one) for one in caplog.records if one.message == "action of an app left out"]
+    assert [one["reason"] for one in said] == ["its min_net_bps is NaN or infinite; only null removes"]
+
+
+async def test_rows_that_were_too_many_are_so_for_the_next_process_too() -> None:
+    follower = Follower(replace(ALL, per_minute=2))
+    rows = [message("OperatorNotices", n, NOW + n, text=f"number {n}") for n in range(5)]
+    await follower.after(*rows)
+    done = dict(follower.settings.audited)
+    # the store no longer counts these two by their own time, but the rows are young enough to act
+    await follower.clock.sleep(60)
+    follower.follow(follower.settings)
+    for row in rows:
+        await follower.actions.take(row)
+    assert follower.settings.audited == done
+    assert len(done) == 2
