@@ -14,12 +14,12 @@ from market.money import text_of
 
 def app_message(row: AppRow) -> bytes:
     """Decimals as text, sets as sorted lists; numbers that are not finite as null, which JSON has instead."""
-    unsaid = _not_finite(row.values)
-    if not unsaid:
+    not_finite = _not_finite(row.values)
+    if not not_finite:
         return orjson.dumps(row, default=plain_json)
     # a null may ask for something, as in `AssetThresholds`; what could not be computed asks for nothing
     named = {"id": row.id, "app": row.app, "stream": row.stream, "time": row.time, "values": row.values}
-    return orjson.dumps({**named, "not_finite": unsaid}, default=plain_json)
+    return orjson.dumps({**named, "not_finite": not_finite}, default=plain_json)
 
 
 def _not_finite(values: Mapping[str, Any]) -> list[str]:
