@@ -59,8 +59,9 @@ def note_end(folder: Path, name: str) -> None:
 
 
 def takes_over(note: RunNote | None, order: AppOrder, label: str) -> bool:
-    """Return whether another version than the one that ran last is to run, or none of its state is to be kept."""
-    is_other = note is not None and (note.label != label or not order.keeps_state)
+    """Return whether something else than what ran last is to run: another version, one that begins empty, or one that
+    begins with a savepoint."""
+    is_other = note is not None and (note.label != label or not order.keeps_state or bool(order.savepoint))
     return note is not None and note.order != order.number and is_other
 
 

@@ -8,7 +8,8 @@ from cep.apps.engine.app_labels import file_label
 from cep.apps.hosts.input_log import InputPlace
 from cep.apps.hosts.input_merger import LogBegin
 from cep.apps.resident.snapshot_folder import SnapshotFolder
-from launch.published.run_notes import RunNote, forget_app, read_note, write_note
+from launch.published.run_notes import RunNote, forget_app, read_note, takes_over, write_note
+from store.records.apps import AppOrder
 
 DIGESTS = ("0123456789", "abcdef0123")
 NOTES = (
@@ -67,3 +68,25 @@ def test_nothing_is_left_of_a_removed_app_and_all_of_others(tmp_path: Path) -> N
     assert read_note(tmp_path, "a") is None
     others = {file_label(name, digest) for name in ("a-b", "a-0123abcd") for digest in DIGESTS}
     assert {one.name for one in tmp_path.iterdir()} == {*others, "a-b.run", "a-0123abcd.run"}
+
+
+# name: (the order after the version that ran, the label of its version, whether something else is to run)
+ORDERS: dict[str, tuple[AppOrder, str, bool]] = {
+    "the same order again": (AppOrder("published", 1, number=1), "wide-1a2b", False),
+    "the same version": (AppOrder("published", 1, number=2), "wide-1a2b", False),
+    "another version": (AppOrder("published", 2, number=2), "wide-3c4d", True),
+    "nothing of what it kept": (AppOrder("published", 1, keeps_state=False, number=2), "wide-1a2b", True),
+    "a savepoint": (AppOrder("published", 1, number=2, savepoint="20261130T000000Z"), "wide-1a2b", True),
+    "a savepoint, begun with already": (
+        AppOrder("published", 1, number=1, savepoint="20261130T000000Z"),
+        "wide-1a2b",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("order", "label", "expected"), ORDERS.values(), ids=ORDERS.keys())
+def test_whatever_begins_otherwise_takes_over_from_what_ran_last(order: AppOrder, label: str, expected: bool) -> None:
+    """What ran last has to catch up first, if it was cut: its rows are behind its last snapshot."""
+    assert takes_over(RunNote(1, "wide-1a2b", 1), order, label) is expected
+    assert not takes_over(None, order, label)
