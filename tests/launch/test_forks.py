@@ -201,7 +201,9 @@ async def test_a_fork_that_gets_no_order_leaves_no_zombie(tmp_path: Path) -> Non
 
 async def test_orphans_are_collected_and_exit_codes_left_to_who_waits_for_them(tmp_path: Path) -> None:
     become_subreaper()
-    orphaning = "import subprocess; print(subprocess.Popen(['true']).pid, flush=True); raise SystemExit(7)"
+    # it ends with its parent, never before, when the parent would collect it
+    begun = "child = subprocess.Popen(['cat'], stdin=subprocess.PIPE)"
+    orphaning = f"import os, subprocess; {begun}; print(child.pid, flush=True); os._exit(7)"
     log = tmp_path / "log"
     started = [spawn(ProcessSpec("part", (sys.executable, "-c", orphaning)), log), ended_child()]
     await until(lambda: all(psutil.Process(one.pid).status() == psutil.STATUS_ZOMBIE for one in started))
