@@ -4,8 +4,9 @@ Stateless: the differences found and the time of the last comparison are in the 
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bots.execute.due_actions import has_leg_at
 from bots.execute.order_lookup import order_of
@@ -23,9 +24,11 @@ from market.accounting.differences import (
     stored_difference,
 )
 from market.accounting.explained_differences import no_longer_found
-from market.accounting.reconciliation import balance_marks, differences
+from market.accounting.reconciliation import balance_marks, differences, to_look_up
+from market.accounting.restated_fills import restatement
 from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.settings import Settings
+from market.instruments.orders import OrderReport
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.inflight_orders import orders_of_others
@@ -51,6 +54,9 @@ LEG_MARGIN = 900 * MICROSECONDS
 looked up until it is final, and a fill that comes later opens its arbitrage again; the rest is for an exchange whose
 clock is wrong."""
 FILL_KINDS = ("fill_restated", "fill_foreign", "fill_not_listed", "fill_differs")
+MOST_RESTATING = 4
+"""Rounds in which the same restatement is found: two to see it, two to have it booked. If the books do not have it by
+then, what they are apart by is reported for a person."""
 MILLISECONDS = 1_000
 
 
@@ -75,6 +81,8 @@ class Reconciliation:
     rules: ReportRules = field(default_factory=ReportRules)
     _previous: frozenset[str] = field(default_factory=frozenset)
     """Difference ids of the previous round; lost on a restart, which costs one more round."""
+    _restated: Counter[str] = field(default_factory=Counter)
+    """Rounds in which a restatement was found, by difference id; lost on a restart, which finds it some times more."""
 
     async def run(self) -> None:
         """Run until cancelled. Raises StoreUnavailableError, ExchangeUnavailableError: run it again."""
@@ -89,7 +97,9 @@ class Reconciliation:
         ours = await self._fetch_book_state(theirs, before)
         for mark in balance_marks(ours, theirs):
             await self.store.differences.correct(mark, self.by)
+        theirs = await self._with_orders_in_question(ours, theirs)
         found = differences(ours, theirs)
+        self._restated.update(one.difference_id for one in found if one.kind == "fill_restated")
         # in each round, whatever an earlier one was interrupted in
         gone = no_longer_found(known, found, ours, theirs)
         if gone:
@@ -137,6 +147,24 @@ class Reconciliation:
             unconfirmed=_unconfirmed(arbitrages, exchange),
             rules=self.rules,
         )
+
+    async def _with_orders_in_question(self, ours: BookState, theirs: ExchangeState) -> ExchangeState:
+        """Return the exchange's state with what it says of the very orders that its list and balances contradict."""
+        reports: dict[str, OrderReport] = {}
+        for one in to_look_up(ours, theirs):
+            leg = one.own.leg
+            if self._restated[restatement(one).difference_id] >= MOST_RESTATING:
+                continue
+            others = {other.leg.exchange_order_id or "" for other in ours.legs} - {leg.exchange_order_id}
+            try:
+                report = await self.account.look_up(order_of(leg), others)
+            except (ExchangeUnavailableError, OutcomeUnknownError) as error:
+                fields = {"opportunity_id": one.own.arbitrage_id, "leg": leg.role}
+                log.warning("order in question not looked up: %s", error, extra=fields)
+            else:
+                if report is not None:
+                    reports[leg.client_order_id] = report
+        return replace(theirs, looked_up=reports)
 
     async def _since(self, now: int, known: list[StoredDifference]) -> int:
         compared = await self.store.differences.compared_until(self.account.exchange)

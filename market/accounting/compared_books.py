@@ -86,6 +86,8 @@ class ExchangeState:
     """The store's time, before anything was asked: what was booked by then should be listed."""
     balances: Mapping[str, Decimal] | None = None
     searches: tuple[OrderSearch, ...] = ()
+    looked_up: Mapping[str, OrderReport] = field(default_factory=dict)
+    """By our id, what the exchange says of the very orders that its lists and balances contradict, asked last."""
 
 
 def fills_of(ours: BookState) -> list[Fill]:

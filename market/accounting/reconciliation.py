@@ -27,7 +27,15 @@ from market.accounting.differences import (
     implausible,
     leg_subject,
 )
-from market.accounting.restated_fills import contradictions, restated, restatement, waiting
+from market.accounting.restated_fills import (
+    MOST_RESTATED,
+    Contradiction,
+    agreeing,
+    contradictions,
+    restated,
+    restatement,
+    waiting,
+)
 from market.instruments.orders import AccountFill, Fill, OrderReport, Side, changes_of
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
@@ -40,14 +48,14 @@ from market.trade.reservation_state import BalanceRow, fill_key
 def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     """All differences in the order of `HANDLING`, except those of orders that may be in flight."""
     contradicted, balances = contradictions(ours, theirs), compared_balances(ours, theirs)
-    believed = restated(contradicted, balances, ours)
+    believed = restated(agreeing(contradicted, theirs), balances, ours)
     fills = {fill_key(fill) for one in believed for fill in one.own.leg.fills}
     currencies = {currency for one in believed for currency in one.changes}
     compared = [
         *_search_differences(ours, theirs),
         *_unconfirmed(ours),
         *_resting(ours, theirs),
-        *_late_fills(ours, theirs, waiting(contradicted, believed, balances)),
+        *_late_fills(ours, theirs, waiting(contradicted, restated(contradicted, balances, ours), balances)),
         *(restatement(one) for one in believed),
         *_foreign_fills(ours, theirs),
         *_unlisted_fills(ours, theirs, fills),
@@ -57,6 +65,13 @@ def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     ]
     order = list(HANDLING)
     return sorted(compared, key=lambda one: order.index(one.kind))
+
+
+def to_look_up(ours: BookState, theirs: ExchangeState) -> list[Contradiction]:
+    """Return the orders that list and balances contradict alike: the books adopt that if the orders themselves say so
+    (`ExchangeState.looked_up`). None if there are too many."""
+    found = restated(contradictions(ours, theirs), compared_balances(ours, theirs), ours)
+    return found if len(found) <= MOST_RESTATED else []
 
 
 def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:

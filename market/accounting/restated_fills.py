@@ -1,5 +1,5 @@
-"""Orders whose booked fills the exchange's own list contradicts, and which of them its balances contradict as well:
-there the books adopt the exchange's version. Pure.
+"""Orders whose booked fills the exchange's own list contradicts, and which of them its balances, and its answer to the
+question for the order, contradict as well: there the books adopt the exchange's version. Pure.
 
 A report may be false in a way that its order allows, and is booked then.
 """
@@ -31,6 +31,9 @@ from market.trade.reservation_state import BalanceRow, fill_key
 LISTED_WITHIN = 60 * MICROSECONDS
 """A fill that is missing from the list for longer than that after its leg ended is not on its way: the list, and the
 balances, may be those of a machine that lags."""
+MOST_RESTATED = 10
+"""Orders that are asked for in a round. An exchange that contradicts more of them at once does not lie about an order:
+its lists, or our books, are wrong as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Contradiction:
     own: BookedLeg
     fills: tuple[Fill, ...]
     is_sure: bool
-    """Whether no machine that lags can explain it."""
+    """Whether a fill that is not listed had its time to be."""
 
     @property
     def client_order_id(self) -> str:
@@ -105,12 +108,28 @@ def restated(
     return alone if len(alone) == 1 else []
 
 
+def agreeing(contradicted: Iterable[Contradiction], theirs: ExchangeState) -> list[Contradiction]:
+    """Return those of which the exchange, asked for the order itself, says the same as its list.
+
+    List and balances may come from one machine that stands still; such a one does not know the order, or not its end.
+    """
+    return [one for one in contradicted if _agrees(one, theirs.looked_up.get(one.client_order_id))]
+
+
+def _agrees(one: Contradiction, report: OrderReport | None) -> bool:
+    if report is None or not report.is_final or report.exchange_order_id != one.own.leg.exchange_order_id:
+        return False
+    said = {fill_key(fill): booked_terms(fill) for fill in report.fills}
+    is_same = said == {fill_key(fill): booked_terms(fill) for fill in one.fills}
+    return is_same and report.filled == _report(one).filled
+
+
 def waiting(
-    contradicted: Iterable[Contradiction], believed: Collection[Contradiction], balances: Collection[object]
+    contradicted: Iterable[Contradiction], confirmed: Collection[Contradiction], balances: Collection[object]
 ) -> frozenset[str]:
     """Return our ids of orders whose late fills are not booked by themselves: they may replace what is booked, which
-    the balances will tell, or do."""
-    return frozenset(one.client_order_id for one in contradicted if not balances or not one.is_sure or one in believed)
+    the balances will tell, or do (`confirmed`)."""
+    return frozenset(one.client_order_id for one in contradicted if not balances or not one.is_sure or one in confirmed)
 
 
 def restatement(one: Contradiction) -> Difference:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.reconcile.reconciler import Reconciliation
-from market.instruments.orders import AccountFill, OrderReport, changes_of
+from bots.reconcile.reconciler import MOST_RESTATING, Reconciliation
+from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
+from market.instruments.orders import AccountFill, LimitOrder, OrderReport, changes_of
 from market.money import Amount
 from tests.bots.reconciling_bench import ID, Bench, buy_sent, finish, opened_bench
 from tests.store.reservation_requests import OPENING, filled, leg_of
@@ -41,6 +42,7 @@ class Scene:
                 await self.bench.rounds(self.process, 1)
             case "lists it":
                 exchange.fills = [AccountFill(fill, self.true.exchange_order_id) for fill in self.true.fills]
+                exchange.looks = lambda _: self.true
             case "settles":
                 for one in await self.bench.store.differences.open_at("alpha"):
                     await self.bench.store.differences.settle(one.difference_id, "acknowledged", "owner")
@@ -77,9 +79,10 @@ async def scene(events: Sequence[str] = ()) -> Scene:
     buy = await buy_sent(bench)
     true = filled(buy, Decimal(1))
     bench.exchange.fill(true)
-    # it lies in its list as well, at first
+    # it lies in its list and of the order as well, at first
     told = doubled(true)
     bench.exchange.fills = [AccountFill(fill, told.exchange_order_id) for fill in told.fills]
+    bench.exchange.looks = lambda _: told
     await finish(bench, "buy", told)
     assert (await bench.arbitrage()).state == "closed"
     bench.clock.time += 1_000_000
@@ -126,6 +129,61 @@ async def test_whoever_settled_what_the_books_are_the_account(events: tuple[str,
     assert await stage.are_books_the_account()
     assert await stage.by_entries() == stage.bench.exchange.owned
     assert (await stage.bench.store.balances.of_session())[0]["alpha"] == OPENING["alpha"]
+    assert await stage.bench.store.differences.open_at("alpha") == []
+
+
+async def test_a_lagging_machine_takes_nothing_out() -> None:
+    """Its list and its balances are of before the order for some minutes; orders work."""
+    bench = await opened_bench()
+    buy = await buy_sent(bench)
+    await finish(bench, "buy", filled(buy))
+    before = await bench.arbitrage()
+    assert before.state == "closed"
+    bench.clock.time += 1_000_000
+    process = bench.process()
+    await bench.rounds(process, 12)
+    assert await bench.arbitrage() == before
+    assert {one.kind for one in await bench.store.differences.open_at("alpha")} == {
+        "fill_not_listed",
+        "balance_unexplained",
+    }
+    assert await bench.reduce_only() == ["alpha"]
+    # it catches up
+    bench.exchange.fill(filled(buy))
+    await bench.rounds(process, 2)
+    assert await bench.arbitrage() == before
+    assert await bench.store.differences.open_at("alpha") == []
+
+
+async def test_what_is_not_booked_in_some_rounds_is_for_a_person() -> None:
+    """Nobody decides, so the restatement is reported and not booked."""
+    stage = await scene(("lists it",))
+    for _ in range(MOST_RESTATING):
+        await stage.process.round()
+    assert await stage.bench.stored() == ["fill_restated healed"]
+    assert await stage.bench.reduce_only() == []
+    for _ in range(2):
+        await stage.process.round()
+    kinds = {one.kind for one in await stage.bench.store.differences.open_at("alpha")}
+    assert kinds == {"fill_differs", "balance_unexplained"}
+    assert await stage.bench.reduce_only() == ["alpha"]
+
+
+@pytest.mark.parametrize("error", [ExchangeUnavailableError("busy"), OutcomeUnknownError("two orders match")])
+async def test_an_order_in_question_that_is_not_answered_for_stays(error: Exception) -> None:
+    def fails(_: LimitOrder) -> None:
+        raise error
+
+    stage = await scene(("lists it",))
+    stage.bench.exchange.looks = fails
+    for _ in range(3):
+        await stage.happens("compares")
+    assert "fill_restated healed" not in await stage.bench.stored()
+    assert await stage.bench.reduce_only() == ["alpha"]
+    await stage.happens("lists it")
+    for _ in range(6):
+        await stage.happens("compares")
+    assert await stage.are_books_the_account()
     assert await stage.bench.store.differences.open_at("alpha") == []
 
 

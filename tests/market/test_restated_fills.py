@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from market.accounting.compared_books import BookState, ExchangeState
-from market.accounting.reconciliation import differences
-from market.accounting.restated_fills import LISTED_WITHIN
+from market.accounting.reconciliation import differences, to_look_up
+from market.accounting.restated_fills import LISTED_WITHIN, MOST_RESTATED
 from market.instruments.orders import AccountFill, Fill, OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Leg
@@ -32,7 +32,22 @@ def books(*legs: Leg, usd: str, btc: str) -> BookState:
 
 
 def account(*fills: AccountFill, usd: str, btc: str) -> ExchangeState:
-    return ExchangeState((), fills, 50, ASKED_AT, {"USD": Decimal(usd), "BTC": Decimal(btc)})
+    """Return what an exchange says that says the same of each order as in its list."""
+    balances = {"USD": Decimal(usd), "BTC": Decimal(btc)}
+    return ExchangeState((), fills, 50, ASKED_AT, balances, looked_up=said(*fills))
+
+
+def said(*fills: AccountFill) -> dict[str, OrderReport]:
+    """Return the reports of both orders, by our id."""
+    ids = {"order-1": leg().client_order_id, "order-2": "another"}
+    return {
+        ours: report_of(order_id, *(one.fill for one in fills if one.exchange_order_id == order_id))
+        for order_id, ours in ids.items()
+    }
+
+
+def report_of(order_id: str, *fills: Fill, is_final: bool = True) -> OrderReport:
+    return OrderReport(order_id, is_final, Amount(sum((fill.amount for fill in fills), ZERO)), fills)
 
 
 def seen(mine: BookState, his: ExchangeState) -> list[str]:
@@ -118,6 +133,84 @@ def test_a_fill_that_never_was_is_taken_out_once_no_machine_can_lag(
     his = account(*map(listed, true), usd=usd, btc=btc)
     assert seen(mine, his) == before
     assert seen(mine, replace(his, asked_at=own.times["done"] + LISTED_WITHIN)) == after
+
+
+TRUE = report_of("order-1", FILL)
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (TRUE, ["fill_restated"]),
+        # each fill twice, or without the moment
+        (replace(TRUE, fills=(FILL, FILL)), ["fill_restated"]),
+        (report_of("order-1", replace(FILL, filled_at=7)), ["fill_restated"]),
+        # not asked, not answered, or it does not know the order
+        (None, "fill_differs"),
+        # what was booked, and nothing
+        (report_of("order-1", DOUBLE), "fill_differs"),
+        (report_of("order-1"), "fill_differs"),
+        # it may fill yet
+        (replace(TRUE, is_final=False), "fill_differs"),
+        # its fills do not add up, or are another's
+        (replace(TRUE, filled=Amount(2 * ONE)), "fill_differs"),
+        (report_of("order-1", INVENTED), "fill_differs"),
+        (report_of("order-1", replace(FILL, fee=ONE)), "fill_differs"),
+        (report_of("order-9", FILL), "fill_differs"),
+    ],
+)
+def test_the_order_itself_has_to_say_the_same(report: OrderReport | None, expected: list[str] | str) -> None:
+    mine = books(leg("done", "order-1", DOUBLE), usd="800", btc="2")
+    his = account(listed(FILL), usd="900", btc="1")
+    looked_up = {} if report is None else {leg().client_order_id: report}
+    reported = [expected, *["balance_unexplained"] * 2] if isinstance(expected, str) else expected
+    assert seen(mine, replace(his, looked_up=looked_up)) == reported
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        # it lags: it knows no such order, or not its end, or its end
+        (None, ["fill_not_listed", *["balance_unexplained"] * 2]),
+        (report_of("order-1", is_final=False), ["fill_not_listed", *["balance_unexplained"] * 2]),
+        (report_of("order-1", FILL), ["fill_not_listed", *["balance_unexplained"] * 2]),
+        # it ended without a fill
+        (report_of("order-1"), ["fill_restated"]),
+    ],
+)
+def test_a_lagging_machine_is_one_witness(report: OrderReport | None, expected: list[str]) -> None:
+    """Its list and its balances are of before the order, for as long as it stands still."""
+    mine = books(leg("done", "order-1", FILL), usd="900", btc="1")
+    his = replace(account(usd="1000", btc="0"), asked_at=120 + 100 * LISTED_WITHIN)
+    looked_up = {} if report is None else {leg().client_order_id: report}
+    assert seen(mine, replace(his, looked_up=looked_up)) == expected
+
+
+@pytest.mark.parametrize(("count", "expected"), [(MOST_RESTATED, MOST_RESTATED), (MOST_RESTATED + 1, 0)])
+def test_of_many_orders_at_once_none_is_asked_for(count: int, expected: int) -> None:
+    legs = [
+        replace(
+            leg("done", f"order-{number}", fill_of(USD_MARKET, "buy", 2 * ONE, PRICE, fill_id=str(number))),
+            client_order_id=str(number),
+        )
+        for number in range(count)
+    ]
+    mine = books(*legs, usd=str(10_000 - 200 * count), btc=str(2 * count))
+    true = [listed(replace(one.fills[0], amount=Amount(ONE), cost=PRICE), one.exchange_order_id or "") for one in legs]
+    his = replace(account(*true, usd=str(10_000 - 100 * count), btc=str(count)), looked_up={})
+    assert len(to_look_up(mine, his)) == expected
+
+
+def test_a_late_fill_waits_until_the_order_itself_was_asked() -> None:
+    """It is in place of what is booked, as far as the balances tell."""
+    own = leg("done", "order-1", INVENTED)
+    his = replace(account(listed(FILL), usd="900", btc="1"), asked_at=120 + LISTED_WITHIN, looked_up={})
+    half = replace(FILL, amount=Amount(ONE / 2), cost=PRICE / 2)
+    assert seen(books(own, usd="900", btc="1"), his) == ["fill_not_listed"]
+    assert seen(
+        books(own, usd="900", btc="1"),
+        replace(his, fills=(listed(half),), balances={"USD": Decimal(950), "BTC": Decimal("0.5")}),
+    ) == ["fill_not_listed", *["balance_unexplained"] * 2]
 
 
 def test_a_late_fill_waits_while_it_may_replace_what_is_booked() -> None:

@@ -26,8 +26,10 @@ BETTER: Mapping[Side, Decimal] = {"buy": Decimal("0.9"), "sell": Decimal("1.1")}
 
 
 Lie = Literal["double", "half", "better"]
-"""What its reports of an order say that is not true, and that the order allows: twice as much as filled, half as much,
-or at a better price with its cost. The list of fills is true."""
+"""What its first reports of an order say that is not true, and that the order allows: twice as much as filled, half as
+much, or at a better price with its cost. The list of fills is true."""
+LIES_FOR = MICROSECONDS
+"""So long after it came to know the order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +266,8 @@ class ExchangeModel:
 
     def _report(self, taken: TakenOrder) -> OrderReport:
         is_final = taken.ends_at <= self.time.now()
-        fills = self._told(taken, self._executed_of(taken))
+        is_lying = self.time.now() + self.ahead < taken.placed_at + LIES_FOR
+        fills = self._told(taken, self._executed_of(taken)) if is_lying else self._executed_of(taken)
         listed = tuple(fill for fill in fills for _ in range(taken.fills_listed))
         return OrderReport(taken.exchange_order_id, is_final, Amount(total(fill.amount for fill in fills)), listed)
 
