@@ -3,8 +3,7 @@
 import pytest
 
 from exchanges.addresses import Place, address_fault, every_address, simulated_addresses
-
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+from exchanges.catalogue import EXCHANGES
 
 
 @pytest.mark.parametrize(

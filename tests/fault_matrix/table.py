@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Iterable
 
+from exchanges.catalogue import EXCHANGES
 from simulators.faults.fault_kinds import FAULT_KINDS, FaultKind
-from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, ORDER_TRIALS
+from tests.fault_matrix.trials import FEED_TRIALS, ORDER_TRIALS
 
 _HEAD = """# Fault matrix
 

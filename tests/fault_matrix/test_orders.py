@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from exchanges.catalogue import EXCHANGES
 from tests.fault_matrix.orders import OrderSeen, order_under
-from tests.fault_matrix.trials import EXCHANGES, ORDER_TRIALS, OrderShows, OrderTrial
+from tests.fault_matrix.trials import ORDER_TRIALS, OrderShows, OrderTrial
 from tests.fault_matrix.world import moving_world
 
 QUICK_THROUGH_CCXT = ("acknowledgement lost, cut off", "partial fill, then nothing", "rejected order")

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from exchanges.catalogue import EXCHANGES
 from market.prices.feed_state import FeedStatus
 from simulators.faults.fault_kinds import FaultKind
 
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 POLLED = "bitflyer"
 """ccxt has no stream of its books, so that faults of streams do not concern a feed through ccxt."""
 OF_REQUESTS: tuple[FaultKind, ...] = ("latency", "http_429", "http_418", "http_5xx", "ban", "maintenance")

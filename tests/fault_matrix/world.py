@@ -12,6 +12,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from exchanges.catalogue import EXCHANGES
 from exchanges.ccxt.client import ExchangeConfig, simulated_config
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
@@ -23,7 +24,6 @@ from simulators.faults.fault_kinds import Fault, FaultKind
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
-from tests.fault_matrix.trials import EXCHANGES
 from tests.fault_matrix.truth import Truth
 from tests.simulators.wire_clients import WIRE_CLIENTS
 

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
+from simulators.catalogue import EXCHANGES
 from simulators.market.ladders import LEVELS, Ladder
 from simulators.market.storm_prices import Prices
 from simulators.matching.listings import listings_of
 
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 LISTINGS = {name: listings_of(name, ("BTC",)) for name in EXCHANGES}
 STEP = 0.04
 STORM_AFTER_2000_STEPS = {

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from exchanges.accounts.exchange_account import ExchangeAccount, open_account
+from exchanges.catalogue import EXCHANGES
 from exchanges.ccxt.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import (
@@ -24,7 +25,6 @@ from runtime.clock import wall_now
 from tests.exchanges.served import TRADED, order_on
 
 MARKETS = {market.exchange: market for market in TRADED}
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 KEYS = Credentials("the-public-key", "c2VjcmV0LXdvcmRz", "the-password")
 TIMES = ("/time", "/Time", "/ticker", "/v1/getticker")
 

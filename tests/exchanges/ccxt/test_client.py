@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exchanges.addresses import Place, address_fault, every_address
-from exchanges.catalogue import sandboxes
+from exchanges.catalogue import EXCHANGES, sandboxes
 from exchanges.ccxt.client import ExchangeConfig, live_config, make_exchange, simulated_config
 from exchanges.credentials import Credentials, credentials_path, load_credentials
 from exchanges.errors import AccountRejectedError
@@ -17,7 +17,6 @@ from exchanges.requests.time_synced_signing import client_class
 from session.exchange_entries import ExchangeEntry
 from simulators.web.account_keys import ensure_credentials
 
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 KEYS = Credentials("a-key", "c2VjcmV0", "a-password")
 ARMED = {"ARBITRAGE_ARM_LIVE": "yes"} | {
     name: "c2VjcmV0"

@@ -3,7 +3,7 @@
 import ccxt
 import pytest
 
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+from simulators.catalogue import EXCHANGES
 
 _EVERYWHERE = (
     "fetchTicker",
