@@ -10,12 +10,13 @@ from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState, Tr
 from market.trade.leases import decision_right
 from market.trade.leg_lifecycle import RESUMED
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
+from market.trade.report_checks import IMPLAUSIBLE
 from market.trade.reservations import SEND_WITHIN
 from tests.bots.histories.world import World
 
 DECISION = decision_right(0)
 """There is one base, so one partition."""
-_IN_DOUBT = ("ambiguous_order", NOT_FINAL)
+_IN_DOUBT = ("ambiguous_order", NOT_FINAL, IMPLAUSIBLE)
 
 
 def steps_not_allowed(world: World) -> Iterator[str]:
