@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -224,14 +225,14 @@ class WorkerGroup:
             began = steady_now()
             async with self._steps:
                 task = WorkerTask(self._kafka, self._folder, partition, dict(self.apps))
-                process, connection = await asyncio.to_thread(started_worker, self._context, task)
-                link = WorkerLink(process, connection)
+                link = WorkerLink(*await self._started(task))
                 await link.open()
                 self._links[partition] = link
             await link.serve()
             await asyncio.to_thread(_ended, link)
             if steady_now() - began > STEADY_SECONDS * MICROSECONDS:
                 delays = backoff(first=0.1, longest=5.0)
+            process = link.process
             noted = self._kills.pop(process.pid or 0, "") or taken_failure(self._folder, partition)
             self.ends.add(steady_now(), end_words(process.exitcode, noted))
             self._begun_again |= {(place, partition) for place in self.apps}
@@ -240,6 +241,17 @@ class WorkerGroup:
                 extra={"group": self.name, "partition": partition, "exit_code": process.exitcode},
             )
             await SystemClock().sleep(next(delays))
+
+    async def _started(self, task: WorkerTask) -> tuple[ForkServerProcess, socket.socket]:
+        """Return the process and our end of its sockets; cancelled meanwhile, leave neither behind."""
+        starting = asyncio.create_task(asyncio.to_thread(started_worker, self._context, task))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            process, connection = await starting
+            connection.close()
+            process.kill()
+            raise
 
     async def _watch(self) -> None:
         watch = WorkerWatch(self._folder, self.apps)
