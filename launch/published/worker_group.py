@@ -248,9 +248,11 @@ class WorkerGroup:
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
-            process, connection = await starting
-            connection.close()
-            process.kill()
+            # one that cannot be started either is cancelled all the same, not started again
+            with suppress(OSError):
+                process, connection = await starting
+                connection.close()
+                process.kill()
             raise
 
     async def _watch(self) -> None:
