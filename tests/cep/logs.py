@@ -1,6 +1,7 @@
 """Made-up logs of `ticks`: every kind of row, as feeders and the settings bridge would write them."""
 
 import random
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from market.money import Amount, Price
 from market.prices.quotes import FeedMark, Level, MarkKind, Quote
 from session.session import Services, Session
 from streams.message_format import mark_row, marker_row, quote_row, settings_row
+from streams.topic_writer import TopicWriter
+from streams.topics import TICKS
 
+WRITTEN_SECONDS = 120.0
 START = 1_700_000_000_000_000
 DOLLARS = {"BTC": Decimal(60_000), "ETH": Decimal(3_000)}
 RATES = {"EUR/USD": Decimal("1.09"), "USD/JPY": Decimal(150)}
@@ -155,3 +159,13 @@ class LogMaker:
         if self._version % 5 in (2, 3):
             changed["pair_thresholds"] = {"kraken>bitstamp": 14.0, "bitflyer/kraken": 3.0}
         self.rows.append(settings_row(settings(self._version, **changed), self._now, BASES))
+
+
+async def write_ticks(kafka: str, rows: Iterable[bytes]) -> None:
+    """Write the rows into partition 0 of `ticks`."""
+    writer = TopicWriter(kafka)
+    await writer.open()
+    for row in rows:
+        writer.write(TICKS, row, partition=0)
+    await writer.flush(WRITTEN_SECONDS)
+    await writer.close()

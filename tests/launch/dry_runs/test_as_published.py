@@ -26,13 +26,13 @@ from store.records.apps import AppVersion
 from streams.message_format import marker_row, row_of
 from streams.topic_admin import ensure_topics
 from streams.topics import TICKS
+from tests.cep.logs import write_ticks
 from tests.launch.published.published_world import (
     TERMS,
     TIMEOUT_SECONDS,
     PublishedWorld,
     log_begins,
     published,
-    write_ticks,
 )
 from tests.services import note_session
 from tests.store.traded_session import new_session, traded

@@ -21,8 +21,8 @@ from store.ports.apps import StoredApps
 from store.records.apps import AppState, StoredApp
 from streams.message_format import row_of
 from streams.topic_reader import TopicReader
-from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS
+from tests.cep.logs import write_ticks
 
 TIMEOUT_SECONDS = 120.0
 TERMS = OperatorTerms(limits=AppLimits(event_seconds=0.5))
@@ -85,15 +85,6 @@ class PublishedWorld:
                     if is_enough(found):
                         break
         return found
-
-
-async def write_ticks(kafka: str, rows: Iterable[bytes]) -> None:
-    writer = TopicWriter(kafka)
-    await writer.open()
-    for row in rows:
-        writer.write(TICKS, row, partition=0)
-    await writer.flush(TIMEOUT_SECONDS)
-    await writer.close()
 
 
 def computed(source: AppSource, rows: Iterable[bytes], first: int) -> list[bytes]:

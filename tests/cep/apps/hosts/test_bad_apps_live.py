@@ -22,10 +22,9 @@ from streams.errors import StreamUnavailableError
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
-from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS
 from tests.cep.apps.hosts.quote_app import other_source
-from tests.cep.logs import LogMaker
+from tests.cep.logs import LogMaker, write_ticks
 from tests.services import embedded_kafka
 
 pytestmark = pytest.mark.slow
@@ -73,15 +72,6 @@ def own_kafka(tmp_path: Path) -> Iterator[str]:
         yield process.address
 
 
-async def write(kafka: str, rows: list[bytes]) -> None:
-    writer = TopicWriter(kafka)
-    await writer.open()
-    for row in rows:
-        writer.write(TICKS, row, partition=0)
-    await writer.flush(TIMEOUT_SECONDS)
-    await writer.close()
-
-
 async def until_ended(apps: ResidentApps, count: int) -> None:
     clock = SystemClock()
     async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -127,10 +117,10 @@ def test_bad_apps_are_ended_and_those_in_the_same_process_miss_nothing(own_kafka
         apps = ResidentApps(spark, task, lambda source, _: told.append(source.label))
         try:
             apps.start()
-            asyncio.run(write(own_kafka, log[:HALF]))
+            asyncio.run(write_ticks(own_kafka, log[:HALF]))
             asyncio.run(until_ended(apps, len(bad)))
             assert not apps.ended.is_set()
-            asyncio.run(write(own_kafka, log[HALF:]))
+            asyncio.run(write_ticks(own_kafka, log[HALF:]))
             written = asyncio.run(until_written(own_kafka, wanted))
         finally:
             apps.stop()
