@@ -51,6 +51,7 @@ from store.server.documents import (
     REJECTIONS,
     SETTINGS,
     SETTINGS_VERSIONS,
+    STEPS,
     SettingsVersion,
     arbitrage_of,
     feed_of,
@@ -143,6 +144,18 @@ class TradeReader:
         with translated_errors():
             document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
         return None if document is None else arbitrage_of(document)
+
+    async def first_step(self, arbitrage_id: str) -> str | None:
+        """Return the record of the step that began it (`market.trade.decision_record`); None if an earlier version
+        wrote it."""
+        with translated_errors():
+            found = await self._database[STEPS].find_one({"arbitrage_id": arbitrage_id}, sort=[("number", ASCENDING)])
+        return None if found is None else str(found["text"])
+
+    async def settings_version(self, version: int) -> SettingsVersion | None:
+        with translated_errors():
+            found = await self._database[SETTINGS_VERSIONS].find_one({"_id": version})
+        return None if found is None else version_of(found)
 
     async def rejections(
         self, reason: str | None, cursor: str | None, limit: int, base: str | None = None, exchange: str | None = None

@@ -28,10 +28,12 @@ from ui.rows.arbitrage import (
 )
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, arbitrage_detail_row
 from ui.rows.attribute import row_from
+from ui.rows.decision import DecisionRow
 from ui.rows.equity import EquityRow, equity_row
 from ui.rows.fill import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.rows.market import FeedRow
 from ui.services.dashboard import dashboard_of
+from ui.services.decisions import decision_row
 from ui.services.opportunity import rejection_sums
 from ui.services.session_markets import is_of_market
 
@@ -55,6 +57,17 @@ async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
     if found is None:
         raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
     return arbitrage_detail_row(found)
+
+
+@router.get("/arbitrages/{arbitrage_id}/decision", responses={404: PROBLEM_RESPONSE})
+async def decision(request: Request, arbitrage_id: str) -> DecisionRow:
+    """Return what an arbitrage was decided on: every check with its value and limit, the settings in force, and both
+    books with the orders walked through them."""
+    reader = dashboard_of(request.app).reader
+    found = await reader.arbitrage(arbitrage_id)
+    if found is None:
+        raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
+    return await decision_row(reader, found)
 
 
 @router.get("/trades", responses=TRADES_EXAMPLE)

@@ -116,6 +116,10 @@ class LiveState:
         newest = {key: self._series[key].newest for key in moved}
         return {key: point for key, point in newest.items() if point is not None}
 
+    def latest(self, exchange: str, symbol: str) -> LatestRow | None:
+        """Return the newest quote of a market; None if none came yet."""
+        return self._latest.get((exchange, symbol))
+
     def lines(self) -> tuple[AssetLine, ...]:
         """Return every asset with its prices and its best pair now; none before the fees are known."""
         if self.settings is None:

@@ -18,6 +18,7 @@ from store.queries.trade_reader import open_reader
 from ui.api import audit_routes as audit
 from ui.api import backtest_routes as backtests
 from ui.api import bot_routes as bots
+from ui.api import candle_routes as candles
 from ui.api import difference_routes as differences
 from ui.api import health_routes as health
 from ui.api import inventory_routes as inventory
@@ -153,6 +154,7 @@ def _include_routers(app: FastAPI) -> None:
         app_rows,
         backtests,
         bots,
+        candles,
         differences,
         inventory,
         market,
@@ -229,6 +231,7 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
         auditing.cancel()
         acting.cancel()
         await asyncio.gather(following, auditing, acting, return_exceptions=True)
+        await hub.candles.write()
         await watch.close()
         await reader.close()
 

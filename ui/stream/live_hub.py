@@ -24,6 +24,7 @@ from streams.mirrored_rows import unrepeated_rows
 from streams.records import Newest, Record
 from streams.topic_reader import TopicReader
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
+from ui.candles.candle_keeper import CandleKeeper
 from ui.live.consumer_lag import StreamLag
 from ui.live.detection_state import detection_state
 from ui.live.latency_histograms import TradeLatencies
@@ -74,6 +75,8 @@ class LiveHub:
         self.broadcaster = Broadcaster(session, self.live_state, reader)
         self.stream_lag = StreamLag(session.session_id)
         self.latencies = TradeLatencies()
+        markets = [(market.exchange, market.symbol) for market in session.markets]
+        self.candles = CandleKeeper(session.home / "candles", markets)
         priced = (market.region for market in session.markets if market.region in session.place.regions)
         self.regions = None if session.place.region is None else RegionStanding(session.place.region, priced)
         """None without regions."""
@@ -93,6 +96,10 @@ class LiveHub:
 
     async def run(self) -> None:
         """Run until cancelled; a lost source is reconnected."""
+        try:
+            await self.candles.resume()
+        except OSError as error:
+            log.warning("earlier candles not read", extra={"error": str(error)})
         await run_all(
             self._follow_forever("kafka", self._follow_topics),
             self._follow_forever("mongodb", self._follow_trades),
@@ -104,6 +111,7 @@ class LiveHub:
             poll_forever(self._check_processes),
             *(() if self.regions is None else (poll_forever(self._check_regions),)),
             self._pulse(),
+            self.candles.run(),
         )
 
     async def wait_until_live(self) -> None:
@@ -165,6 +173,7 @@ class LiveHub:
             if self._unrepeated is not None and not self._unrepeated.is_new(record.partition, row):
                 return
             self.live_state.apply_tick(row)
+            self.candles.book.apply_tick(row)
             self.stream_lag.record_tick(record, row)
             if self.regions is not None:
                 self.regions.apply_row(row)

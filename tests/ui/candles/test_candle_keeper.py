@@ -1,0 +1,64 @@
+from decimal import Decimal
+from pathlib import Path
+
+from market.prices.candles import INTERVALS, QuoteCandle
+from ui.candles.candle_files import END
+from ui.candles.candle_keeper import CandleKeeper
+
+MARKET = ("alpha", "BTC/USD")
+SECOND = INTERVALS["1s"]
+NOW = 1_764_504_000 * SECOND
+"""A whole hour."""
+
+
+def keeper_at(folder: Path) -> CandleKeeper:
+    return CandleKeeper(folder / "candles", [MARKET])
+
+
+def add(keeper: CandleKeeper, second: int, bid: int) -> None:
+    keeper.book.of(*MARKET).add_quote(NOW + second * SECOND, second, Decimal(bid), Decimal(bid + 2))
+
+
+async def seconds(keeper: CandleKeeper) -> list[tuple[int, Decimal]]:
+    return [((one.start - NOW) // SECOND, one.close) for one in await keeper.candles(MARKET, "1s", 0, END)]
+
+
+async def test_what_is_on_disk_and_what_is_not_are_read_as_one(tmp_path: Path) -> None:
+    keeper = keeper_at(tmp_path)
+    for second in range(3):
+        add(keeper, second, second)
+    before = await seconds(keeper)
+    await keeper.write()
+    assert await seconds(keeper) == before == [(0, Decimal(1)), (1, Decimal(2)), (2, Decimal(3))]
+    add(keeper, 3, 9)
+    assert (await seconds(keeper))[-1] == (3, Decimal(10))
+    assert [one.start for one in await keeper.candles(MARKET, "1s", 0, END, 2)] == [NOW + 2 * SECOND, NOW + 3 * SECOND]
+
+
+async def test_a_process_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = keeper_at(tmp_path)
+    for second in range(0, 4_000, 7):
+        add(first, second, second % 50 + 1)
+    await first.write()
+    expected: dict[str, list[QuoteCandle]] = {}
+    add(first, 4_100, 80)
+    for interval in ("1m", "1h"):
+        expected[interval] = await first.candles(MARKET, interval, 0, END)  # type: ignore[arg-type]
+    again = keeper_at(tmp_path)
+    await again.resume()
+    # the log brings the last rows again; the second that grew was not written
+    for second in (3_990, 3_997, 4_100):
+        add(again, second, 80 if second == 4_100 else second % 50 + 1)
+    for interval in ("1m", "1h"):
+        assert await again.candles(MARKET, interval, 0, END) == expected[interval]  # type: ignore[arg-type]
+
+
+async def test_a_disk_that_takes_nothing_is_tried_again(tmp_path: Path) -> None:
+    keeper = keeper_at(tmp_path)
+    add(keeper, 0, 1)
+    add(keeper, 1, 2)
+    (tmp_path / "candles").write_text("a file in the way")
+    await keeper.write()
+    (tmp_path / "candles").unlink()
+    await keeper.write()
+    assert await seconds(keeper_at(tmp_path)) == [(0, Decimal(2))]

@@ -1,0 +1,1 @@
+"""Candles of every market's quotes, as they come and as they are kept in files."""

@@ -1,0 +1,70 @@
+"""The rows of one decision: each check with value and limit, the settings in force, and the books it was made on."""
+
+from decimal import Decimal
+
+from typing_extensions import TypedDict
+
+from market.decide.check_figures import CheckFigure
+from market.decide.settings import Settings
+from market.prices.opportunities import OpportunityLeg
+from ui.rows.attribute import row_from
+from ui.rows.book import BookSideRow, book_side_row
+
+
+class ArbitrageCheckRow(TypedDict):
+    """`value` was compared with `limit`, in `unit` (money: the settlement currency). Null: the check is yes or no, or,
+    if it is not `known`, ran where its facts were not recorded. `settings`: what it depends on, as in force."""
+
+    reason: str
+    passed: bool
+    known: bool
+    value: str | None
+    limit: str | None
+    unit: str
+    settings: dict[str, object]
+
+
+class DecisionBookRow(TypedDict):
+    """The side of the book that one leg was sized by, with the leg's order walked through it. `age` at detection,
+    microseconds; `amount` and `limit_price` of the order, null if there is none."""
+
+    role: str
+    exchange: str
+    symbol: str
+    quote_currency: str
+    age: int
+    received_time: int | None
+    amount: str | None
+    limit_price: str | None
+    book: BookSideRow
+
+
+class DecisionRow(TypedDict):
+    """`settings_version` is the one in force at the decision, `settings` its values; null if it is not stored any more.
+    `checks` is empty for what earlier versions wrote."""
+
+    arbitrage_id: str
+    decided_at: int
+    settings_version: int
+    settings: dict[str, object] | None
+    checks: list[ArbitrageCheckRow]
+    books: list[DecisionBookRow]
+
+
+def check_row(figure: CheckFigure, settings: Settings) -> ArbitrageCheckRow:
+    values = settings.model_dump(mode="json", include=set(figure.settings))
+    return row_from(ArbitrageCheckRow, figure, settings=values)
+
+
+def decision_book_row(
+    role: str, seen: OpportunityLeg, amount: Decimal | None, limit_price: Decimal | None
+) -> DecisionBookRow:
+    """Return the book that the leg `role` was sized by, and its order, if there was one."""
+    return row_from(
+        DecisionBookRow,
+        seen,
+        role=role,
+        amount=amount,
+        limit_price=limit_price,
+        book=book_side_row(seen.levels, amount),
+    )
