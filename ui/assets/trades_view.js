@@ -103,7 +103,7 @@ function tradeRow(arbitrage, regions) {
 
 // All of its row: what happened, in every detail.
 function openLink(arbitrage, ...words) {
-  return element("a", { class: "open", href: `/trades?arbitrage=${encodeURIComponent(arbitrage.arbitrage_id)}` }, ...words);
+  return element("a", { class: "open", href: `/arbitrage?id=${encodeURIComponent(arbitrage.arbitrage_id)}` }, ...words);
 }
 
 function matchedAmount(arbitrage) {

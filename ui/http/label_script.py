@@ -6,7 +6,7 @@ from fastapi.responses import Response
 
 from exchanges.labels import exchange_labels
 from ui.http.memory_files import REVALIDATED
-from wording.labels import REASONS, STATES
+from wording.labels import PROFIT_PARTS, REASONS, ROLES, STATES
 from wording.number_format import MONEY_STEPS, SIGNS
 
 router = APIRouter(include_in_schema=False)
@@ -21,5 +21,13 @@ async def labels() -> Response:
 def labels_script() -> str:
     """Return the script's text. `DIGITS`: decimals of currencies that do not have two."""
     digits = {currency: max(0, -int(step.as_tuple().exponent)) for currency, step in MONEY_STEPS.items()}
-    tables = {"EXCHANGES": exchange_labels(), "STATES": STATES, "REASONS": REASONS, "SIGNS": SIGNS, "DIGITS": digits}
+    tables = {
+        "EXCHANGES": exchange_labels(),
+        "STATES": STATES,
+        "REASONS": REASONS,
+        "LEG_ROLES": ROLES,
+        "PROFIT_PARTS": PROFIT_PARTS,
+        "SIGNS": SIGNS,
+        "DIGITS": digits,
+    }
     return "".join(f"export const {name} = {orjson.dumps(dict(rows)).decode()};\n" for name, rows in tables.items())

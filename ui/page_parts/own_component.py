@@ -34,6 +34,7 @@ class Files:
 STEERING_HTML = "assets/steering.html"
 STEERING_CSS = ("assets/theme.css", "assets/steering.css")
 APPS_CSS = ("vendor/uplot/uPlot.min.css", *STEERING_CSS, "assets/apps.css")
+MARKET_CSS = (*STEERING_CSS, "assets/market.css")
 
 COMPONENTS = {
     "page_header": Files("assets/header.html", ("assets/theme.css", "assets/header.css"), "header.js"),
@@ -48,6 +49,8 @@ COMPONENTS = {
     "signing_in": Files(STEERING_HTML, STEERING_CSS, "signing_in.js"),
     "table_clicks": Files(STEERING_HTML, STEERING_CSS, "table_clicks.js"),
     "apps_page": Files(STEERING_HTML, APPS_CSS, "apps_page.js"),
+    "market_page": Files(STEERING_HTML, MARKET_CSS, "market_page.js"),
+    "arbitrage_page": Files(STEERING_HTML, (*MARKET_CSS, "assets/arbitrage.css"), "arbitrage_page.js"),
     "app_pins": Files(STEERING_HTML, APPS_CSS, "app_pins_view.js"),
 }
 """Those that steer make changes through REST, which checks the user's rights."""

@@ -12,6 +12,9 @@ from ui.page_parts.page_times import moment_cell
 from wording.labels import ROLES, STRATEGIES, reason_name, state_name
 from wording.number_format import UNKNOWN, bps, tone
 
+ARBITRAGE_PAGE = "/arbitrage?id="
+"""Followed by the id of an arbitrage: the address of its page."""
+
 ARBITRAGE_HEADS = (
     *sortable(words("Reserved", "State"), "time", "state"),
     *sortable(numbers("Net", "Unwinding"), "net", "unwinding"),

@@ -21,6 +21,8 @@ from ui.page_parts.page_frame import PAGE_CSS
 ICON = "/assets/icon.svg"
 PATHS = {
     "/": ("header.js", "panel.js", "app_pins_view.js"),
+    "/market": ("header.js", "market_page.js"),
+    "/arbitrage": ("header.js", "arbitrage_page.js"),
     "/opportunities": ("header.js",),
     "/trades": ("header.js", "table_clicks.js"),
     "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js"),
@@ -33,6 +35,8 @@ PLOT = '<script defer src="/vendor/uplot/uPlot.iife.min.js"></script>'
 """For the charts of Live; `charts.js` loads it if a visit began on another page."""
 EDITOR = '<link rel="modulepreload" href="/vendor/codemirror/codemirror.js">'
 """For the texts of Apps."""
+CANDLES = '<link rel="modulepreload" href="/vendor/lightweight-charts/lightweight-charts.standalone.production.mjs">'
+"""For the charts of Market."""
 STREAMLIT = Path(streamlit.__file__).parent / "static/index.html"
 SERVER = '<script>window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };</script>'
 ROOT = '<div id="root"></div>'
@@ -61,4 +65,5 @@ def halt_button() -> str:
 def early_scripts(scripts: tuple[str, ...]) -> str:
     """Return the links by which a browser loads these scripts and all that they import at once."""
     links = "".join(f'<link rel="modulepreload" href="/assets/{name}">' for name in module_chain(scripts))
-    return links + (PLOT if "panel.js" in scripts else "") + (EDITOR if "apps_page.js" in scripts else "")
+    own = {"panel.js": PLOT, "apps_page.js": EDITOR, "market_page.js": CANDLES}
+    return links + "".join(link for script, link in own.items() if script in scripts)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from typing import get_args
+from urllib.parse import quote
 
 import streamlit
 
@@ -21,6 +22,7 @@ from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, moment_cell, shown_zone
 from ui.page_parts.page_turning import Paging, paging
+from ui.page_parts.trade_lines import ARBITRAGE_PAGE, short_id
 from ui.panels.opportunities_figures import NO_STORE
 from ui.rows.episode import EpisodeRow
 from ui.rows.opportunity import Span, StoredOpportunityRow
@@ -199,7 +201,6 @@ def opportunity_lines(rows: Sequence[StoredOpportunityRow], zone: tzinfo, steps:
 
 def _line(row: StoredOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
     currency, net = row["currency"], row["net_profit"]
-    identity = row["opportunity_id"]
     expected = decimal_of(row["tradable_profit"])
     return [
         moment_cell(row["event_time"], zone),
@@ -212,8 +213,15 @@ def _line(row: StoredOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
         steps.price(row["buy_exchange"], row["buy_symbol"], row["buy_price"]),
         exchange_name(row["sell_exchange"]),
         steps.price(row["sell_exchange"], row["sell_symbol"], row["sell_price"]),
-        Cell(f"{identity[:10]}…" if len(identity) > 10 else identity, "quiet", identity),
+        _id_cell(row),
     ]
+
+
+def _id_cell(row: StoredOpportunityRow) -> Cell:
+    """Return the id; of one that was taken with a link to the arbitrage's page."""
+    identity = row["opportunity_id"]
+    is_taken = row["outcome"] == "taken"
+    return replace(short_id(identity), link=f"{ARBITRAGE_PAGE}{quote(identity, safe='')}" if is_taken else "")
 
 
 def fate(row: StoredOpportunityRow) -> Cell:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta, tzinfo
 from html import escape
+from urllib.parse import quote
 
 import streamlit
 
@@ -11,6 +12,7 @@ from market.trade.arbitrages import PROFIT_PARTS
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
 from ui.page_parts.money_cells import Steps, steps_of
+from ui.page_parts.trade_lines import ARBITRAGE_PAGE
 from ui.panels.trades_figures import NO_STORE
 from ui.rows.arbitrage import ProfitRow
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, StepRow, arbitrage_detail_row
@@ -59,7 +61,9 @@ def opened_heading(arbitrage_id: str) -> str:
     # focused by the script alone, which says it to a screen reader
     below_the_head = "scroll-margin-top: calc(var(--navigation) + var(--head, 3.5rem) + 8px)"
     look = f"font-size: 1rem; padding: 0; outline: none; {below_the_head}"
-    return f'<h4 data-opened="{name}" tabindex="-1" style="{look}">Arbitrage {name}</h4>'
+    page = f"{ARBITRAGE_PAGE}{quote(arbitrage_id, safe='')}"
+    link = f'<a href="{escape(page, quote=True)}" target="_self" style="color: inherit">all of it on a page of its own</a>'
+    return f'<h4 data-opened="{name}" tabindex="-1" style="{look}">Arbitrage {name}</h4><p>{link}</p>'
 
 
 def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:

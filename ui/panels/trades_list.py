@@ -22,6 +22,7 @@ from ui.page_parts.table_sorting import TableSorting
 from ui.page_parts.trade_choice import TradeChoice, choose_trades, file_address
 from ui.page_parts.trade_lines import (
     ARBITRAGE_HEADS,
+    ARBITRAGE_PAGE,
     FILL_HEADS,
     arbitrage_line,
     fill_line,
@@ -41,7 +42,6 @@ KIND = "trades.kind"
 ROWS = 25
 REFRESH_SECONDS = 5.0
 CHOSEN = "trades.chosen"
-ADDRESS = "/trades?arbitrage="
 FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
 COLUMNS: dict[Kind, tuple[str, ...]] = {"Arbitrages": ARBITRAGE_COLUMNS, "Fills": FILL_COLUMNS}
 LOCATION = Head("Location")
@@ -109,7 +109,7 @@ class _TradeTable:
         if lines:
             whole = sum_line(sums, self._currency)
             lines.append([*whole, *[""] * (len(heads) - len(whole))])
-        clicks = Clicks(self._sorting.order, ids, ADDRESS)
+        clicks = Clicks(self._sorting.order, ids, ARBITRAGE_PAGE)
         caption = f"Arbitrages, {order_words(self._sorting, heads)}"
         place.html(table(caption, heads, lines, "No matches.", has_sum=bool(lines), clicks=clicks))
         self._choose({one.arbitrage_id: _title(one, self._zone) for one in page.items})
@@ -122,7 +122,7 @@ class _TradeTable:
         lines = [fill_line(one, self._currency, self._zone, self._steps) for one in fills.items]
         exchanges = [(one.fill.exchange,) for one in fills.items]
         heads, lines = with_locations(self._dashboard.session, FILL_HEADS, lines, exchanges)
-        clicks = Clicks(self._sorting.order, [one.arbitrage_id for one in fills.items], ADDRESS)
+        clicks = Clicks(self._sorting.order, [one.arbitrage_id for one in fills.items], ARBITRAGE_PAGE)
         place.html(table(f"Fills, {order_words(self._sorting, heads)}", heads, lines, "No matches.", clicks=clicks))
         self._choose({one.arbitrage_id: one.arbitrage_id for one in fills.items})
         return fills.next_cursor

@@ -4,11 +4,13 @@ import streamlit
 
 from ui.page_parts.page_frame import style_page
 from ui.pages.apps import render_apps
+from ui.pages.arbitrage import render_arbitrage
 from ui.pages.backtests import render_backtests
 from ui.pages.bots import render_bots
 from ui.pages.header import render_header
 from ui.pages.health import render_health
 from ui.pages.live import render_live
+from ui.pages.market import render_market
 from ui.pages.opportunities import render_opportunities
 from ui.pages.trades import render_trades
 
@@ -18,12 +20,15 @@ def main() -> None:
     render_header()
     pages = [
         streamlit.Page(render_live, title="Live", default=True),
+        streamlit.Page(render_market, title="Market", url_path="market"),
         streamlit.Page(render_opportunities, title="Opportunities", url_path="opportunities"),
         streamlit.Page(render_trades, title="Trades & P&L", url_path="trades"),
         streamlit.Page(render_bots, title="Bots & thresholds", url_path="bots"),
         streamlit.Page(render_backtests, title="Backtests", url_path="backtests"),
         streamlit.Page(render_apps, title="Apps", url_path="apps"),
         streamlit.Page(render_health, title="Health", url_path="health"),
+        # opened from a row of a list
+        streamlit.Page(render_arbitrage, title="Arbitrage", url_path="arbitrage", visibility="hidden"),
     ]
     streamlit.navigation(pages, position="top").run()
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import streamlit
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -83,6 +84,9 @@ LIVE_BY_NAME = "/live"
 """As a user types it: Streamlit serves its first page only at `/`, and says that any other path of it does not
 exist."""
 
+ARBITRAGE_BY_ID = "/arbitrage/{arbitrage_id}"
+"""As a user types it: a page of Streamlit has one path."""
+
 
 def build_app(session: Session, config: Path | None = None, *, with_pages: bool = True) -> FastAPI:
     """Return the whole web application. Its lifespan opens the one client of the store and runs the hub.
@@ -119,6 +123,7 @@ def build_app(session: Session, config: Path | None = None, *, with_pages: bool 
         app.mount("/static", MemoryFiles(STREAMLIT.parent / "static", HASHED))
     _include_routers(app)
     app.add_api_route(LIVE_BY_NAME, _live, include_in_schema=False, response_model=None)
+    app.add_api_route(ARBITRAGE_BY_ID, _arbitrage, include_in_schema=False, response_model=None)
     app.include_router(_nothing_else)
     if pages is not None:
         _serve_shell(app)
@@ -129,6 +134,10 @@ def build_app(session: Session, config: Path | None = None, *, with_pages: bool 
 async def _live(request: Request) -> RedirectResponse:
     query = request.url.query
     return RedirectResponse(f"/?{query}" if query else "/")
+
+
+async def _arbitrage(arbitrage_id: str) -> RedirectResponse:
+    return RedirectResponse(f"/arbitrage?id={quote(arbitrage_id, safe='')}")
 
 
 def _serve_shell(app: FastAPI) -> None:

@@ -41,6 +41,7 @@ NEWS_MS = 15_000
 
 PAGES = {
     "Live": "",
+    "Market": "market",
     "Opportunities": "opportunities",
     "Trades & P&L": "trades",
     "Bots & thresholds": "bots",
