@@ -304,7 +304,15 @@ class BotLoop:
             is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
             if (was_halted and is_changed) or (not was_halted and is_sendable_here):
                 await self._resume_one(arbitrage.arbitrage_id)
+        if is_changed:
+            await self._close_ordered(settings.close_now)
         self._resumed_version = settings.version
+
+    async def _close_ordered(self, ordered: Iterable[str]) -> None:
+        """Resume what an operator closes; whichever bot comes first does it, and the others find it done."""
+        for arbitrage_id in ordered:
+            if await self.store.arbitrage(arbitrage_id) is not None:
+                await self._resume_one(arbitrage_id)
 
     async def _resume_one(self, arbitrage_id: str) -> None:
         if await self.store.resume(arbitrage_id, self._advance, self._by):

@@ -80,6 +80,7 @@ REASONS: Mapping[str, str] = {
     "ambiguous_order": "Ambiguous order",
     "implausible_report": "Report contradicts its order",
     "below_minimum": "Below the exchange's minimum",
+    "close_now": "An operator closes it",
     "late_fill": "Late fill",
     "fill_restated": "Fill corrected to what the exchange has",
     "market_missing": "Market not in this session",

@@ -38,6 +38,16 @@ class MarketRules(BaseModel):
     closed: str = Field(default="", max_length=200)
 
 
+class CloseOrder(BaseModel):
+    """An operator's order to close a residual arbitrage: the best price on its market then, and when, by the server's
+    clock (microseconds)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    price: Annotated[BoundedDecimal, Field(gt=0)]
+    asked_at: int = Field(ge=0, lt=2**53)
+
+
 class Settings(BaseModel):
     """Settings that can be changed at run time. Money is in the settlement currency; rates are fractions of one."""
 
@@ -106,6 +116,8 @@ class Settings(BaseModel):
     """How far from the quoted price completing or reversing a single leg may go."""
     flatten_limit_bps: Bps = 200.0
     """How far from the quoted price flattening the residual base of a late fill may go."""
+    close_now: dict[Annotated[str, Field(max_length=200)], CloseOrder] = Field(default_factory=dict, max_length=20)
+    """By arbitrage: what an operator closes now (`market.trade.closing`). Orders that are over stay until the next."""
     ma_trading: Literal["off", "signals", "orders"] = "signals"
     """The moving average strategy: not at all, its signals alone, or with orders of `ma_notional`."""
     ma_notional: Money = Decimal(100)

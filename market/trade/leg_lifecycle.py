@@ -9,13 +9,14 @@ from market.instruments.orders import Fill, OrderReport, changes_between, change
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
+from market.trade.closing import close_order
 from market.trade.fast_replace import replace
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult
 from market.trade.profit import day_result, profit_of
 from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
-from market.trade.unwinding import CLOSED, NOT_POSTED, EndAsResidual, waits_for_market
+from market.trade.unwinding import CLOSE_NOW, CLOSED, NOT_POSTED, EndAsResidual, waits_for_market
 
 Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 """(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
@@ -78,14 +79,17 @@ def booked(
 
 
 def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
-    """Return the rows after resuming a single leg that stopped because nothing could be sent; the same rows if there is
-    none."""
+    """Return the rows after resuming a single leg that stopped because nothing could be sent, or that an operator closes;
+    the same rows if there is none."""
     arbitrage = rows.arbitrage
-    if arbitrage is None or arbitrage.state != "residual" or arbitrage.reason not in RESUMED or _is_halted(settings):
+    if arbitrage is None or arbitrage.state != "residual" or _is_halted(settings):
         return rows
-    if arbitrage.reason == CLOSED and waits_for_market(arbitrage, settings):
+    is_ordered = close_order(arbitrage, settings, rows.now) is not None
+    if not is_ordered and (
+        arbitrage.reason not in RESUMED or (arbitrage.reason == CLOSED and waits_for_market(arbitrage, settings))
+    ):
         return rows
-    again = _reopened(arbitrage, "resumed", rows.now)
+    again = _reopened(arbitrage, CLOSE_NOW if is_ordered else "resumed", rows.now)
     # an order that was not posted may be needed again
     again = replace(again, legs=tuple(leg for leg in again.legs if leg.role != "flatten" or not leg.is_unposted))
     after = _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance)

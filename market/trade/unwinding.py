@@ -14,7 +14,7 @@ from market.instruments.fees import base_rate, hold_of
 from market.instruments.markets import Market
 from market.instruments.order_rules import limit_price
 from market.instruments.orders import Side
-from market.money import ZERO, Amount, ceil_to_step, floor_to_step, total
+from market.money import ZERO, Amount, Price, ceil_to_step, floor_to_step, total
 from market.prices.opportunities import OpportunityLeg
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole
 from market.trade.fast_replace import replace
@@ -37,6 +37,8 @@ CLOSED = "market_closed"
 """Reason of a residual arbitrage whose market takes no orders for now. It is resumed once it does."""
 MAX_TRIES = 20
 """Attempts to post an unwinding order; then it has to be checked by hand."""
+CLOSE_NOW = "close_now"
+"""Reason of an arbitrage that is open again because an operator closes it (`market.trade.closing`)."""
 UNCONFIRMED = "unconfirmed_order"
 """Reason of a residual arbitrage: an exchange without client order ids does not find its order, but its balances do not
 confirm that."""
@@ -170,12 +172,13 @@ def waits_for_market(arbitrage: Arbitrage, settings: Settings) -> bool:
     """Whether the market that could still unwind a single leg takes no orders."""
     if not _LATE_STEPS[settings.single_leg_policy] or arbitrage.leg("flatten") is not None:
         return False
-    left = outcome_of(arbitrage).left
-    seen = _seen_for(arbitrage, "flatten", "sell" if left > 0 else "buy")
+    _, seen = flattening(arbitrage)
     return is_closed(seen.exchange, seen.symbol, settings)
 
 
 def _steps_of(arbitrage: Arbitrage, settings: Settings) -> tuple[LegRole, ...]:
+    if arbitrage.reason == CLOSE_NOW:
+        return ("flatten",)
     return (_LATE_STEPS if "reopened" in arbitrage.times else _STEPS)[settings.single_leg_policy]
 
 
@@ -211,7 +214,7 @@ def _unwinding_leg(
 ) -> Leg | None:
     """Too much bought is sold (to complete, if selling was meant; to reverse, if it was bought), and so on."""
     side: Side = "sell" if left > 0 else "buy"
-    seen = _seen_for(arbitrage, role, side)
+    seen = _priced(_seen_for(arbitrage, role, side), arbitrage, settings)
     market = markets[seen.exchange, seen.symbol]
     fee_rate = settings.taker_fees.get(seen.exchange, ZERO)
     amount = _order_amount(market, side, abs(left), fee_rate)
@@ -233,6 +236,18 @@ def _unwinding_leg(
         held=amount * per_unit,
         times={"reserved": now},
     )
+
+
+def _priced(seen: OpportunityLeg, arbitrage: Arbitrage, settings: Settings) -> OpportunityLeg:
+    """Return it at the price of an operator's order: that of the opportunity is long gone."""
+    order = settings.close_now.get(arbitrage.arbitrage_id) if arbitrage.reason == CLOSE_NOW else None
+    return seen if order is None else replace(seen, price=Price(order.price))
+
+
+def flattening(arbitrage: Arbitrage) -> tuple[Side, OpportunityLeg]:
+    """Return on which side the residual base would be flattened, and the market."""
+    side: Side = "sell" if outcome_of(arbitrage).left > 0 else "buy"
+    return side, _seen_for(arbitrage, "flatten", side)
 
 
 def _seen_for(arbitrage: Arbitrage, role: LegRole, side: Side) -> OpportunityLeg:

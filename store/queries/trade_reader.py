@@ -39,6 +39,7 @@ from store.queries.episode_pages import EpisodeFilter, episode_page
 from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.trade_history import TradeHistory
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
+from store.server.clock import server_now
 from store.server.client import Client, Document, connect, database_of, read_nearby, translated_errors
 from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
@@ -156,6 +157,11 @@ class TradeReader:
         with translated_errors():
             found = await self._database[SETTINGS_VERSIONS].find_one({"_id": version})
         return None if found is None else version_of(found)
+
+    async def server_now(self) -> int:
+        """Return the store's own clock, microseconds. Raises StoreError."""
+        with translated_errors():
+            return await server_now(self._primary)
 
     async def rejections(
         self, reason: str | None, cursor: str | None, limit: int, base: str | None = None, exchange: str | None = None

@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bots.decide.failover import POLL_SECONDS
+from market.decide.settings import CloseOrder
 from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
 from market.trade.leases import LEASE_SECONDS, NO_BOT, decision_right
@@ -284,3 +285,25 @@ async def test_any_death_at_any_moment(
         if arbitrage.state == "closed":
             bought = sum(leg.filled for leg in arbitrage.legs if leg.side == "buy")
             assert bought == sum(leg.filled for leg in arbitrage.legs if leg.side == "sell")
+
+
+async def test_what_is_left_of_an_arbitrage_is_closed_by_an_operators_order_once(floor: Floor) -> None:
+    held_settings = EASY.model_copy(update={"single_leg_policy": "hold"})
+    held_version = await floor.store.settings.change(held_settings, 1, "test")
+    await asyncio.sleep(0)
+    opportunity = floor.offer()
+    floor.show(EUR_MARKET, (("5618", "0.05"),), (("5700", "1"),))
+    held = await ended(floor, opportunity.opportunity_id)
+    assert (held.state, held.reason) == ("residual", "single_leg_left")
+    order = CloseOrder(price=held.opportunity.buy.price, asked_at=floor.clock.now())
+    ordered = held_version.model_copy(update={"close_now": {"unknown": order, opportunity.opportunity_id: order}})
+    await floor.store.settings.change(ordered, held_version.version, "operator")
+    closed = await until(
+        lambda: floor.store.arbitrage(opportunity.opportunity_id),
+        lambda one: one is not None and one.state == "unwound",
+    )
+    assert closed is not None
+    assert [leg.role for leg in closed.legs] == ["buy", "sell", "flatten"]
+    assert sum(account.posts.total() for account in floor.accounts.values()) == 3
+    await floor.close()
+    await assert_books_balance(floor)

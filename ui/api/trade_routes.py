@@ -6,11 +6,13 @@ from fastapi import APIRouter, Query, Request
 
 from market.accounting.profit_groups import GroupedBy, profit_by
 from market.instruments.markets import base_and_quote
+from market.trade.arbitrages import Arbitrage
 from ui.api.download_routes import router as downloads
 from ui.api.market_routes import Base, Exchange
 from ui.api.trade_filters import ArbitrageSort, FillSort, Wanted, order_of
 from ui.examples.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.live.session_feeds import feeds_of
 from ui.rows.arbitrage import (
@@ -28,14 +30,16 @@ from ui.rows.arbitrage import (
 )
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, arbitrage_detail_row
 from ui.rows.attribute import row_from
-from ui.rows.decision import DecisionRow
+from ui.rows.decision import ClosingRow, DecisionRow, closing_row, not_closed_row
 from ui.rows.equity import EquityRow, equity_row
 from ui.rows.fill import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.rows.market import FeedRow
+from ui.services.closing import NotClosedError, close_now, closing_of
 from ui.services.dashboard import dashboard_of
 from ui.services.decisions import decision_row
 from ui.services.opportunity import rejection_sums
 from ui.services.session_markets import is_of_market
+from ui.services.settings import SettingsMissingError
 
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
@@ -53,21 +57,46 @@ async def arbitrages(
 @router.get("/arbitrages/{arbitrage_id}", responses={404: PROBLEM_RESPONSE})
 async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
     """Return one arbitrage, with the time of every step and every decision; its id is the opportunity's."""
-    found = await dashboard_of(request.app).reader.arbitrage(arbitrage_id)
-    if found is None:
-        raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
-    return arbitrage_detail_row(found)
+    return arbitrage_detail_row(await _found(request, arbitrage_id))
 
 
 @router.get("/arbitrages/{arbitrage_id}/decision", responses={404: PROBLEM_RESPONSE})
 async def decision(request: Request, arbitrage_id: str) -> DecisionRow:
     """Return what an arbitrage was decided on: every check with its value and limit, the settings in force, and both
     books with the orders walked through them."""
-    reader = dashboard_of(request.app).reader
-    found = await reader.arbitrage(arbitrage_id)
+    return await decision_row(dashboard_of(request.app).reader, await _found(request, arbitrage_id))
+
+
+@router.get("/arbitrages/{arbitrage_id}/close", responses={404: PROBLEM_RESPONSE})
+async def closing(request: Request, arbitrage_id: str) -> ClosingRow:
+    """Return what *Close now* would order for what is left of an arbitrage, or why it cannot be closed."""
+    dashboard = dashboard_of(request.app)
+    try:
+        return closing_row(await closing_of(dashboard, await _found(request, arbitrage_id)), None)
+    except NotClosedError as reason:
+        return not_closed_row(str(reason))
+
+
+@router.post(
+    "/arbitrages/{arbitrage_id}/close", status_code=202, responses=dict.fromkeys((401, 404, 409), PROBLEM_RESPONSE)
+)
+async def close(request: Request, arbitrage_id: str, caller: Operator) -> ClosingRow:
+    """Order that what is left of a residual arbitrage be sold or bought back now, once: the bots carry it out within
+    seconds, within `flatten_limit_bps` of the price of now. 409: it cannot be closed, and why."""
+    dashboard = dashboard_of(request.app)
+    try:
+        ordered, settings = await close_now(dashboard, await _found(request, arbitrage_id), caller)
+    except (NotClosedError, SettingsMissingError) as reason:
+        raise ProblemError(409, str(reason) or "There are no settings yet.") from None
+    return closing_row(ordered, settings.version)
+
+
+async def _found(request: Request, arbitrage_id: str) -> Arbitrage:
+    """Raise ProblemError 404."""
+    found = await dashboard_of(request.app).reader.arbitrage(arbitrage_id)
     if found is None:
         raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
-    return await decision_row(reader, found)
+    return found
 
 
 @router.get("/trades", responses=TRADES_EXAMPLE)

@@ -3,6 +3,7 @@
 import { ask, problemText } from "./requests.js";
 import { ArbitrageLogs } from "./arbitrage_logs.js";
 import { BookView } from "./book_view.js";
+import { CloseNow } from "./close_now.js";
 import { button, element, setClass, setText } from "./elements.js";
 import { baseAmount, bps, exchangeName, marketPrice, money, reasonName, stateName, sum } from "./format.js";
 import { PROFIT_PARTS } from "./labels.js";
@@ -15,6 +16,8 @@ import { waterfall } from "./waterfall.js";
 import { zoneWord } from "./zone.js";
 
 const POLL_MILLISECONDS = 3000;
+// An arbitrage that has ended begins again a moment after it was ordered to be closed.
+const FOLLOW_MILLISECONDS = 30_000;
 const TONES = { closed: "on", unwound: "stale", residual: "off", unfilled: "" };
 
 class ArbitragePage {
@@ -35,15 +38,17 @@ class ArbitragePage {
     this.sections = element("div", { class: "arbitrage-sections" });
     this.books = { buy: new BookView("asks"), sell: new BookView("bids") };
     this.logs = new ArbitrageLogs();
-    this.body = element("div", { hidden: true, class: "arbitrage-body" }, element("div", { class: "box" }, element("div", { class: "row" }, this.name, this.pill, this.reason), this.sides, this.figures, this.links), this.sections);
+    this.closing = new CloseNow(() => (this.followUntil = Date.now() + FOLLOW_MILLISECONDS));
+    this.body = element("div", { hidden: true, class: "arbitrage-body" }, element("div", { class: "box" }, element("div", { class: "row" }, this.name, this.pill, this.reason), this.sides, this.figures, this.links), this.closing.root, this.sections);
     this.root = element("section", { class: "arbitrage", "data-part": "arbitrage", "aria-label": "Arbitrage" }, this.search, this.said, this.body);
     this.id = "";
+    this.followUntil = 0;
   }
 
   enter() {
     this.isHere = true;
     this.hangUp ??= liveFeed.join(this);
-    this.timer ??= setInterval(() => document.hidden || this.row?.is_final || this.read(), POLL_MILLISECONDS);
+    this.timer ??= setInterval(() => document.hidden || (this.row?.is_final && Date.now() > this.followUntil) || this.read(), POLL_MILLISECONDS);
     const asked = new URLSearchParams(location.search).get("id") ?? "";
     if (asked !== this.id) this.choose(asked);
     else this.read();
@@ -80,6 +85,7 @@ class ArbitragePage {
     this.input.value = id;
     this.body.hidden = true;
     this.logs.choose(id);
+    this.closing.forget();
     this.say(id ? "Reading…" : "Type an id, or open one from a list of trades.", "");
     if (id) this.read();
   }
@@ -99,6 +105,7 @@ class ArbitragePage {
     this.say("", "");
     this.row = answer.body;
     if (decision?.isDone) this.decision = decision.body;
+    this.closing.read(id, this.row);
     this.draw();
   }
 

@@ -22,7 +22,7 @@ ICON = "/assets/icon.svg"
 PATHS = {
     "/": ("header.js", "panel.js", "app_pins_view.js"),
     "/market": ("header.js", "market_page.js"),
-    "/arbitrage": ("header.js", "arbitrage_page.js"),
+    "/arbitrage": ("header.js", "signing_in.js", "arbitrage_page.js"),
     "/opportunities": ("header.js",),
     "/trades": ("header.js", "table_clicks.js"),
     "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js"),

@@ -62,7 +62,7 @@ def opened_heading(arbitrage_id: str) -> str:
     below_the_head = "scroll-margin-top: calc(var(--navigation) + var(--head, 3.5rem) + 8px)"
     look = f"font-size: 1rem; padding: 0; outline: none; {below_the_head}"
     page = f"{ARBITRAGE_PAGE}{quote(arbitrage_id, safe='')}"
-    link = f'<a href="{escape(page, quote=True)}" target="_self" style="color: inherit">all of it on a page of its own</a>'
+    link = f'<a href="{escape(page, quote=True)}" target="_self" style="color: inherit">its own page</a>'
     return f'<h4 data-opened="{name}" tabindex="-1" style="{look}">Arbitrage {name}</h4><p>{link}</p>'
 
 

@@ -68,3 +68,36 @@ def decision_book_row(
         limit_price=limit_price,
         book=book_side_row(seen.levels, amount),
     )
+
+
+class ClosingRow(TypedDict):
+    """What closing the residual of an arbitrage would order: `amount` of base at `price`, the best now, not worse than
+    `limit_price`. `why_not`: why it cannot be closed now; the rest is null then. `settings_version`: the version that
+    the order is a part of; null as long as it is not ordered."""
+
+    why_not: str | None
+    side: str | None
+    exchange: str | None
+    symbol: str | None
+    amount: str | None
+    price: str | None
+    limit_price: str | None
+    settings_version: int | None
+
+
+def closing_row(closing: object, version: int | None) -> ClosingRow:
+    """Return the row of a `ui.services.closing.Closing`."""
+    return row_from(ClosingRow, closing, why_not=None, settings_version=version)
+
+
+def not_closed_row(reason: str) -> ClosingRow:
+    return ClosingRow(
+        why_not=reason,
+        side=None,
+        exchange=None,
+        symbol=None,
+        amount=None,
+        price=None,
+        limit_price=None,
+        settings_version=None,
+    )

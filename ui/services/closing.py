@@ -1,0 +1,105 @@
+"""Closing what is left of an arbitrage, by an operator: what would be ordered, and the order."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from market.decide.settings import CloseOrder, Settings
+from market.instruments.order_rules import limit_price
+from market.instruments.orders import Side
+from market.money import Price, text_of
+from market.trade.arbitrages import Arbitrage
+from market.trade.closing import CLOSE_WITHIN, why_not_closed
+from market.trade.unwinding import flattening, outcome_of
+from streams.message_format import WireError
+from ui.auth.callers import Caller
+from ui.services.change_audit import auditing
+from ui.services.dashboard import Dashboard
+from ui.services.settings import SettingsMissingError, known_settings
+
+log = logging.getLogger("ui")
+
+
+class NotClosedError(Exception):
+    """It cannot be closed now; why, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What closing would order: `amount` (base) at `price`, the best now, and not worse than `limit_price`."""
+
+    side: Side
+    exchange: str
+    symbol: str
+    base: str
+    amount: Decimal
+    price: Decimal
+    limit_price: Decimal
+
+
+async def closing_of(dashboard: Dashboard, arbitrage: Arbitrage) -> Closing:
+    """Return what closing would order now. Raises NotClosedError, StoreError."""
+    settings = await known_settings(dashboard)
+    if settings is None:
+        raise NotClosedError("There are no settings yet.")
+    reason = why_not_closed(arbitrage, settings)
+    if reason is not None:
+        raise NotClosedError(reason)
+    side, seen = flattening(arbitrage)
+    session = dashboard.session
+    market = next(
+        (one for one in session.markets if (one.exchange, one.symbol) == (seen.exchange, seen.symbol)), None
+    )
+    if market is None:
+        raise NotClosedError(f"This session does not have {seen.symbol} on {seen.exchange}.")
+    price = _price(dashboard, settings, side, seen.exchange, seen.symbol)
+    limit = limit_price(market, side, Price(price), settings.flatten_limit_bps)
+    left = abs(outcome_of(arbitrage).left)
+    return Closing(side, seen.exchange, seen.symbol, arbitrage.base, left, price, limit)
+
+
+async def close_now(dashboard: Dashboard, arbitrage: Arbitrage, caller: Caller) -> tuple[Closing, Settings]:
+    """Order that it be closed; the bots carry it out. Return the order, and the settings that it is a part of.
+
+    Raises NotClosedError, SettingsMissingError, StoreError.
+    """
+    async with auditing(dashboard, caller, "arbitrage.close", arbitrage.arbitrage_id) as note:
+        note.before = {"state": arbitrage.state, "reason": arbitrage.reason}
+        closing = await closing_of(dashboard, arbitrage)
+        now = await dashboard.reader.server_now()
+        order = CloseOrder(price=closing.price, asked_at=now)
+
+        def ordered(settings: Settings) -> Settings:
+            return settings.model_copy(update={"close_now": _with(settings.close_now, arbitrage.arbitrage_id, order)})
+
+        saved = await dashboard.reader.settings.amend(ordered, caller.name)
+        if saved is None:
+            raise SettingsMissingError
+        figures = {name: text_of(getattr(closing, name)) for name in ("amount", "price", "limit_price")}
+        note.after = {"version": saved.version, "side": closing.side, **figures}
+    dashboard.hub.apply_settings(saved)
+    fields = {"opportunity_id": arbitrage.arbitrage_id, "who": caller.name, "version": saved.version}
+    log.warning("arbitrage closed by an operator", extra=fields)
+    return closing, saved
+
+
+def _with(orders: Mapping[str, CloseOrder], arbitrage_id: str, order: CloseOrder) -> dict[str, CloseOrder]:
+    """Return the orders that are not over, and this one."""
+    alive = {name: one for name, one in orders.items() if one.asked_at + CLOSE_WITHIN > order.asked_at}
+    return {**alive, arbitrage_id: order}
+
+
+def _price(dashboard: Dashboard, settings: Settings, side: Side, exchange: str, symbol: str) -> Decimal:
+    """Return the best price that the order would take. Raises NotClosedError without a quote that may be traded on."""
+    latest = dashboard.hub.live_state.latest(exchange, symbol)
+    missing = NotClosedError(f"There is no fresh quote of {symbol} on {exchange}: its price is not known.")
+    if latest is None:
+        raise missing
+    try:
+        top = latest.top()
+    except WireError:
+        raise missing from None
+    if top.status(dashboard.session.clock().now(), settings.max_quote_age_ms * 1_000) != "fresh":
+        raise missing
+    return top.bid if side == "sell" else top.ask
