@@ -34,9 +34,9 @@ from ui.rows.decision import ClosingRow, DecisionRow, closing_row, not_closed_ro
 from ui.rows.equity import EquityRow, equity_row
 from ui.rows.fill import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.rows.market import FeedRow
-from ui.services.closing import NotClosedError, close_now, closing_of
+from ui.desk.closing import NotClosedError, close_now, closing_of
 from ui.services.dashboard import dashboard_of
-from ui.services.decisions import decision_row
+from ui.desk.decisions import decision_row
 from ui.services.opportunity import rejection_sums
 from ui.services.session_markets import is_of_market
 from ui.services.settings import SettingsMissingError

@@ -4,6 +4,7 @@ import streamlit
 
 from store.errors import StoreError
 from ui.page_parts.market_choice import MarketChoice, choose_market
+from ui.page_parts.own_component import own_component
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_times import shown_zone
 from ui.panels.health_log import render_log
@@ -42,6 +43,7 @@ def render_health() -> None:
     if dashboard is None:
         return
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
+    own_component("alerts_view")(key="alerts_view")
     render_regions(dashboard)
     streamlit.subheader("Feeds", anchor=False)
     streamlit.fragment(_render_streams, run_every=REFRESH_SECONDS)(dashboard, choose_market(dashboard))

@@ -86,7 +86,7 @@ class ClosingRow(TypedDict):
 
 
 def closing_row(closing: object, version: int | None) -> ClosingRow:
-    """Return the row of a `ui.services.closing.Closing`."""
+    """Return the row of a `ui.desk.closing.Closing`."""
     return row_from(ClosingRow, closing, why_not=None, settings_version=version)
 
 

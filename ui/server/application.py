@@ -19,7 +19,8 @@ from store.queries.trade_reader import open_reader
 from ui.api import audit_routes as audit
 from ui.api import backtest_routes as backtests
 from ui.api import bot_routes as bots
-from ui.api import candle_routes as candles
+from ui.api.desk import alert_routes as alerts
+from ui.api.desk import candle_routes as candles
 from ui.api import difference_routes as differences
 from ui.api import health_routes as health
 from ui.api import inventory_routes as inventory
@@ -54,6 +55,7 @@ from ui.apps.dry_runs import DryRuns
 from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
 from ui.auth.key_changes import audit_key_changes
+from ui.desk.alert_watch import AlertWatch
 from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.body_limit import BoundedBodies
@@ -161,6 +163,7 @@ def _include_routers(app: FastAPI) -> None:
         app_texts,
         stored_apps,
         app_rows,
+        alerts,
         backtests,
         bots,
         candles,
@@ -225,6 +228,8 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
+    app.state.alerts = AlertWatch(session.home, watch, hub)
+    alerting = asyncio.create_task(app.state.alerts.run())
     app.state.app_texts = AppTexts(session, configured(TEXTS, config))
     app.state.app_endpoints = AppEndpoints(OrderedDict())
     app.state.dry_runs = DryRuns(session.home, configured(DRY_RUN, config))
@@ -239,7 +244,8 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
         following.cancel()
         auditing.cancel()
         acting.cancel()
-        await asyncio.gather(following, auditing, acting, return_exceptions=True)
+        alerting.cancel()
+        await asyncio.gather(following, auditing, acting, alerting, return_exceptions=True)
         await hub.candles.write()
         await watch.close()
         await reader.close()

@@ -16,7 +16,7 @@ from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor
 from ui.rows.book import BookRow, book_row
 from ui.rows.candle import CandlePageRow, SpreadCandlePageRow, candle_page_row, spread_candle_page_row
-from ui.services.candle_pages import CandleQuestion, NoMarketError, market_candles, session_market, spread_page
+from ui.desk.candle_pages import CandleQuestion, NoMarketError, market_candles, session_market, spread_page
 from ui.services.dashboard import Dashboard, dashboard_of
 
 router = APIRouter(tags=["market"])

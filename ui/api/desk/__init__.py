@@ -1,0 +1,1 @@
+"""Routes of candles, books and alerts."""

@@ -1,0 +1,86 @@
+"""Looks for what is wrong every few seconds, and keeps the alerts in a file of the data folder."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from market.decide.kill_switch import HALTED
+from runtime.clock import SystemClock, wall_now
+from store.errors import StoreError
+from ui.auth.private_files import replace_file
+from ui.desk.alert_book import EMPTY, AlertBook, Seen
+from ui.services.health import HealthService
+from ui.stream.live_hub import LiveHub
+
+LOOK_SECONDS = 5.0
+TODO = "Resume trading on the page Bots & thresholds."
+TRADING = {
+    HALTED: "Trading is halted: no orders are sent.",
+    "reduce_only": "Trading is reduce-only: nothing new begins.",
+}
+"""Trading state → what is wrong with it."""
+_BOOK = TypeAdapter(AlertBook)
+
+log = logging.getLogger("ui")
+
+
+class AlertWatch:
+    """Runs on one event loop."""
+
+    def __init__(self, home: Path, health: HealthService, hub: LiveHub) -> None:
+        self._path = home / "alerts.json"
+        self._health = health
+        self._hub = hub
+        self._writing = asyncio.Lock()
+        self.book = EMPTY
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        self.book = await asyncio.to_thread(self._read)
+        while True:
+            await SystemClock().sleep(LOOK_SECONDS)
+            await self.look()
+
+    async def look(self) -> None:
+        """Look once; what cannot be looked at now is looked at the next time."""
+        try:
+            report = await self._health.report()
+        except (StoreError, TimeoutError) as error:
+            log.info("alerts not looked for", extra={"error": str(error)})
+            return
+        seen = [Seen(one["severity"], one["part"], one["what"], one["todo"]) for one in report["findings"]]
+        await self.change(self.book.observed([*seen, *self._trading()], wall_now()))
+
+    async def change(self, book: AlertBook) -> None:
+        """Put `book` in place of the one known. A disk that takes nothing costs what a restart forgets."""
+        is_news = _without_times(book) != _without_times(self.book)
+        self.book = book
+        if not is_news:
+            return
+        async with self._writing:
+            try:
+                await asyncio.to_thread(replace_file, self._path, lambda: _BOOK.dump_json(self.book))
+            except OSError as error:
+                log.warning("alerts not kept", extra={"error": str(error)})
+
+    def _trading(self) -> list[Seen]:
+        settings = self._hub.settings
+        known = None if settings is None else TRADING.get(settings.trading_state)
+        return [] if known is None else [Seen("warning", "trading", known, TODO)]
+
+    def _read(self) -> AlertBook:
+        try:
+            return _BOOK.validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return EMPTY
+        except (OSError, ValidationError) as error:
+            log.warning("earlier alerts not read", extra={"error": type(error).__name__})
+            return EMPTY
+
+
+def _without_times(book: AlertBook) -> object:
+    """What is worth a write to the disk: not that an alert was seen once more, in other figures."""
+    alerts = [(one.alert_id, one.ended_at, one.acknowledged_by, one.note) for one in book.alerts.values()]
+    return alerts, dict(book.mutes)
