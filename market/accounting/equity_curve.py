@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Self
 
 from market.money import ZERO, BoundedDecimal
-from market.trade.arbitrages import ArbitrageState
+from market.trade.arbitrages import ArbitrageOutcome, ArbitrageState, outcome_of
 
 MAX_SPANS = 400
 POINTS_A_SPAN = 3
@@ -17,7 +17,7 @@ MAX_MARKS = 200
 
 TRADED_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual")
 """Ended with anything bought or sold: what wins and losses are counted of."""
-MARKED_STATES: tuple[ArbitrageState, ...] = ("unwound", "residual")
+MARKED_OUTCOMES: tuple[ArbitrageOutcome, ...] = ("closed_by_third_order", "unwound", "residual")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,12 @@ class Ending:
     arbitrage_id: str
     state: ArbitrageState
     net: Decimal
+    has_third_order: bool = False
+    """Whether a third order completed, reversed or flattened a leg."""
+
+    
+    def outcome(self) -> ArbitrageOutcome:
+        return outcome_of(self.state, self.has_third_order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class EquityPoint:
 
 @dataclass(frozen=True, slots=True)
 class EquityMark:
-    """An arbitrage that ended unwound or residual, and the sum including it."""
+    """An arbitrage that did not simply close, and the sum including it."""
 
     ending: Ending
     net: Decimal
@@ -75,7 +81,8 @@ class Equity:
     """All but `points` and `marks` is exact, however many endings there were.
 
     `points`: at most MAX_POINTS; of each of at most MAX_SPANS equal spans of time the lowest, the highest and the
-    last, so that no peak and no fall is lost. `marks`: the newest MAX_MARKS unwound and residual ones.
+    last, so that no peak and no fall is lost. `marks`: the newest MAX_MARKS that a third order closed,
+    and unwound and residual ones.
     """
 
     points: tuple[EquityPoint, ...] = ()
@@ -191,7 +198,7 @@ class EquityCurve:
         self._net += ending.net
         self._last_at = ending.at
         self._line.add(ending.at, self._net)
-        if ending.state in MARKED_STATES:
+        if ending.outcome in MARKED_OUTCOMES:
             self._marks.append(EquityMark(ending, self._net))
         if ending.state in TRADED_STATES:
             self._count(ending.net)

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 
 from market.accounting.equity_curve import Ending, Equity, EquityCurve, EquitySum
-from market.trade.arbitrages import FINAL_STATES, ArbitrageState
+from market.trade.arbitrages import FINAL_STATES, UNWINDING_ROLES, ArbitrageState
 from runtime.clock import wall_now
 from store.aggregates.month_sums import MonthSums, equity_sum_of
 from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICROSECONDS
@@ -16,7 +16,7 @@ RECOUNT_LIMIT = 100
 """A full read, which corrects late changes, takes at most one part in this many of the time."""
 
 _STATES: dict[str, ArbitrageState] = {state: state for state in FINAL_STATES}
-_FIELDS = {"times.ended": 1, "state": 1, "profit.net": 1}
+_FIELDS = {"times.ended": 1, "state": 1, "profit.net": 1, "legs.role": 1, "legs.fills.fill_id": 1}
 _BY_END = [("times.ended", 1), ("_id", 1)]
 
 
@@ -94,7 +94,13 @@ class RunningEquity:
 def _ending_of(document: Document) -> Ending:
     profit = document.get("profit")
     net = amount_of(profit["net"]) if isinstance(profit, dict) else amount_of(None)
-    return Ending(_ended(document), str(document["_id"]), _STATES.get(str(document["state"]), "closed"), net)
+    state = _STATES.get(str(document["state"]), "closed")
+    return Ending(_ended(document), str(document["_id"]), state, net, _has_third_order(document))
+
+
+def _has_third_order(document: Document) -> bool:
+    legs = document.get("legs")
+    return isinstance(legs, list) and any(leg["role"] in UNWINDING_ROLES and leg["fills"] for leg in legs)
 
 
 def _ended(document: Document) -> int:

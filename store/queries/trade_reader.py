@@ -8,6 +8,7 @@ from typing import Literal
 from pymongo import ASCENDING
 
 from market.accounting.differences import DifferenceKind, StoredDifference
+from market.accounting.performance import HourSum
 from market.accounting.profit_groups import ProfitGroup
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
@@ -18,6 +19,7 @@ from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Re
 from market.trade.moving_average import AverageTrade
 from session.session import Session
 from store.aggregates.episode_sums import episodes_by_outcome, missed_episodes, missed_profit
+from store.aggregates.hour_sums import RunningHours
 from store.aggregates.opportunity_sums import OpportunitySums
 from store.aggregates.profit_sums import RunningProfits
 from store.aggregates.session_totals import RunningTotals, SessionTotals, rejection_counts
@@ -120,6 +122,7 @@ class TradeReader:
         self.history = TradeHistory(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)
+        self._hours = RunningHours(self._database, self._of_session)
 
     async def close(self) -> None:
         self._client.close()
@@ -233,6 +236,10 @@ class TradeReader:
         """Return the profit in the settlement currency by exchange, asset, pair, day and strategy; read like
         `totals`."""
         return await self._profits.read(currency)
+
+    async def hour_sums(self, currency: str) -> list[HourSum]:
+        """Return what was won and lost by weekday and hour of the end, UTC; read like `totals`."""
+        return await self._hours.read(currency)
 
     async def watch(self) -> AsyncGenerator[StoreChange | None]:
         """First None, once nothing that follows can be missed; then each change, at least once.

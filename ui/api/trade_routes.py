@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
+from market.accounting.performance import day_results
 from market.accounting.profit_groups import GroupedBy, profit_by
 from market.instruments.markets import base_and_quote
 from market.trade.arbitrages import Arbitrage
@@ -35,6 +36,7 @@ from ui.rows.equity import EquityRow, equity_row
 from ui.rows.fill import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.rows.market import FeedRow
 from ui.desk.closing import NotClosedError, close_now, closing_of
+from ui.rows.performance import PerformanceRow, performance_row
 from ui.services.dashboard import dashboard_of
 from ui.desk.decisions import decision_row
 from ui.services.opportunity import rejection_sums
@@ -163,6 +165,17 @@ async def equity(request: Request) -> EquityRow:
     dashboard = dashboard_of(request.app)
     currency = dashboard.session.settlement_currency
     return equity_row(await dashboard.reader.history.equity(currency), currency)
+
+
+@router.get("/pnl/performance")
+async def performance(request: Request) -> PerformanceRow:
+    """Return Sharpe, Sortino and Calmar ratio, profit factor, expectancy, and net profit by day, hour and weekday (UTC) of
+    the end. By exchange, asset, pair and strategy: `/pnl?by=`."""
+    dashboard = dashboard_of(request.app)
+    reader, currency = dashboard.reader, dashboard.session.settlement_currency
+    equity = await reader.history.equity(currency)
+    days = day_results(profit_by(await reader.profit_groups(currency), "day"))
+    return performance_row(currency, await reader.hour_sums(currency), days, equity.deepest.depth)
 
 
 @router.get("/pnl/moving-average")

@@ -50,6 +50,7 @@ EQUITY = {
             "at": 1_763_741_300_000_000,
             "arbitrage_id": "5f0c2f9d3b1e4a67",
             "state": "unwound",
+            "outcome": "unwound",
             "net": "-2.1",
             "equity": "9.9",
         }

@@ -20,7 +20,9 @@ Chart = dict[str, Any]
 GOOD = "#2fae70"
 BAD = "#e2565f"
 LINE = "#4b9bff"
-MARK_COLORS = {"unwound": "#f0954a", "residual": "#e2565f"}
+MARK_COLORS = {"closed_by_third_order": "#c792ea", "unwound": "#f0954a", "residual": "#e2565f"}
+MARK_SHAPES = {"closed_by_third_order": "circle", "unwound": "diamond", "residual": "triangle"}
+"""Colour is never the only sign."""
 MAX_BARS = 15
 MILLISECOND = 1_000
 MIN_FALL = -1.0
@@ -29,7 +31,7 @@ MIN_MARGIN = 40
 
 
 def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
-    """Return the chart: equity with unwound and residual arbitrages marked, and its drawdown."""
+    """Return the chart: equity with what did not simply close marked, and its drawdown."""
     line = [[point.at / MILLISECOND, float(point.net)] for point in equity.points]
     tops = accumulate((max(0.0, net) for _, net in line), max)
     falls = [[at, min(0.0, net - top)] for (at, net), top in zip(line, tops, strict=True)]
@@ -135,11 +137,11 @@ def _line(name: str, points: list[list[float]], color: str, axis: int) -> Chart:
 
 
 def _marks(equity: Equity, state: str, color: str) -> Chart:
-    marks = [mark for mark in equity.marks if mark.ending.state == state]
+    marks = [mark for mark in equity.marks if mark.ending.outcome == state]
     return {
         "name": state_name(state),
         "type": "scatter",
-        "symbol": "diamond" if state == "unwound" else "triangle",
+        "symbol": MARK_SHAPES[state],
         "symbolSize": 9,
         "itemStyle": {"color": color},
         "data": [[mark.ending.at / MILLISECOND, float(mark.net)] for mark in marks],
@@ -157,4 +159,22 @@ def _bar(net: Decimal, currency: str) -> Chart:
         "value": float(net),
         "itemStyle": {"color": GOOD if net >= 0 else BAD},
         "label": {"formatter": money(net, currency), "position": "right"},
+    }
+
+
+def bars_chart(bars: Sequence[tuple[str, Decimal]], currency: str) -> Chart:
+    """Return the net of each named span, in their order."""
+    return {
+        "animation": False,
+        "grid": {"left": 8, "right": 8, "top": 26, "bottom": 4, "containLabel": True},
+        "tooltip": {"trigger": "axis", "valueFormatter": "%,.2f"},
+        "xAxis": {"type": "category", "data": [name for name, _ in bars]},
+        "yAxis": {"type": "value", "name": currency, "splitNumber": 4},
+        "series": [
+            {
+                "name": "Net",
+                "type": "bar",
+                "data": [{"value": float(net), "itemStyle": {"color": GOOD if net >= 0 else BAD}} for _, net in bars],
+            }
+        ],
     }

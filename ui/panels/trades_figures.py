@@ -1,14 +1,24 @@
 """The upper half of Trades & P&L: figures, equity, P&L attribution and P&L by group."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from decimal import Decimal
-from typing import get_args
+from typing import Literal, get_args
 
 import streamlit
 
 from exchanges.labels import exchange_name, pair_name
 from market.accounting.equity_curve import Equity, EquityDrawdown
+from market.accounting.performance import (
+    DayResult,
+    HourSum,
+    Performance,
+    by_hour,
+    by_weekday,
+    day_results,
+    performance_of,
+)
 from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from store.aggregates.average_sums import AverageSum
@@ -17,14 +27,17 @@ from store.queries.trade_history import TradeFilter
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, shown_zone
-from ui.panels.trades_charts import equity_chart, lines_chart, split_chart
+from ui.panels.trades_charts import bars_chart, equity_chart, lines_chart, split_chart
 from ui.rows.fill import average_sum_rows
 from ui.services.dashboard import Dashboard
 from wording.labels import PROFIT_PARTS as PART_NAMES
 from wording.labels import STRATEGIES
-from wording.number_format import money, percent
+from wording.number_format import UNKNOWN, money, percent
 
 REFRESH_SECONDS = 3.0
+TimeSpan = Literal["Day", "Weekday", "Hour"]
+MOST_DAYS = 90
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BY = "trades.by"
 WITH_THIRD_ORDER = TradeFilter(has_third_order=True)
 NO_STORE = "MongoDB does not answer. Try again in a moment."
@@ -47,6 +60,7 @@ class RealisedPnl:
     averages: tuple[AverageSum, ...]
     third_orders: int
     """Arbitrages with one."""
+    hours: tuple[HourSum, ...]
 
 
 def render_figures(dashboard: Dashboard) -> None:
@@ -74,6 +88,7 @@ def _render(dashboard: Dashboard) -> None:
         alt=f"Equity of the session in {currency}, and drawdown",
     )
     _render_split(realised, currency)
+    _render_performance(realised, currency)
     if realised.averages:
         _render_averages(realised.averages, steps_of(dashboard.session.markets))
 
@@ -85,6 +100,7 @@ async def _read(dashboard: Dashboard, currency: str) -> RealisedPnl:
         await reader.profit_groups(currency),
         await reader.history.average_sums(),
         (await reader.history.sums(WITH_THIRD_ORDER)).arbitrages,
+        tuple(await reader.hour_sums(currency)),
     )
 
 
@@ -154,6 +170,54 @@ def _render_split(realised: RealisedPnl, currency: str) -> None:
             lines_chart(lines, currency), height=216, key=f"trades.lines.{by}", alt=f"Net profit by {by}"
         )
     streamlit.html(lines_table(lines, whole, by))
+
+
+def _render_performance(realised: RealisedPnl, currency: str) -> None:
+    streamlit.subheader("Performance", anchor=False)
+    days = day_results(profit_by(realised.groups, "day"))
+    found = performance_of(realised.hours, days, realised.equity.deepest.depth)
+    streamlit.html(figures(performance_figures(found, currency, len(days))))
+    span: TimeSpan = (
+        streamlit.segmented_control(
+            "Net by", get_args(TimeSpan), default="Day", required=True, key="trades.span", label_visibility="collapsed"
+        )
+        or "Day"
+    )
+    bars = time_bars(span, realised.hours, days)
+    streamlit.echarts_chart(
+        bars_chart(bars, currency), height=216, key=f"trades.time.{span}", alt=f"Net profit by {span.lower()}, UTC"
+    )
+
+
+def time_bars(span: TimeSpan, hours: Sequence[HourSum], days: Sequence[DayResult]) -> list[tuple[str, Decimal]]:
+    """Return (name, net) in their order, UTC; of days the newest."""
+    if span == "Day":
+        return [(one.day, one.net) for one in days[-MOST_DAYS:]]
+    if span == "Hour":
+        return [(f"{one.hour:02}", one.net) for one in by_hour(hours)]
+    return [(WEEKDAYS[one.weekday - 1], one.net) for one in by_weekday(hours)]
+
+
+def performance_figures(found: Performance, currency: str, days: int) -> list[Figure]:
+    """Return the ratios; what too little is known for is a dash."""
+    counted = f"of {days:,} UTC {'day' if days == 1 else 'days'}"
+    return [
+        Figure("Sharpe", _ratio(found.sharpe), f"a year, {counted}"),
+        Figure("Sortino", _ratio(found.sortino), f"a year, {counted}"),
+        Figure("Calmar", _ratio(found.calmar), f"a year, {counted}"),
+        Figure("Profit factor", _ratio(found.profit_factor), "won / lost"),
+        Figure("Expectancy", _money_or_dash(found.expectancy, currency), "of one that won or lost"),
+        Figure("Average win", _money_or_dash(found.average_win, currency), f"{found.wins:,} won"),
+        Figure("Average loss", _money_or_dash(found.average_loss, currency), f"{found.losses:,} lost"),
+    ]
+
+
+def _ratio(value: float | None) -> Cell:
+    return Cell(UNKNOWN if value is None else f"{value:,.2f}")
+
+
+def _money_or_dash(amount: Decimal | None, currency: str) -> Cell:
+    return Cell(UNKNOWN) if amount is None else money_cell(amount, currency)
 
 
 def _render_averages(sums: tuple[AverageSum, ...], steps: Steps) -> None:

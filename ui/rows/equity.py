@@ -30,11 +30,13 @@ class EquityPointRow(TypedDict):
 
 
 class EquityMarkRow(TypedDict):
-    """An arbitrage that was unwound or residual: its realised P&L, and the sum including it."""
+    """An arbitrage that did not simply close: its realised P&L, and the sum including it. `outcome` tells those that a
+    third order closed from its `state`."""
 
     at: int
     arbitrage_id: str
     state: str
+    outcome: str
     net: str
     equity: str
 
