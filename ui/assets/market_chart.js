@@ -12,21 +12,25 @@ const SLOW_MILLISECONDS = 5000;
 const OLDER_BEFORE = 20;
 const LISTED = 20;
 const STEP = 0.15;
+// A chart that was flung goes on for a while.
+const USED_MILLISECONDS = 1500;
+const LOOKS = { bought: ["--good", "arrowUp", "belowBar"], sold: ["--bad", "arrowDown", "aboveBar"], opportunity: ["--line", "circle", "aboveBar"], settings: ["--mean", "square", "belowBar"] };
 const COLUMNS = ["Begins", "Open", "High", "Low", "Close"];
 
 export class MarketChart {
-  // what: {key, title, address, digits, unit}; isFirst: this one names the library's makers
-  constructor(what, interval, { onRange, onPoint, onMark, isFirst }) {
+  // what: {key, title, address, digits, unit, markets}
+  constructor(what, interval, { onRange, onPoint, onMark }) {
     this.what = what;
     this.interval = interval;
     this.onRange = onRange;
     this.onPoint = onPoint;
     this.onMark = onMark;
-    this.isFirst = isFirst;
     this.feed = new CandleFeed(what.address, interval);
     this.marks = [];
     this.box = element("div", { class: "candles", tabindex: "0", role: "img" });
     this.box.onkeydown = (event) => this.press(event);
+    this.usedAt = -Infinity;
+    for (const act of ["keydown", "wheel", "pointerdown", "touchmove", "mousemove"]) this.box.addEventListener(act, (event) => (act === "mousemove" && !event.buttons) || (this.usedAt = performance.now()), { passive: true, capture: true });
     this.said = element("p", { class: "quiet", "data-part": "chart-said" }, "Waiting for candles…");
     this.table = element("tbody");
     const heads = COLUMNS.map((name, i) => element("th", { scope: "col", class: i ? "number" : null }, name));
@@ -80,15 +84,13 @@ export class MarketChart {
     this.chart.subscribeCrosshairMove(({ time, sourceEvent }) => sourceEvent && this.onPoint(this, time));
     scale.subscribeVisibleLogicalRangeChange((range) => range && range.from < OLDER_BEFORE && this.readOlder());
     this.chart.subscribeClick(({ hoveredObjectId }) => hoveredObjectId && this.onMark(String(hoveredObjectId)));
-    // the canvas has no words of its own, and its table would be read cell by cell
-    for (const table of this.box.querySelectorAll("table")) table.setAttribute("role", "presentation");
   }
 
   look() {
     const colour = (name) => canvasColour(this.root, name);
     const faint = colour("--border");
     return {
-      layout: { background: { color: colour("--ground") }, textColor: colour("--muted"), fontFamily: getComputedStyle(this.root).fontFamily, fontSize: 11, attributionLogo: this.isFirst },
+      layout: { background: { type: "solid", color: colour("--ground") }, textColor: colour("--muted"), fontFamily: getComputedStyle(this.root).fontFamily, fontSize: 11, attributionLogo: false },
       grid: { vertLines: { color: faint }, horzLines: { color: faint } },
       rightPriceScale: { borderColor: faint },
       timeScale: { borderColor: faint, timeVisible: true, secondsVisible: SECONDS[this.interval] < 60, tickMarkFormatter: (seconds) => this.tick(seconds), rightOffset: 3 },
@@ -116,13 +118,15 @@ export class MarketChart {
 
   setAll() {
     this.series.setData(this.feed.rows.map(bar));
+    this.drawnUntil = this.feed.rows.at(-1)?.start ?? 0;
   }
 
+  // The library takes changes of the last candle it has, and those behind it.
   update(row) {
-    const newest = this.feed.rows.at(-1);
-    // the library takes a change of the last candle and of those behind it alone
-    if (row.start >= newest.start) this.series.update(bar(row));
-    else this.setAll();
+    if (row.start < this.drawnUntil) return this.setAll();
+    this.series.update(bar(row));
+    this.drawnUntil = row.start;
+    return undefined;
   }
 
   async readOlder() {
@@ -166,12 +170,12 @@ export class MarketChart {
   drawMarks() {
     if (!this.chart) return;
     const first = this.feed.rows[0]?.start ?? Infinity;
-    const looks = { bought: ["--good", "arrowUp", "belowBar"], sold: ["--bad", "arrowDown", "aboveBar"], opportunity: ["--line", "circle", "aboveBar"], settings: ["--mean", "square", "belowBar"] };
+    const looks = Object.fromEntries(Object.entries(LOOKS).map(([kind, [name, shape, position]]) => [kind, [canvasColour(this.root, name), shape, position]]));
     const shown = this.marks.filter((mark) => mark.time >= first).sort((one, other) => one.time - other.time);
     this.markers.setMarkers(
       shown.map(({ time, kind, id, words }) => {
         const [colour, shape, position] = looks[kind];
-        return { time: Math.floor(time / 1e6 / this.feed.seconds) * this.feed.seconds, color: canvasColour(this.root, colour), shape, position, id, text: kind === "settings" ? words : undefined };
+        return { time: Math.floor(time / 1e6 / this.feed.seconds) * this.feed.seconds, color: colour, shape, position, id, text: kind === "settings" ? words : undefined };
       }),
     );
   }

@@ -174,19 +174,15 @@ class MarketPage {
     if (buy && sell && nameOf(buy) !== nameOf(sell) && this.choices.shown.includes("spread")) whats.push(spreadOf(buy, sell));
     const intervals = Object.keys(SECONDS).filter((name) => this.choices.intervals.includes(name));
     const handlers = { onRange: (chart, range) => this.shareRange(chart, range), onPoint: (chart, time) => this.sharePoint(chart, time), onMark: (id) => openArbitrage(id) };
-    this.charts = whats.flatMap((what) => intervals.map((interval) => [what, interval])).map(([what, interval], i) => new MarketChart(what, interval, { ...handlers, isFirst: i === 0 }));
+    this.charts = whats.flatMap((what) => intervals.map((interval) => [what, interval])).map(([what, interval]) => new MarketChart(what, interval, handlers));
     const empty = element("p", { class: "quiet" }, "Nothing is chosen: tick a chart and a length above.");
     this.grid.replaceChildren(...(this.charts.length ? this.charts.map((chart) => chart.root) : [empty]));
     if (this.isHere) for (const chart of this.charts) chart.enter();
     this.giveMarks();
   }
 
-  // What one chart shows, all of its length show, or all. The library reports our own changes a frame later, too.
+  // What one chart is moved to, all of its length show, or all.
   shareRange(from, range) {
-    const now = performance.now();
-    if (this.leader && this.leader !== from && now - this.ledAt < 300) return;
-    this.leader = from;
-    this.ledAt = now;
     for (const chart of this.charts) if (chart !== from && (this.together.checked || chart.interval === from.interval)) chart.showRange(range);
   }
 
