@@ -138,7 +138,7 @@ export class MarketChart {
 
   // Said on the box as well: a canvas tells nobody what it shows.
   takeRange(range) {
-    this.box.dataset.range = ` `;
+    this.box.dataset.range = `${range.from} ${range.to}`;
     this.onRange(this, range);
   }
 

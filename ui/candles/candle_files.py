@@ -5,10 +5,10 @@ oldest first: start (microseconds UTC), open, high, low, close, bid, ask, quotes
 is over. A line that a kill cut off is skipped.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -23,6 +23,7 @@ KEPT: tuple[KeptInterval, ...] = ("1s", "1m", "1h")
 HOUR, DAY = INTERVALS["1h"], INTERVALS["1d"]
 END = 2**63
 """After every time, microseconds."""
+_FIELDS = len(fields(QuoteCandle))
 MOST_READ = 60_000
 """Candles that one reading brings: some 0.2 s of a core."""
 
@@ -69,17 +70,17 @@ class CandleFiles:
         found: list[QuoteCandle] = []
         for begin, path in reversed(self._periods(exchange, symbol, interval)):
             if begin < until:
-                found[:0] = _lines_of(path, since, until)
+                found[:0] = _candles_of(path, since, until, most - len(found))
             if begin <= since or len(found) >= most:
                 break
-        return found[-most:]
+        return found
 
     def newest(self, exchange: str, symbol: str, interval: KeptInterval) -> QuoteCandle | None:
         """Return the last candle that is whole."""
         for _, path in reversed(self._periods(exchange, symbol, interval)):
-            lines = _lines_of(path, 0, END)
-            if lines:
-                return lines[-1]
+            found = _candles_of(path, 0, END, 1)
+            if found:
+                return found[0]
         return None
 
     def remove_old(self, now: int) -> None:
@@ -88,7 +89,8 @@ class CandleFiles:
             if upkeep.kept is None:
                 continue
             for path in self._root.glob(f"*/*/{interval}/*.csv"):
-                if self._begin(interval, path) + upkeep.length < now - upkeep.kept:
+                begin = _begin(interval, path)
+                if begin is not None and begin + upkeep.length < now - upkeep.kept:
                     path.unlink(missing_ok=True)
 
     def _folder(self, exchange: str, symbol: str, interval: KeptInterval) -> Path:
@@ -96,17 +98,18 @@ class CandleFiles:
 
     def _periods(self, exchange: str, symbol: str, interval: KeptInterval) -> list[tuple[int, Path]]:
         """Return (begin, file), oldest first."""
-        paths = sorted(self._folder(exchange, symbol, interval).glob("*.csv"))
-        return [(self._begin(interval, path), path) for path in paths]
+        paths = self._folder(exchange, symbol, interval).glob("*.csv")
+        begun = ((_begin(interval, path), path) for path in paths)
+        return sorted((begin, path) for begin, path in begun if begin is not None)
 
-    @staticmethod
-    def _begin(interval: KeptInterval, path: Path) -> int:
-        try:
-            begin = datetime.strptime(path.stem, _UPKEEP[interval].pattern).replace(tzinfo=UTC)
-        except ValueError:
-            # somebody else's file: before all of ours, and without a line that is read
-            return 0
-        return int(begin.timestamp()) * MICROSECONDS
+
+def _begin(interval: KeptInterval, path: Path) -> int | None:
+    """Return when a file begins, microseconds; None if it is not ours."""
+    try:
+        begin = datetime.strptime(path.stem, _UPKEEP[interval].pattern).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(begin.timestamp()) * MICROSECONDS
 
 
 def _file_name(name: str) -> str:
@@ -119,34 +122,39 @@ def _line(candle: QuoteCandle) -> bytes:
     return f"{candle.start},{','.join(map(text_of, prices))},{candle.quotes}\n".encode()
 
 
-def _lines_of(path: Path, since: int, until: int) -> list[QuoteCandle]:
+def _candles_of(path: Path, since: int, until: int, most: int) -> list[QuoteCandle]:
+    """Return the newest `most` candles of a file with `since` ≤ start < `until`, oldest first."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    return list(_candles(lines, since, until))
+    return list(islice(_newest_first(lines, since, until), most))[::-1]
 
 
-def _candles(lines: Iterable[bytes], since: int, until: int) -> Iterator[QuoteCandle]:
-    for line in lines:
+def _newest_first(lines: Sequence[bytes], since: int, until: int) -> Iterator[QuoteCandle]:
+    """Most of a file is before what is asked for, and to read a line costs more than to look at its start. One that a kill
+    cut off, which may begin with any number, is no place to stop at."""
+    for line in reversed(lines):
         start, _, rest = line.partition(b",")
-        # most of a file is before or after what is asked for
-        if start.isdigit() and since <= int(start) < until:
-            candle = _candle(int(start), rest)
-            if candle is not None:
-                yield candle
+        if not start.isdigit() or rest.count(b",") != _FIELDS - 2 or int(start) >= until:
+            continue
+        if int(start) < since:
+            return
+        candle = _candle(int(start), rest)
+        if candle is not None:
+            yield candle
 
 
 def _candle(start: int, rest: bytes) -> QuoteCandle | None:
     """None for a line that was cut off."""
-    fields = rest.decode(errors="replace").split(",")
-    if len(fields) != len(QuoteCandle.__slots__) - 1 or not fields[-1].isdigit():
+    texts = rest.decode(errors="replace").split(",")
+    if len(texts) != _FIELDS - 1 or not texts[-1].isdigit():
         return None
     try:
-        opened, high, low, close, bid, ask = (written_decimal(field) for field in fields[:-1])
+        opened, high, low, close, bid, ask = (written_decimal(text) for text in texts[:-1])
     except ValueError:
         return None
-    return QuoteCandle(start, opened, high, low, close, bid, ask, int(fields[-1]))
+    return QuoteCandle(start, opened, high, low, close, bid, ask, int(texts[-1]))
 
 
 def _ends_a_line(path: Path) -> bool:

@@ -57,6 +57,9 @@ def test_a_line_that_a_kill_cut_off_is_skipped_and_the_next_one_is_whole(files: 
     path.write_bytes(path.read_bytes()[:-5])
     files.append(*PLACE, "1s", made[2:])
     assert files.read(*PLACE, "1s", 0, END) == [made[0], made[2]]
+    # cut off within its first field, which is a small number then
+    path.write_bytes(path.read_bytes() + b"17645\n")
+    assert files.read(*PLACE, "1s", 1_000_000, END) == [made[0], made[2]]
 
 
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"a,b\n", b"1,2,3\n", b"1,x,2,3,4,5,6,7\n", b"\xff\xfe"])
@@ -67,6 +70,7 @@ def test_what_is_no_candle_is_read_over(files: CandleFiles, tmp_path: Path, text
     path.write_bytes(text + path.read_bytes() if text.endswith(b"\n") else path.read_bytes() + text)
     assert files.read(*PLACE, "1s", 0, END) == made
     (path.parent / "notes.csv").write_text("not ours")
+    assert files.read(*PLACE, "1s", 0, END) == made
     assert files.newest(*PLACE, "1s") == made[-1]
 
 
