@@ -71,10 +71,11 @@ def test_the_deepest_fall_and_the_one_it_is_in(
     assert (equity.deepest, equity.current) == (deepest, current)
 
 
-def test_unwound_and_held_are_marked_with_the_sum_at_them() -> None:
+def test_what_did_not_simply_close_is_marked_with_the_sum_at_it() -> None:
     curve = curve_of([(1, Decimal(2), "closed"), (1, Decimal(-3), "unwound"), (1, Decimal(0), "residual")])
-    marks = [(str(mark.ending.state), str(mark.net)) for mark in curve.equity().marks]
-    assert marks == [("unwound", "-1"), ("residual", "-1")]
+    curve.add(Ending(1, "third", "closed", Decimal(4), has_third_order=True))
+    marks = [(str(mark.ending.outcome), str(mark.net)) for mark in curve.equity().marks]
+    assert marks == [("unwound", "-1"), ("residual", "-1"), ("closed_by_third_order", "3")]
 
 
 def test_many_endings_take_bounded_room_and_stay_exact() -> None:

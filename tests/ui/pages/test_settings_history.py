@@ -53,6 +53,16 @@ def test_lists_and_tables_are_written_as_people_write_them(value: object, words:
             (ChangeRow(field="disabled_assets", before=["ETH", "SOL"], after=["SOL", "BTC"]),),
             "BTC paused; ETH resumed",
         ),
+        (
+            (
+                ChangeRow(
+                    field="close_now",
+                    before={"old": {"price": "1", "asked_at": 5}},
+                    after={"old": {"price": "1", "asked_at": 5}, "one": {"price": "80.5", "asked_at": 9}},
+                ),
+            ),
+            "close arbitrage one at 80.5",
+        ),
         ((ChangeRow(field="taker_fees", before=None, after={"kraken": "0.001"}),), "taker fee of Kraken – → 10 bps"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from market.accounting.equity_curve import Ending, EquityCurve
+from market.accounting.performance import DayResult, HourSum, performance_of
 from market.accounting.profit_groups import ProfitLine, profit_from
 from market.trade.arbitrages import PROFIT_PARTS
 from store.mongo.store import open_store
@@ -20,9 +21,11 @@ from ui.page_parts.dom_tables import Cell, Clicks, numbers, sortable, table, wor
 from ui.page_parts.page_times import zone_word
 from ui.page_parts.trade_choice import MINUTE, Range, file_address, microseconds, since_of
 from ui.page_parts.trade_lines import left_out
-from ui.panels.trades_charts import MAX_BARS, equity_chart, lines_chart, split_chart
+from ui.panels.trades_charts import MAX_BARS, bars_chart, equity_chart, lines_chart, split_chart
+from ui.panels.trades_figures import performance_figures, time_bars
 from ui.panels.trades_list import ROWS
 from ui.services.dashboard import Dashboard
+from wording.number_format import UNKNOWN
 
 SCRIPT = "from ui.pages.trades import render_trades; render_trades()"
 
@@ -197,11 +200,13 @@ def test_the_list_is_filtered_paged_and_of_fills(dashboard: Dashboard) -> None:
 def test_the_equity_chart_marks_what_did_not_simply_close() -> None:
     curve = EquityCurve()
     for number, (net, state) in enumerate([("5", "closed"), ("-2", "unwound"), ("-1", "residual"), ("9", "closed")], 1):
-        curve.add(Ending(number * 1_000, str(number), state, Decimal(net)))  # type: ignore[arg-type]  # ArbitrageState
+        curve.add(Ending(number * 1_000, str(number), state, Decimal(net), number == 4))  # type: ignore[arg-type]  # ArbitrageState
     spec = equity_chart(curve.equity(), "USD", UTC)
-    equity, unwound, held, fall = spec["series"]
+    equity, by_third, unwound, held, fall = spec["series"]
     assert equity["data"] == [[1.0, 5.0], [2.0, 3.0], [3.0, 2.0], [4.0, 11.0]]
     assert (unwound["data"], held["data"]) == ([[2.0, 3.0]], [[3.0, 2.0]])
+    assert (by_third["name"], by_third["data"]) == ("closed by a third order", [[4.0, 11.0]])
+    assert len({marks["symbol"] for marks in (by_third, unwound, held)}) == 3
     assert [depth for _, depth in fall["data"]] == [0.0, -2.0, -3.0, 0.0]
     sums, depths = spec["yAxis"]
     # as it was drawn: an axis that ended at "-19.177542829999993", and moved the times below it
@@ -220,6 +225,24 @@ def test_each_step_of_the_waterfall_hangs_where_the_one_before_ended() -> None:
         [0.0, 10.0], [10.0, 9.0], [9.0, 7.0], [7.0, 4.0], [4.0, 4.5], [4.5, -3.5], [0.0, -3.5],
     ]  # fmt: skip
     assert boxes[-2][2:] == [-3.5, 4.5]
+
+
+HOURS = (HourSum(1, 9, 2, 1, 1, Decimal(6), Decimal(-2)), HourSum(7, 23, 1, 0, 1, Decimal(0), Decimal(-5)))
+DAYS = [DayResult(f"2026-01-{day:02}", 1, Decimal(day)) for day in range(1, 32)]
+
+
+def test_net_by_time_is_in_the_order_of_time() -> None:
+    assert time_bars("Hour", HOURS, DAYS)[9] == ("09", Decimal(4))
+    assert [name for name, _ in time_bars("Weekday", HOURS, DAYS)] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    assert time_bars("Weekday", HOURS, DAYS)[6] == ("Sun", Decimal(-5))
+    assert time_bars("Day", HOURS, DAYS)[-1] == ("2026-01-31", Decimal(31))
+    (series,) = bars_chart(time_bars("Hour", HOURS, DAYS), "USD")["series"]
+    assert len({bar["itemStyle"]["color"] for bar in series["data"]}) == 2
+
+
+def test_a_ratio_that_too_little_is_known_for_is_a_dash() -> None:
+    figures = {one.name: one.value.text for one in performance_figures(performance_of(HOURS, [], Decimal(0)), "USD", 0)}
+    assert (figures["Sharpe"], figures["Profit factor"], figures["Average loss"]) == (UNKNOWN, "0.86", "−$3.50")
 
 
 def test_a_chart_of_lines_shows_the_largest() -> None:
