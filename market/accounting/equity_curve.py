@@ -31,7 +31,6 @@ class Ending:
     has_third_order: bool = False
     """Whether a third order completed, reversed or flattened a leg."""
 
-    
     def outcome(self) -> ArbitrageOutcome:
         return outcome_of(self.state, self.has_third_order)
 

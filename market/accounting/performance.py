@@ -44,7 +44,7 @@ class DayResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Performance:
+class SessionPerformance:
     """None: too little is known for it. Money is in the settlement currency.
 
     * `profit_factor`: won / lost. `expectancy`: net of one that won or lost, on average.
@@ -67,13 +67,13 @@ class Performance:
     calmar: float | None
 
 
-def performance_of(hours: Iterable[HourSum], days: Sequence[DayResult], deepest: Decimal) -> Performance:
+def performance_of(hours: Iterable[HourSum], days: Sequence[DayResult], deepest: Decimal) -> SessionPerformance:
     """Return the figures; `days` without gaps, `deepest` the largest drawdown, not below 0."""
     every = list(hours)
     wins, losses = sum(one.wins for one in every), sum(one.losses for one in every)
     won, lost = total(one.won for one in every), total(one.lost for one in every)
     returns = [float(day.net) for day in days]
-    return Performance(
+    return SessionPerformance(
         wins=wins,
         losses=losses,
         won=won,

@@ -31,7 +31,9 @@ class CheckFigure:
 
 _Compared = tuple[str | None, str | None, FigureUnit]
 _NOTHING: _Compared = (None, None, "")
-_NO_RISK = RiskState(0, reservations_open=True, open_arbitrages=0, notional={}, paused_until={}, pair_busy=False, pair_reserved_at=0)
+_NO_RISK = RiskState(
+    0, reservations_open=True, open_arbitrages=0, notional={}, paused_until={}, pair_busy=False, pair_reserved_at=0
+)
 
 
 def check_figures(context: DecisionContext) -> tuple[CheckFigure, ...]:

@@ -1,4 +1,4 @@
-"""Closing a residual arbitrage by an operator's order: what is left is flattened once, at the market's price of now. Pure.
+"""Closing a residual arbitrage by an operator's order: what is left is flattened once, at the price of now. Pure.
 
 The order is a part of the settings (`Settings.close_now`): so it reaches every bot by the one path that changes take,
 is in the history and the audit log, and a verification takes the same step again. The bots resume the arbitrage as they
@@ -18,23 +18,30 @@ CLOSE_WITHIN = 20 * MICROSECONDS
 
 def why_not_closed(arbitrage: Arbitrage, settings: Settings) -> str | None:
     """Return why an operator cannot close it now, in one sentence; None if he can."""
-    if arbitrage.state != "residual":
-        return "Only what ended with a residual can be closed: bots unwind an open leg themselves."
-    if arbitrage.strategy != "arbitrage":
-        return "What the moving average bought is meant to stay."
-    if outcome_of(arbitrage).left == 0:
-        return "Nothing is left of it."
-    if not all(leg.is_booked or leg.is_unposted for leg in arbitrage.legs):
-        return "One of its orders is in doubt: what is left is not known before that is settled (Health, Bots)."
-    flatten = arbitrage.leg("flatten")
-    if flatten is not None and not flatten.is_unposted:
-        return "It was flattened once already: trade the rest by hand, then acknowledge the difference."
-    if not permits_orders(settings.trading_state):
-        return "Trading is halted: resume it first, or switch to reduce-only."
     _, seen = flattening(arbitrage)
-    if is_closed(seen.exchange, seen.symbol, settings):
-        return f"{seen.exchange} takes no orders in {seen.symbol} now."
-    return None
+    flatten = arbitrage.leg("flatten")
+    reasons = (
+        (arbitrage.state != "residual", "Only a residual can be closed: bots unwind an open leg themselves."),
+        (arbitrage.strategy != "arbitrage", "What the moving average bought is meant to stay."),
+        (outcome_of(arbitrage).left == 0, "Nothing is left of it."),
+        (
+            not all(leg.is_booked or leg.is_unposted for leg in arbitrage.legs),
+            "One of its orders is in doubt: what is left is not known before that is settled.",
+        ),
+        (
+            flatten is not None and not flatten.is_unposted,
+            "It was flattened once already: trade the rest by hand, then acknowledge the difference.",
+        ),
+        (
+            not permits_orders(settings.trading_state),
+            "Trading is halted: resume it first, or switch to reduce-only.",
+        ),
+        (
+            is_closed(seen.exchange, seen.symbol, settings),
+            f"{seen.exchange} takes no orders in {seen.symbol} now.",
+        ),
+    )
+    return next((words for applies, words in reasons if applies), None)
 
 
 def close_order(arbitrage: Arbitrage, settings: Settings, now: int) -> CloseOrder | None:

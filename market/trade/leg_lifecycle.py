@@ -79,8 +79,8 @@ def booked(
 
 
 def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
-    """Return the rows after resuming a single leg that stopped because nothing could be sent, or that an operator closes;
-    the same rows if there is none."""
+    """Return the rows after resuming a single leg that stopped because nothing could be sent, or that an operator
+    closes; the same rows if there is none."""
     arbitrage = rows.arbitrage
     if arbitrage is None or arbitrage.state != "residual" or _is_halted(settings):
         return rows

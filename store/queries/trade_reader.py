@@ -41,8 +41,8 @@ from store.queries.episode_pages import EpisodeFilter, episode_page
 from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.trade_history import TradeHistory
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
-from store.server.clock import server_now
 from store.server.client import Client, Document, connect, database_of, read_nearby, translated_errors
+from store.server.clock import server_now
 from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
     ARBITRAGES,

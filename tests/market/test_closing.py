@@ -39,7 +39,7 @@ def test_what_ended_with_a_residual_can_be_closed() -> None:
 @pytest.mark.parametrize(
     ("arbitrage", "settings", "words"),
     [
-        (residual(state="single_leg"), settings_of(), "Only what ended with a residual"),
+        (residual(state="single_leg"), settings_of(), "Only a residual"),
         (residual(strategy="ma"), settings_of(), "meant to stay"),
         (residual(BOUGHT, SOLD), settings_of(), "Nothing is left"),
         (residual(BOUGHT, replace(NOT_SOLD, unresolved="order_lost")), settings_of(), "in doubt"),

@@ -15,9 +15,10 @@ FOR_TESTS = Path(__file__).parents[1] / "vendor"
     [
         (FOLDER / "vendor", "uplot/uPlot.iife.min.js", "19c8d4c6ad88929a"),
         (FOLDER / "vendor", "codemirror/codemirror.js", "a7aa70f76f730ea4"),
+        (FOLDER / "vendor", "lightweight-charts/lightweight-charts.standalone.production.mjs", "1bb1ee79f9d4dd17"),
         (FOR_TESTS, "axe-core/axe.min.js", "29348999450cdf28"),
     ],
-    ids=["pages", "editor", "tests"],
+    ids=["pages", "editor", "candles", "tests"],
 )
 def test_what_is_vendored_is_what_was_published(vendor: Path, name: str, begins: str) -> None:
     lines = [line.split() for line in (vendor / "SHA256SUMS").read_text().splitlines()]

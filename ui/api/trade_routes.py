@@ -11,6 +11,8 @@ from market.trade.arbitrages import Arbitrage
 from ui.api.download_routes import router as downloads
 from ui.api.market_routes import Base, Exchange
 from ui.api.trade_filters import ArbitrageSort, FillSort, Wanted, order_of
+from ui.desk.closing import NotClosedError, close_now, closing_of
+from ui.desk.decisions import decision_row
 from ui.examples.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator
@@ -35,10 +37,8 @@ from ui.rows.decision import ClosingRow, DecisionRow, closing_row, not_closed_ro
 from ui.rows.equity import EquityRow, equity_row
 from ui.rows.fill import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.rows.market import FeedRow
-from ui.desk.closing import NotClosedError, close_now, closing_of
 from ui.rows.performance import PerformanceRow, performance_row
 from ui.services.dashboard import dashboard_of
-from ui.desk.decisions import decision_row
 from ui.services.opportunity import rejection_sums
 from ui.services.session_markets import is_of_market
 from ui.services.settings import SettingsMissingError
@@ -169,8 +169,8 @@ async def equity(request: Request) -> EquityRow:
 
 @router.get("/pnl/performance")
 async def performance(request: Request) -> PerformanceRow:
-    """Return Sharpe, Sortino and Calmar ratio, profit factor, expectancy, and net profit by day, hour and weekday (UTC) of
-    the end. By exchange, asset, pair and strategy: `/pnl?by=`."""
+    """Return Sharpe, Sortino and Calmar ratio, profit factor, expectancy, and net profit by day, hour and weekday (UTC)
+    of the end. By exchange, asset, pair and strategy: `/pnl?by=`."""
     dashboard = dashboard_of(request.app)
     reader, currency = dashboard.reader, dashboard.session.settlement_currency
     equity = await reader.history.equity(currency)

@@ -1,4 +1,4 @@
-// The page of one arbitrage: what was seen, why it was begun, what was sent and filled, and what it brought.
+// The page of one arbitrage: what was seen, why it was begun, what was sent and filled, and what it earned.
 
 import { ask, problemText } from "./requests.js";
 import { ArbitrageLogs } from "./arbitrage_logs.js";

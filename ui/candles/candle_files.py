@@ -113,7 +113,8 @@ def _begin(interval: KeptInterval, path: Path) -> int | None:
 
 
 def _file_name(name: str) -> str:
-    """A symbol has slashes and colons, and an exchange of the user's own may have any name, `..` among them."""
+    """Return the name as one that a file can have: symbols have slashes and colons, and an exchange of the user's own
+    may be called anything, `..` too."""
     return quote(name, safe="").replace(".", "%2E")
 
 
@@ -132,8 +133,8 @@ def _candles_of(path: Path, since: int, until: int, most: int) -> list[QuoteCand
 
 
 def _newest_first(lines: Sequence[bytes], since: int, until: int) -> Iterator[QuoteCandle]:
-    """Most of a file is before what is asked for, and to read a line costs more than to look at its start. One that a kill
-    cut off, which may begin with any number, is no place to stop at."""
+    """Yield them. Most of a file is before what is asked for, and to read a line costs more than to look at its start.
+    One that a kill cut off, which may begin with any number, is no place to stop at."""
     for line in reversed(lines):
         start, _, rest = line.partition(b",")
         if not start.isdigit() or rest.count(b",") != _FIELDS - 2 or int(start) >= until:

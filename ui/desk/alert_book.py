@@ -28,7 +28,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Alert:
+class KeptAlert:
     """Times in microseconds UTC; `ended_at` None while it is open. `acknowledged_by` "" until somebody has."""
 
     alert_id: str
@@ -58,25 +58,25 @@ class Mute:
 class AlertBook:
     """All of them, by id, oldest first."""
 
-    alerts: Mapping[str, Alert]
+    alerts: Mapping[str, KeptAlert]
     mutes: Mapping[str, Mute]
     """By kind."""
 
     def observed(self, seen: Iterable[Seen], now: int) -> "AlertBook":
         """Return the book after a look at what is wrong at `now`."""
         found = {kind_of(one): one for one in seen}
-        alerts: dict[str, Alert] = {}
+        alerts: dict[str, KeptAlert] = {}
         for alert in self.alerts.values():
             current = found.pop(alert.kind, None) if alert.ended_at is None else None
             alerts[alert.alert_id] = _after(alert, current, now)
         for kind, one in found.items():
-            begun = Alert(_id_of(kind, now), kind, one.severity, one.part, one.what, one.todo, now, now)
+            begun = KeptAlert(_id_of(kind, now), kind, one.severity, one.part, one.what, one.todo, now, now)
             alerts[begun.alert_id] = begun
         mutes = {kind: mute for kind, mute in self.mutes.items() if mute.until > now}
         return AlertBook(_kept(alerts, now), mutes)
 
     def acknowledged(self, alert_id: str, who: str, note: str, now: int) -> "AlertBook":
-        """Raises KeyError if there is no such alert."""
+        """Return the book with it acknowledged. Raises KeyError if there is no such alert."""
         alert = self.alerts[alert_id]
         changed = replace(alert, acknowledged_by=who, acknowledged_at=now, note=note)
         return replace(self, alerts={**self.alerts, alert_id: changed})
@@ -86,11 +86,11 @@ class AlertBook:
         return replace(self, mutes={**self.mutes, self.alerts[alert_id].kind: Mute(until, who)})
 
     def unmuted(self, alert_id: str) -> "AlertBook":
-        """Raises KeyError if there is no such alert."""
+        """Return the book with its kind counted again. Raises KeyError if there is no such alert."""
         kind = self.alerts[alert_id].kind
         return replace(self, mutes={name: mute for name, mute in self.mutes.items() if name != kind})
 
-    def mute_of(self, alert: Alert, now: int) -> Mute | None:
+    def mute_of(self, alert: KeptAlert, now: int) -> Mute | None:
         mute = self.mutes.get(alert.kind)
         return mute if mute is not None and mute.until > now else None
 
@@ -107,7 +107,7 @@ def _id_of(kind: str, since: int) -> str:
     return sha256(f"{kind} {since}".encode()).hexdigest()[:16]
 
 
-def _after(alert: Alert, current: Seen | None, now: int) -> Alert:
+def _after(alert: KeptAlert, current: Seen | None, now: int) -> KeptAlert:
     if alert.ended_at is not None:
         return alert
     if current is not None:
@@ -115,7 +115,7 @@ def _after(alert: Alert, current: Seen | None, now: int) -> Alert:
     return alert if now - alert.seen_at < QUIET else replace(alert, ended_at=alert.seen_at)
 
 
-def _kept(alerts: Mapping[str, Alert], now: int) -> dict[str, Alert]:
+def _kept(alerts: Mapping[str, KeptAlert], now: int) -> dict[str, KeptAlert]:
     """Return all that are open, and of the others the newest that are not too old."""
     ended = sorted((one for one in alerts.values() if one.ended_at is not None), key=lambda one: one.ended_at or 0)
     dropped = {one.alert_id for one in ended[: max(0, len(ended) - KEPT_ENDED)]}

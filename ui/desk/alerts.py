@@ -6,8 +6,8 @@ from typing import Literal
 from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
 from ui.auth.callers import Caller
-from ui.desk.alert_book import Alert, AlertBook
-from ui.desk.alert_watch import AlertWatch
+from ui.desk.alert_book import AlertBook, KeptAlert
+from ui.desk.alert_keeper import AlertKeeper
 from ui.rows.alert import AlertRow, AlertsRow
 from ui.rows.attribute import row_from
 from ui.services.change_audit import auditing
@@ -34,8 +34,8 @@ def alerts_row(book: AlertBook, wanted: WantedAlerts, limit: int) -> AlertsRow:
     )
 
 
-async def acknowledge(dashboard: Dashboard, watch: AlertWatch, alert_id: str, note: str, caller: Caller) -> AlertRow:
-    """Raises NoAlertError, StoreError."""
+async def acknowledge(dashboard: Dashboard, watch: AlertKeeper, alert_id: str, note: str, caller: Caller) -> AlertRow:
+    """Say that somebody looks after it. Raises NoAlertError, StoreError."""
 
     def change(book: AlertBook) -> AlertBook:
         return book.acknowledged(alert_id, caller.name, note, wall_now())
@@ -43,7 +43,7 @@ async def acknowledge(dashboard: Dashboard, watch: AlertWatch, alert_id: str, no
     return await _changed(dashboard, watch, alert_id, caller, "alert.acknowledge", change)
 
 
-async def mute(dashboard: Dashboard, watch: AlertWatch, alert_id: str, minutes: int, caller: Caller) -> AlertRow:
+async def mute(dashboard: Dashboard, watch: AlertKeeper, alert_id: str, minutes: int, caller: Caller) -> AlertRow:
     """Mute all alerts of its kind. Raises NoAlertError, StoreError."""
 
     def change(book: AlertBook) -> AlertBook:
@@ -52,14 +52,14 @@ async def mute(dashboard: Dashboard, watch: AlertWatch, alert_id: str, minutes: 
     return await _changed(dashboard, watch, alert_id, caller, "alert.mute", change)
 
 
-async def unmute(dashboard: Dashboard, watch: AlertWatch, alert_id: str, caller: Caller) -> AlertRow:
-    """Raises NoAlertError, StoreError."""
+async def unmute(dashboard: Dashboard, watch: AlertKeeper, alert_id: str, caller: Caller) -> AlertRow:
+    """Count its kind again. Raises NoAlertError, StoreError."""
     return await _changed(dashboard, watch, alert_id, caller, "alert.unmute", lambda book: book.unmuted(alert_id))
 
 
 async def _changed(
     dashboard: Dashboard,
-    watch: AlertWatch,
+    watch: AlertKeeper,
     alert_id: str,
     caller: Caller,
     action: str,
@@ -77,7 +77,7 @@ async def _changed(
     return row
 
 
-def _row(book: AlertBook, alert: Alert, now: int) -> AlertRow:
+def _row(book: AlertBook, alert: KeptAlert, now: int) -> AlertRow:
     muted = book.mute_of(alert, now)
     until, who = (None, "") if muted is None else (muted.until, muted.who)
     return row_from(AlertRow, alert, muted_until=until, muted_by=who)

@@ -101,9 +101,7 @@ async def spread_page(
     return _page(found, asked, cut_at)
 
 
-async def _read(
-    keeper: CandleKeeper, market: Market, source: KeptInterval, asked: CandleQuestion
-) -> list[QuoteCandle]:
+async def _read(keeper: CandleKeeper, market: Market, source: KeptInterval, asked: CandleQuestion) -> list[QuoteCandle]:
     length = INTERVALS[asked.interval]
     since = candle_start(asked.since + length - 1, length)
     return await keeper.candles((market.exchange, market.symbol), source, since, asked.end, asked.most(source))
@@ -148,4 +146,3 @@ def _page(found: Iterable[Candle], asked: CandleQuestion, cut_at: int) -> Page[C
     is_last = cut_at == 0 and len(shown) == len(whole)
     oldest = shown[0].start if shown else cut_at
     return Page(tuple(reversed(shown)), None if is_last else str(oldest))
-

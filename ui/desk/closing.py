@@ -48,9 +48,7 @@ async def closing_of(dashboard: Dashboard, arbitrage: Arbitrage) -> Closing:
         raise NotClosedError(reason)
     side, seen = flattening(arbitrage)
     session = dashboard.session
-    market = next(
-        (one for one in session.markets if (one.exchange, one.symbol) == (seen.exchange, seen.symbol)), None
-    )
+    market = next((one for one in session.markets if (one.exchange, one.symbol) == (seen.exchange, seen.symbol)), None)
     if market is None:
         raise NotClosedError(f"This session does not have {seen.symbol} on {seen.exchange}.")
     price = _price(dashboard, settings, side, seen.exchange, seen.symbol)

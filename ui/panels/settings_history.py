@@ -87,7 +87,9 @@ def _words(change: ChangeRow) -> Iterator[str]:
     elif change["field"] in THRESHOLDS and isinstance(after, dict):
         yield from _threshold_words(change["field"], before if isinstance(before, dict) else {}, after)
     elif change["field"] == "close_now" and isinstance(before, dict) and isinstance(after, dict):
-        yield from (f"close arbitrage {name} at {one['price']}" for name, one in after.items() if before.get(name) != one)
+        yield from (
+            f"close arbitrage {name} at {one['price']}" for name, one in after.items() if before.get(name) != one
+        )
     elif change["field"] == "disabled_assets" and isinstance(before, list) and isinstance(after, list):
         yield from (f"{name} paused" for name in after if name not in before)
         yield from (f"{name} resumed" for name in before if name not in after)

@@ -13,7 +13,7 @@ from market.accounting.equity_curve import Equity, EquityDrawdown
 from market.accounting.performance import (
     DayResult,
     HourSum,
-    Performance,
+    SessionPerformance,
     by_hour,
     by_weekday,
     day_results,
@@ -198,7 +198,7 @@ def time_bars(span: TimeSpan, hours: Sequence[HourSum], days: Sequence[DayResult
     return [(WEEKDAYS[one.weekday - 1], one.net) for one in by_weekday(hours)]
 
 
-def performance_figures(found: Performance, currency: str, days: int) -> list[Figure]:
+def performance_figures(found: SessionPerformance, currency: str, days: int) -> list[Figure]:
     """Return the ratios; what too little is known for is a dash."""
     counted = f"of {days:,} UTC {'day' if days == 1 else 'days'}"
     return [

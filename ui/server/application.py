@@ -19,8 +19,6 @@ from store.queries.trade_reader import open_reader
 from ui.api import audit_routes as audit
 from ui.api import backtest_routes as backtests
 from ui.api import bot_routes as bots
-from ui.api.desk import alert_routes as alerts
-from ui.api.desk import candle_routes as candles
 from ui.api import difference_routes as differences
 from ui.api import health_routes as health
 from ui.api import inventory_routes as inventory
@@ -47,6 +45,8 @@ from ui.api.apps import row_routes as app_rows
 from ui.api.apps import stored_routes as stored_apps
 from ui.api.apps import text_routes as app_texts
 from ui.api.apps.app_requests import answer_app_problems
+from ui.api.desk import alert_routes as alerts
+from ui.api.desk import candle_routes as candles
 from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_endpoints import AppEndpoints
 from ui.apps.app_processes import DRY_RUN, TEXTS, configured
@@ -55,7 +55,7 @@ from ui.apps.dry_runs import DryRuns
 from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
 from ui.auth.key_changes import audit_key_changes
-from ui.desk.alert_watch import AlertWatch
+from ui.desk.alert_keeper import AlertKeeper
 from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.body_limit import BoundedBodies
@@ -119,27 +119,16 @@ def build_app(session: Session, config: Path | None = None, *, with_pages: bool 
     app.add_middleware(SafeHeaders, policy=page_policy(page_shell()))
     answer_app_problems(app)
     app.include_router(page_labels.router)
-    app.mount("/assets", MemoryFiles(FOLDER / "assets", REVALIDATED))
-    app.mount("/vendor", MemoryFiles(FOLDER / "vendor", REVALIDATED))
+    for name in ("assets", "vendor"):
+        app.mount(f"/{name}", MemoryFiles(FOLDER / name, REVALIDATED))
     if pages is not None:
         app.mount("/static", MemoryFiles(STREAMLIT.parent / "static", HASHED))
     _include_routers(app)
-    app.add_api_route(LIVE_BY_NAME, _live, include_in_schema=False, response_model=None)
-    app.add_api_route(ARBITRAGE_BY_ID, _arbitrage, include_in_schema=False, response_model=None)
     app.include_router(_nothing_else)
     if pages is not None:
         _serve_shell(app)
         app.mount("/", pages)
     return app
-
-
-async def _live(request: Request) -> RedirectResponse:
-    query = request.url.query
-    return RedirectResponse(f"/?{query}" if query else "/")
-
-
-async def _arbitrage(arbitrage_id: str) -> RedirectResponse:
-    return RedirectResponse(f"/arbitrage?id={quote(arbitrage_id, safe='')}")
 
 
 def _serve_shell(app: FastAPI) -> None:
@@ -197,6 +186,17 @@ def _include_routers(app: FastAPI) -> None:
 _nothing_else = APIRouter(include_in_schema=False)
 
 
+@_nothing_else.get(LIVE_BY_NAME, response_model=None)
+async def live_by_name(request: Request) -> RedirectResponse:
+    query = request.url.query
+    return RedirectResponse(f"/?{query}" if query else "/")
+
+
+@_nothing_else.get(ARBITRAGE_BY_ID, response_model=None)
+async def arbitrage_by_id(arbitrage_id: str) -> RedirectResponse:
+    return RedirectResponse(f"/arbitrage?id={quote(arbitrage_id, safe='')}")
+
+
 @_nothing_else.get("/docs")
 async def documentation() -> HTMLResponse:
     """Return Swagger UI from our own files; FastAPI's own page would fetch it from another host."""
@@ -228,7 +228,7 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
-    app.state.alerts = AlertWatch(session.home, watch, hub)
+    app.state.alerts = AlertKeeper(session.home, watch, hub)
     alerting = asyncio.create_task(app.state.alerts.run())
     app.state.app_texts = AppTexts(session, configured(TEXTS, config))
     app.state.app_endpoints = AppEndpoints(OrderedDict())

@@ -7,15 +7,15 @@ from fastapi import FastAPI
 from store.mongo.store import MongoTradeStore
 from tests.ui.samples import SETTINGS
 from tests.ui.waiting import until
-from ui.desk.alert_watch import AlertWatch
+from ui.desk.alert_keeper import AlertKeeper
 from ui.services.dashboard import dashboard_of
 
 HALTED = "Trading is halted: no orders are sent."
 Halt = Callable[[], Awaitable[str]]
 
 
-def watch_of(application: FastAPI) -> AlertWatch:
-    watch: AlertWatch = application.state.alerts
+def watch_of(application: FastAPI) -> AlertKeeper:
+    watch: AlertKeeper = application.state.alerts
     return watch
 
 
@@ -75,7 +75,7 @@ async def test_an_operator_acknowledges_and_mutes_and_the_counts_follow(
 async def test_they_outlive_the_process(application: FastAPI, halt: Halt) -> None:
     alert_id = await halt()
     first, dashboard = watch_of(application), dashboard_of(application)
-    second = AlertWatch(dashboard.session.home, dashboard.health, dashboard.hub)
+    second = AlertKeeper(dashboard.session.home, dashboard.health, dashboard.hub)
     second.book = second._read()
     assert second.book.alerts[alert_id] == first.book.alerts[alert_id]
     path = dashboard.session.home / "alerts.json"

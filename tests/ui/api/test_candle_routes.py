@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -23,7 +21,11 @@ async def quoted(application: FastAPI) -> None:
     hub = dashboard_of(application).hub
     for number in range(15):
         at = NOW + number * 10 * SECOND
-        books = ((FX_MARKET, "1.1", "1.1"), (USD_MARKET, str(100 + number), str(102 + number)), (EUR_MARKET, "99", "100"))
+        books = (
+            (FX_MARKET, "1.1", "1.1"),
+            (USD_MARKET, str(100 + number), str(102 + number)),
+            (EUR_MARKET, "99", "100"),
+        )
         hub.apply_records([record(quote(*book, at)) for book in books])
 
 
@@ -71,12 +73,6 @@ async def test_the_spread_is_after_fx_and_before_fees(api: httpx.AsyncClient) ->
     assert [row["start"] for row in rows] == [NOW + 2 * MINUTE, NOW + MINUTE, NOW]
     # sold for 99 EUR × 1.1 = 108.9 USD, bought at 102 USD at first and at 107 at last
     assert (rows[2]["open"], rows[2]["close"], rows[2]["samples"]) == ("676.4706", "177.5701", 6)
-
-
-async def test_what_was_written_is_read_by_the_next_process(application: FastAPI, quoted: None) -> None:
-    dashboard = dashboard_of(application)
-    await dashboard.hub.candles.write()
-    assert {path.suffix for path in Path(dashboard.session.home / "candles").rglob("*.*")} == {".csv"}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.time_units import MICROSECONDS
-from ui.desk.alert_book import EMPTY, KEPT_ENDED, KEPT_FOR, QUIET, Alert, AlertBook, Seen, kind_of
+from ui.desk.alert_book import EMPTY, KEPT_ENDED, KEPT_FOR, QUIET, AlertBook, KeptAlert, Seen, kind_of
 
 NOW = 1_764_500_000 * MICROSECONDS
 SECOND = MICROSECONDS
@@ -12,7 +12,7 @@ def late(seconds: str = "3.1", part: str = "cep") -> Seen:
     return Seen("warning", part, f"The last probe row took {seconds} s.", "Wait.")
 
 
-def only(book: AlertBook) -> Alert:
+def only(book: AlertBook) -> KeptAlert:
     (alert,) = book.alerts.values()
     return alert
 

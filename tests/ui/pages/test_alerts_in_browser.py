@@ -14,6 +14,9 @@ from ui.auth.api_keys import ensure_api_key
 pytestmark = pytest.mark.browser
 
 LOOKED_MS = 30_000
+SIGN_IN = """key => fetch("/api/sign-in", {
+  method: "POST", body: JSON.stringify({ key }), headers: { "Content-Type": "application/json" },
+})"""
 WHAT = re.compile("Trading is halted")
 
 
@@ -30,7 +33,10 @@ def test_an_alert_is_acknowledged_and_muted_by_an_operator(chromium: Browser, se
         expect(page.locator('[data-part="alert-said"]')).to_contain_text("sign in", timeout=NEWS_MS)
         assert grave_violations(page) == []
         # as a page that somebody signed in on
-        page.evaluate("key => fetch('/api/sign-in', {method: 'POST', body: JSON.stringify({key}), headers: {'Content-Type': 'application/json'}})", key)
+        page.evaluate(
+            SIGN_IN,
+            key,
+        )
         alert.get_by_role("button", name="Acknowledge").click()
         expect(alert).to_contain_text("acknowledged by owner", timeout=NEWS_MS)
         alert.get_by_role("combobox").select_option("1 hour")

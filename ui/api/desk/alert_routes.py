@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from ui.desk.alert_watch import AlertWatch
+from ui.desk.alert_keeper import AlertKeeper
 from ui.desk.alerts import NoAlertError, WantedAlerts, acknowledge, alerts_row, mute, unmute
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator
@@ -35,8 +35,8 @@ class WantedMute(BaseModel):
     minutes: int = Field(60, ge=1, le=10_080)
 
 
-def watch_of(request: Request) -> AlertWatch:
-    watch: AlertWatch = request.app.state.alerts
+def watch_of(request: Request) -> AlertKeeper:
+    watch: AlertKeeper = request.app.state.alerts
     return watch
 
 
@@ -52,9 +52,7 @@ async def alerts(
 
 
 @router.post("/alerts/{alert_id}/acknowledge", responses=CHANGED)
-async def acknowledge_alert(
-    request: Request, alert_id: AlertId, wanted: Acknowledgement, caller: Operator
-) -> AlertRow:
+async def acknowledge_alert(request: Request, alert_id: AlertId, wanted: Acknowledgement, caller: Operator) -> AlertRow:
     """Say that somebody looks after it. It stays open until what is wrong is over."""
     dashboard = dashboard_of(request.app)
     try:

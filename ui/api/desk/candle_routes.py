@@ -3,20 +3,20 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import decimal_of
 from market.prices.candles import CandleInterval
 from streams.message_format import WireError
+from ui.desk.candle_pages import CandleQuestion, NoMarketError, market_candles, session_market, spread_page
 from ui.examples.candle_examples import BOOK, CANDLES, SPREAD_CANDLES
 from ui.examples.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor
 from ui.rows.book import BookRow, book_row
 from ui.rows.candle import CandlePageRow, SpreadCandlePageRow, candle_page_row, spread_candle_page_row
-from ui.desk.candle_pages import CandleQuestion, NoMarketError, market_candles, session_market, spread_page
 from ui.services.dashboard import Dashboard, dashboard_of
 
 router = APIRouter(tags=["market"])
@@ -33,48 +33,47 @@ Name = Annotated[str, Query(max_length=40, description="Exchange.")]
 Symbol = Annotated[str, Query(max_length=60, description="A market of the exchange, for example BTC/USD.")]
 
 
+def candle_question(
+    interval: Interval = "1m", since: Since = 0, until: Until = LATEST, cursor: Cursor = None, limit: Candles = 300
+) -> CandleQuestion:
+    return CandleQuestion(interval, since, until, limit, cursor)
+
+
+Asked = Annotated[CandleQuestion, Depends(candle_question)]
+
+
 @router.get("/candles", responses=shown(example=CANDLES))
 async def candles(
     request: Request,
+    asked: Asked,
     exchange: Name,
     symbol: Symbol,
-    interval: Interval = "1m",
-    since: Since = 0,
-    until: Until = LATEST,
-    cursor: Cursor = None,
-    limit: Candles = 300,
 ) -> CandlePageRow:
     """Return candles of one market's mids, newest first: the one that grows, and those that were kept (seconds twelve
     hours, minutes thirty days, hours for ever), over all sessions of the data folder. A span without quotes has
     none."""
     dashboard = dashboard_of(request.app)
     market = _market(dashboard, exchange, symbol)
-    asked = CandleQuestion(interval, since, until, limit, cursor)
     page = await _answered(lambda: market_candles(dashboard.hub.candles, market, asked))
-    return candle_page_row(page, interval, dashboard.session.clock().now())
+    return candle_page_row(page, asked.interval, dashboard.session.clock().now())
 
 
 @router.get("/candles/spread", responses=shown(example=SPREAD_CANDLES))
 async def spread(
     request: Request,
+    asked: Asked,
     buy_exchange: Name,
     buy_symbol: Symbol,
     sell_exchange: Name,
     sell_symbol: Symbol,
-    interval: Interval = "1m",
-    since: Since = 0,
-    until: Until = LATEST,
-    cursor: Cursor = None,
-    limit: Candles = 300,
 ) -> SpreadCandlePageRow:
     """Return candles of the spread between two markets of one asset, newest first: bps, after FX and before fees, of
     buying on one and selling on the other. Sampled each second; above five minutes each minute, for days each hour. A
     page may hold fewer than `limit` while `next_cursor` says that there is more."""
     dashboard = dashboard_of(request.app)
     buy, sell = _market(dashboard, buy_exchange, buy_symbol), _market(dashboard, sell_exchange, sell_symbol)
-    asked = CandleQuestion(interval, since, until, limit, cursor)
     page = await _answered(lambda: spread_page(dashboard.session, dashboard.hub.candles, buy, sell, asked))
-    return spread_candle_page_row(page, interval, dashboard.session.clock().now())
+    return spread_candle_page_row(page, asked.interval, dashboard.session.clock().now())
 
 
 @router.get("/books", responses=shown(example=BOOK) | {404: PROBLEM_RESPONSE})

@@ -26,7 +26,7 @@ _BOOK = TypeAdapter(AlertBook)
 log = logging.getLogger("ui")
 
 
-class AlertWatch:
+class AlertKeeper:
     """Runs on one event loop."""
 
     def __init__(self, home: Path, health: HealthService, hub: LiveHub) -> None:
@@ -81,6 +81,6 @@ class AlertWatch:
 
 
 def _without_times(book: AlertBook) -> object:
-    """What is worth a write to the disk: not that an alert was seen once more, in other figures."""
+    """Return what is worth a write to the disk: not that an alert was seen once more, in other figures."""
     alerts = [(one.alert_id, one.ended_at, one.acknowledged_by, one.note) for one in book.alerts.values()]
     return alerts, dict(book.mutes)
