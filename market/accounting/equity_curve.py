@@ -31,6 +31,7 @@ class Ending:
     has_third_order: bool = False
     """Whether a third order completed, reversed or flattened a leg."""
 
+    @property
     def outcome(self) -> ArbitrageOutcome:
         return outcome_of(self.state, self.has_third_order)
 

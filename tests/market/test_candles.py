@@ -32,9 +32,10 @@ def candles(*rows: tuple[int, str, str]) -> tuple[QuoteCandle, ...]:
 def test_a_longer_candle_begins_with_the_first_and_ends_with_the_last() -> None:
     parts = candles((58, "9", "11"), (59, "19", "21"), (60, "4", "6"), (61, "13", "15"))
     first, second = merged_candles(parts, MINUTE)
-    assert (first.start, first.open, first.high, first.low, first.close) == (0, 10, 20, 10, 20)
-    assert (second.start, second.open, second.high, second.low, second.close) == (MINUTE, 5, 14, 5, 14)
-    assert (second.bid, second.ask, second.quotes) == (13, 15, 2)
+    assert [first.open, first.high, first.low, first.close] == [10, 20, 10, 20]
+    assert [second.open, second.high, second.low, second.close] == [5, 14, 5, 14]
+    assert (first.start, second.start) == (0, MINUTE)
+    assert [second.bid, second.ask, second.quotes] == [13, 15, 2]
 
 
 prices = st.decimals("0.01", "1000000", places=2)

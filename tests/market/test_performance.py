@@ -64,14 +64,14 @@ def test_calmar_is_a_year_at_this_pace_over_the_largest_drawdown() -> None:
 
 def test_what_was_won_and_lost_makes_factor_and_expectancy() -> None:
     found = performance_of([hour(1, 9, "6", "-2"), hour(2, 9, "3", "-1", wins=2)], [], Decimal(0))
-    assert (found.wins, found.losses, found.won, found.lost) == (3, 2, 9, -3)
+    assert [found.wins, found.losses, found.won, found.lost] == [3, 2, 9, -3]
     assert (found.profit_factor, found.expectancy) == (3.0, Decimal("1.2"))
-    assert (found.average_win, found.average_loss) == (3, Decimal("-1.5"))
+    assert (found.average_win, found.average_loss) == (Decimal(3), Decimal("-1.5"))
 
 
 def test_without_a_trade_nothing_is_known() -> None:
     found = performance_of([], [], Decimal(0))
-    assert (found.won, found.lost, found.wins) == (0, 0, 0)
+    assert [found.won, found.lost, found.wins] == [0, 0, 0]
     assert {found.profit_factor, found.expectancy, found.average_win, found.sharpe, found.calmar} == {None}
 
 

@@ -73,7 +73,7 @@ async def _changed(
         alert = changed.alerts[alert_id]
         await watch.change(changed)
         row = _row(changed, alert, wall_now())
-        note.after = {name: row[name] for name in ("what", "note", "muted_until")}  # type: ignore[literal-required]
+        note.after = {name: row[name] for name in ("what", "note", "muted_until")}
     return row
 
 

@@ -25,13 +25,13 @@ from ui.services.session_markets import listed
 Candle = TypeVar("Candle", QuoteCandle, SpreadCandle)
 
 MARKET_SOURCES: dict[CandleInterval, KeptInterval] = {
-    **dict.fromkeys(("1s", "5s", "15s"), "1s"),  # type: ignore[dict-item]  # names of both
-    **dict.fromkeys(("1m", "5m", "15m"), "1m"),  # type: ignore[dict-item]
-    **dict.fromkeys(("1h", "4h", "1d"), "1h"),  # type: ignore[dict-item]
+    **dict.fromkeys(("1s", "5s", "15s"), "1s"),
+    **dict.fromkeys(("1m", "5m", "15m"), "1m"),
+    **dict.fromkeys(("1h", "4h", "1d"), "1h"),
 }
 SPREAD_SOURCES: dict[CandleInterval, KeptInterval] = {
-    **dict.fromkeys(("1s", "5s", "15s", "1m", "5m"), "1s"),  # type: ignore[dict-item]
-    **dict.fromkeys(("15m", "1h", "4h"), "1m"),  # type: ignore[dict-item]
+    **dict.fromkeys(("1s", "5s", "15s", "1m", "5m"), "1s"),
+    **dict.fromkeys(("15m", "1h", "4h"), "1m"),
     "1d": "1h",
 }
 """What a candle is made of: a spread is only known at the end of each."""

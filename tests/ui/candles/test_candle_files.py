@@ -15,10 +15,8 @@ def candles(interval: KeptInterval, count: int, first: int = NOW) -> list[QuoteC
     """In a row, from the whole interval that `first` is in."""
     length = INTERVALS[interval]
     begin = first - first % length
-    return [
-        QuoteCandle(begin + number * length, *map(Decimal, ("1.5", "2.25", "0.00000001", "2", "1", "3")), number)
-        for number in range(count)
-    ]
+    opened, high, low, close, bid, ask = map(Decimal, ("1.5", "2.25", "0.00000001", "2", "1", "3"))
+    return [QuoteCandle(begin + number * length, opened, high, low, close, bid, ask, number) for number in range(count)]
 
 
 @pytest.fixture

@@ -2,13 +2,15 @@ from decimal import Decimal
 from pathlib import Path
 
 from market.prices.candles import INTERVALS, QuoteCandle
-from ui.candles.candle_files import END
+from runtime.clock import wall_now
+from ui.candles.candle_files import END, KeptInterval
 from ui.candles.candle_keeper import CandleKeeper
 
 MARKET = ("alpha", "BTC/USD")
 SECOND = INTERVALS["1s"]
-NOW = 1_764_504_000 * SECOND
-"""A whole hour."""
+HOUR = INTERVALS["1h"]
+NOW = wall_now() // HOUR * HOUR - 2 * HOUR
+"""A whole hour, of which nothing is too old to be kept."""
 
 
 def keeper_at(folder: Path) -> CandleKeeper:
@@ -40,17 +42,18 @@ async def test_a_process_that_was_killed_goes_on_where_it_was(tmp_path: Path) ->
     for second in range(0, 4_000, 7):
         add(first, second, second % 50 + 1)
     await first.write()
+    lengths: tuple[KeptInterval, ...] = ("1m", "1h")
     expected: dict[str, list[QuoteCandle]] = {}
     add(first, 4_100, 80)
-    for interval in ("1m", "1h"):
-        expected[interval] = await first.candles(MARKET, interval, 0, END)  # type: ignore[arg-type]
+    for interval in lengths:
+        expected[interval] = await first.candles(MARKET, interval, 0, END)
     again = keeper_at(tmp_path)
     await again.resume()
     # the log brings the last rows again; the second that grew was not written
     for second in (3_990, 3_997, 4_100):
         add(again, second, 80 if second == 4_100 else second % 50 + 1)
-    for interval in ("1m", "1h"):
-        assert await again.candles(MARKET, interval, 0, END) == expected[interval]  # type: ignore[arg-type]
+    for interval in lengths:
+        assert await again.candles(MARKET, interval, 0, END) == expected[interval]
 
 
 async def test_a_disk_that_takes_nothing_is_tried_again(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Alerts: what is wrong now and was; operators acknowledge and mute."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,7 +16,7 @@ from ui.services.dashboard import dashboard_of
 router = APIRouter(tags=["health"])
 
 AlertId = Annotated[str, Path(max_length=40)]
-CHANGED = dict.fromkeys((401, 403, 404, 422), PROBLEM_RESPONSE)
+CHANGED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 404, 422), PROBLEM_RESPONSE)
 
 
 class Acknowledgement(BaseModel):
