@@ -138,8 +138,8 @@ class ArbitragePage {
   }
 
   drawSections(row) {
-    const drawn = JSON.stringify([row, Boolean(this.decision), zoneWord()]);
-    // what is read is not drawn again under the reader's eyes
+    const drawn = JSON.stringify([row, Boolean(this.decision), zoneWord(), liveFeed.model.isKnown]);
+    // what is read is not drawn again under the reader's eyes; digits of prices come with the first snapshot
     if (this.drawn === drawn) return;
     this.drawn = drawn;
     const sections = [];

@@ -4,9 +4,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from tests.ui.samples import SETTINGS
 from tests.ui.waiting import until
+from ui.desk.alert_book import QUIET
 from ui.desk.alert_keeper import AlertKeeper
 from ui.services.dashboard import dashboard_of
 
@@ -48,7 +50,7 @@ async def test_what_is_wrong_is_open_until_it_is_over(
     hub = dashboard_of(application).hub
     await until(lambda: hub.settings is not None and hub.settings.trading_state == "running")
     watch = watch_of(application)
-    await watch.change(watch.book.observed([], 2**52))
+    await watch.change(watch.book.observed([], wall_now() + QUIET))
     assert (await alert(api, str(found["alert_id"])))["ended_at"] is not None
     open_ones = (await api.get("/api/alerts?state=open")).json()
     assert (open_ones["open"], open_ones["items"]) == (0, [])

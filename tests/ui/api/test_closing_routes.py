@@ -2,6 +2,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import advancing
 from runtime.clock import wall_now
@@ -29,7 +30,9 @@ async def residual(store: MongoTradeStore) -> None:
 
 @pytest.fixture
 async def quoted(application: FastAPI) -> None:
-    dashboard_of(application).hub.apply_records([record(quote(USD_MARKET, "80", "81", wall_now()))])
+    # of in an hour: it stays fresh however slow the machine is
+    heard = wall_now() + 3_600 * MICROSECONDS
+    dashboard_of(application).hub.apply_records([record(quote(USD_MARKET, "80", "81", heard))])
 
 
 @pytest.mark.usefixtures("residual", "quoted")
