@@ -63,7 +63,7 @@ def test_before_the_first_trade_nothing_looks_like_one() -> None:
     assert not app.exception
     assert "No arbitrage has ended yet" in html_of(app)
     assert "No matches." in html_of(app)
-    assert len(charts_of(app)) == 3
+    assert len(charts_of(app)) == 4
 
 
 def test_what_was_traded_is_summed_listed_and_shown_whole(dashboard: Dashboard) -> None:
