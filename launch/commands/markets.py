@@ -8,6 +8,7 @@ from exchanges.listed_codes import listed_codes
 from exchanges.simulated_markets import paper_markets, simulated_bases, simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_codes
+from launch.config.watched_cycles import ShownCycles, cycle_lines
 from launch.errors import CannotStartError
 from launch.sessions.entry_markets import has_own_names, has_stated_sizes, listed_entry_markets
 from launch.sessions.paper import SETTLEMENT_CURRENCY
@@ -53,6 +54,9 @@ def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> 
     rows.sort(key=lambda row: bases.index(row.market.base))
     fees = _fees(exchanges, config)
     echo("\n".join(_aligned([_TITLES, *(_cells(row, fees) for row in rows)])))
+    shown = ShownCycles(options.asset, options.exchange)
+    for line in cycle_lines(config, markets, SETTLEMENT_CURRENCY, fees, shown):
+        echo(line)
     if len(markets) < len(listed):
         count = sum(1 for market in listed if not market.is_fx)
         echo(f"as configured; --all lists {count} markets, --asset and --exchange those of one")

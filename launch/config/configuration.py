@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from launch.config.access import LimitConfiguration, OidcConfiguration, access_terms
 from launch.config.apps import AppsConfiguration, acting_apps
+from launch.config.cycles import CyclesConfiguration
 from launch.config.disk import DiskConfiguration
 from launch.config.notice_destinations import NoticesConfiguration
 from launch.config.transfers import TransferConfiguration
@@ -159,6 +160,8 @@ class Configuration(BaseModel):
     """Whether frames in and ticks out are recorded below `recordings` of the data folder."""
     recordings_mb: int = Field(default=1_000, ge=1)
     """Limit of all recordings in the data folder, megabytes. Nothing is deleted: at the limit, recording stops."""
+    cycles: CyclesConfiguration | None = None
+    """`[cycles]`: which cycles of several markets are looked for; None: none."""
     transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
     """Exchange → currency → what a withdrawal costs, if it differs from `transfer_terms`."""
     keep_trades_days: int = Field(default=0, ge=0, le=36_500)

@@ -11,6 +11,7 @@ from exchanges.simulated_markets import simulated_taker_fees, taker_fees
 from launch.apps.configured import check_configured, publishing
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
+from launch.config.cycles import cycle_notes
 from launch.config.notice_destinations import configured_destinations
 from launch.config.session_options import PaperOptions, SessionOptions
 from launch.config.transfers import session_transfers
@@ -83,6 +84,8 @@ async def run_session(
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.page.host, session.page.port)
+    for note in cycle_notes(config.cycles, session.exchanges, config.file):
+        echo(note)
     moved = set_aside_other_layout(session.home)
     if moved is not None:
         echo(moved)

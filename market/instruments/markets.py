@@ -1,6 +1,6 @@
 """What is traded where: one row per (exchange, symbol) with the exchange's size rules."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -60,6 +60,28 @@ def fx_route(currency: str, settlement: str, markets: tuple[Market, ...]) -> FxR
         if market.is_fx and (market.base, market.quote_currency) == (settlement, currency):
             return FxRoute(currency, market.symbol, inverted=True)
     raise LookupError(f"no FX market converts {currency} to {settlement}")
+
+
+def crosses_of(markets: Collection[Market], settlement: str) -> frozenset[Market]:
+    """Return those priced in an asset that is traded itself and that no FX market converts: ETH/BTC beside BTC/USD.
+    Only cycles use them."""
+    every = tuple(markets)
+    bases = {market.base for market in every if not market.is_fx}
+    return frozenset(
+        market
+        for market in every
+        if not market.is_fx
+        and market.quote_currency in bases
+        and not _converts(market.quote_currency, settlement, every)
+    )
+
+
+def _converts(currency: str, settlement: str, markets: tuple[Market, ...]) -> bool:
+    try:
+        fx_route(currency, settlement, markets)
+    except LookupError:
+        return False
+    return True
 
 
 def codes_in(symbol: str) -> tuple[str, str]:

@@ -1,0 +1,62 @@
+"""What `arbitrage markets` says of the cycles that the configuration asks for."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from launch.config.configuration import Configuration
+from launch.config.cycles import check_known, cycle_terms
+from market.instruments.cycles import Cycle, WatchedCycles, watched_cycles
+from market.instruments.markets import Market
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCycles:
+    """The cycles of one asset or exchange; None: of all."""
+
+    asset: str | None = None
+    exchange: str | None = None
+
+    def has(self, cycle: Cycle) -> bool:
+        currencies = {leg.gives for leg in cycle.legs}
+        return (self.asset is None or self.asset in currencies) and (
+            self.exchange is None or self.exchange in cycle.exchanges
+        )
+
+
+def cycle_lines(
+    config: Configuration, markets: Collection[Market], settlement: str, fees: Collection[str], shown: ShownCycles
+) -> Iterator[str]:
+    """Return a line for each cycle, and one for each reason why there are no others; none without `[cycles]`. Raises
+    CannotStartError if it names an exchange that is not there."""
+    exchanges = tuple(dict.fromkeys(market.exchange for market in markets))
+    if config.cycles is None:
+        return
+    check_known(config.cycles, exchanges, config.file)
+    terms = cycle_terms(config.cycles, exchanges)
+    if terms is None:
+        return
+    watched = watched_cycles(markets, terms, settlement, fees, _held(config, markets))
+    cycles = [cycle for cycle in watched.cycles if shown.has(cycle)]
+    yield f"cycles of at most {terms.max_legs} legs: {len(cycles)}"
+    yield from _listed(cycles)
+    yield from (f"  not: {reason}" for reason in _shown_reasons(watched, shown))
+
+
+def _listed(cycles: Iterable[Cycle]) -> Iterator[str]:
+    for cycle in cycles:
+        yield f"  {len(cycle.legs)} legs from {cycle.currency}: {cycle.words}"
+
+
+def _shown_reasons(watched: WatchedCycles, shown: ShownCycles) -> Iterable[str]:
+    named = [name for name in (shown.asset, shown.exchange) if name is not None]
+    return [reason for reason in watched.reasons if all(name in reason for name in named)]
+
+
+def _held(config: Configuration, markets: Iterable[Market]) -> Mapping[str, Collection[str]]:
+    """Return the currencies that each exchange's account holds: those that the configuration gives it, else those of
+    its markets, as every new account on paper has them."""
+    held: dict[str, set[str]] = {}
+    for market in markets:
+        held.setdefault(market.exchange, set()).update((market.base, market.quote_currency))
+    given = {name: {code for code, amount in row.items() if amount} for name, row in config.paper.balances.items()}
+    return {name: given.get(name, codes) for name, codes in held.items()}
