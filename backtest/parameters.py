@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from market.decide.settings import Settings
+from market.instruments.cycles import CycleTerms
 from market.money import BoundedDecimal
 
 Balances = dict[str, dict[str, BoundedDecimal]]
@@ -50,3 +51,7 @@ class Parameters:
     again at the first opportunity of each day (UTC). Detection uses the fees of the settings."""
     volumes: dict[str, BoundedDecimal] = field(default_factory=dict)
     """Exchange → amount traded there in the 30 days before, in the settlement currency."""
+    cycles: CycleTerms | None = None
+    """Which cycles are looked for beside pairs of exchanges; None: none."""
+    cycle_balances: Balances = field(default_factory=dict)
+    """What cycles are sized with: `balances`, and both currencies of the FX markets on the same exchanges."""

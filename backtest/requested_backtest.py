@@ -1,6 +1,6 @@
 """What a person asks of a backtest, and the parameters that follow from it for one tick set."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -15,6 +15,8 @@ from backtest.result.quote_spacing import default_quote_age_ms, spacing_of
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
+from market.instruments.cycles import CycleTerms
+from market.instruments.markets import Market, crosses_of
 from market.money import BPS, decimal_of, floor_to_step
 from market.validation_messages import error_text
 from tick_sets.errors import ImportRejectedError
@@ -48,6 +50,7 @@ class RequestedBacktest:
     """The share of orders that the exchange rejects."""
     seed: int = 1
     follow_logged_settings: bool = False
+    cycles: CycleTerms | None = None
 
 
 def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
@@ -73,16 +76,19 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
         fees = dict.fromkeys(settings.taker_fees, request.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
     lacking = nothing_to_compare(manifest.markets, None if logged else settings.enabled_exchanges)
-    if lacking is not None:
+    if lacking is not None and request.cycles is None:
         raise ImportRejectedError(f"{manifest.name}: {lacking}")
+    balances = opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges)
     return Parameters(
         settings=settings,
-        balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
+        balances=balances,
         latency=latencies(exchanges, _with_feed_latency(tick_set, exchanges, request)),
         fee_tiers=fee_tiers(exchanges, request),
         failed_share=failed_share(request),
         seed=request.seed,
         follow_logged_settings=request.follow_logged_settings,
+        cycles=request.cycles,
+        cycle_balances={} if request.cycles is None else with_currencies(balances, manifest.markets),
     )
 
 
@@ -191,8 +197,11 @@ def added_latency(parameters: Parameters, added_ms: float) -> Parameters:
 
 
 def opening_balances(tick_set: TickSet) -> Balances:
-    """Return about a million dollars of each currency and each asset, the latter at the first recorded bid."""
-    traded = [market for market in tick_set.manifest.markets if not market.is_fx]
+    """Return about a million dollars of each currency and each asset, the latter at the first recorded bid. A market
+    that is priced in an asset says neither."""
+    markets = tick_set.manifest.markets
+    crosses = crosses_of(markets, tick_set.manifest.settlement_currency)
+    traded = [market for market in markets if not market.is_fx and market not in crosses]
     first = {base: _first_bids(tick_set, base) for base in dict.fromkeys(market.base for market in traded)}
     balances: Balances = {}
     for market in traded:
@@ -203,6 +212,17 @@ def opening_balances(tick_set: TickSet) -> Balances:
         if bid is not None:
             rows[market.base] = floor_to_step(cash / bid, HOLDING)
     return balances
+
+
+def with_currencies(balances: Balances, markets: Iterable[Market]) -> Balances:
+    """Return the balances, and about a million dollars of each currency of an FX market that an exchange of them has:
+    cycles trade there, while an FX rate alone needs no balance."""
+    found = {exchange: dict(row) for exchange, row in balances.items()}
+    for market in markets:
+        if market.is_fx and market.exchange in found:
+            for currency in (market.base, market.quote_currency):
+                found[market.exchange].setdefault(currency, WORTH.get(currency, WORTH["USD"]))
+    return found
 
 
 def _settings_of(profile: ReplayProfile, exchanges: tuple[str, ...]) -> Settings:

@@ -40,6 +40,21 @@ def further_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
     return (bitcoin,) if bitcoin.base in bases else ()
 
 
+def cross_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
+    """Return what the simulated exchanges list beside all of these if crosses are asked for: coins priced in a
+    coin, and in a second currency, so that there are cycles within each exchange."""
+    facts = {one.name: one for one in all_facts()}
+    listed = []
+    for line in _CROSSES.strip().splitlines():
+        exchange, symbol, tick_size, lot_step, minimum_amount, minimum_notional = line.split()
+        paper = facts[exchange].paper
+        sizes = tick_size, minimum_amount, minimum_notional
+        market = _market(exchange, paper.region, symbol, *sizes, paper.fee_side)
+        if {market.base, market.quote_currency} - {"EUR"} <= set(bases):
+            listed.append(replace(market, lot_step=decimal_of(lot_step)))
+    return tuple(listed)
+
+
 def simulated_bases() -> tuple[str, ...]:
     """Return the assets that every simulated exchange lists."""
     return (*_BITCOIN, *(coin.base for coin in listed_coins()))
@@ -109,3 +124,19 @@ def _market(
         fee_side=fee_side,
         is_fx=is_fx,
     )
+
+
+# Exchange, symbol, price step, amount step, least amount, least notional: modelled on the exchanges' own lists.
+_CROSSES = """
+coinbaseexchange ETH/BTC 0.00001 0.00000001 0.001 0.00001
+coinbaseexchange BTC/EUR 0.01 0.00000001 0.0001 1
+coinbaseexchange ETH/EUR 0.01 0.00000001 0.001 1
+bitstamp ETH/BTC 0.000001 0.00000001 0.001 0.0002
+bitflyer ETH/BTC 0.00001 0.0000001 0.01 0.0001
+kraken ETH/BTC 0.00001 0.00000001 0.001 0.00002
+kraken BTC/EUR 0.1 0.00000001 0.0001 0.5
+kraken ETH/EUR 0.01 0.00000001 0.001 0.5
+binance ETH/BTC 0.00001 0.0001 0.001 0.0001
+binance SOL/BTC 0.0000001 0.001 0.02 0.0001
+binance SOL/ETH 0.000001 0.001 0.02 0.001
+"""

@@ -82,6 +82,8 @@ class ExchangesOptions:
     """The address that all ports listen on."""
     socket_seconds: float | None = None
     """How long a socket lives at most; None: as at each exchange (Binance: 24 hours)."""
+    has_crosses: bool = False
+    """Whether coins are priced in coins, and in a second currency, too. A storm has no prices for them."""
 
     def account_names(self, exchange: str) -> tuple[str, ...]:
         """Return all accounts of an exchange, its own name first."""
@@ -151,8 +153,9 @@ class SimulatedExchanges:
         KeyError if there is no such exchange, AccountRejectedError if the file of the keys is damaged."""
         names, market, seed = options.only or EXCHANGES, options.market, options.seed
         credentials = ensure_credentials(home, {own: name for name in EXCHANGES for own in options.account_names(name)})
-        listings = market.listed({name: listings_of(name) for name in names})
-        faults = Faults(clock, listed_symbols(names), seed)
+        has_crosses = options.has_crosses
+        listings = market.listed({name: listings_of(name, has_crosses=has_crosses) for name in names})
+        faults = Faults(clock, listed_symbols(names, has_crosses=has_crosses), seed)
         world = cls({}, market.prices(seed, listings), market, [], clock, faults, options.is_limited)
         for name in names:
             simulated = _gateway_of(name)
@@ -162,7 +165,7 @@ class SimulatedExchanges:
                 journal = Journal(home / options.folder / f"{own}.jsonl")
                 world.journals.append(journal)
                 owner = CUSTOMER if own == name else own
-                exchange = SimulatedExchange(venue, opening_balances(name), journal, owner)
+                exchange = SimulatedExchange(venue, opening_balances(name, has_crosses=has_crosses), journal, owner)
                 gateway = simulated.make(exchange, credentials[own])
                 if isinstance(gateway, TrustsSigners):
                     gateway.trust_signers(home, own)
@@ -314,9 +317,11 @@ def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
     return symbol_of
 
 
-def listed_symbols(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def listed_symbols(names: Iterable[str], *, has_crosses: bool = False) -> dict[str, tuple[str, ...]]:
     """Return the symbols. Raises KeyError if there is no such exchange."""
-    return {name: tuple(listing.market.symbol for listing in listings_of(name)) for name in names}
+    return {
+        name: tuple(listing.market.symbol for listing in listings_of(name, has_crosses=has_crosses)) for name in names
+    }
 
 
 def _names_of(listing: Listing) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from backtest.parameters import Balances, Parameters
+from backtest.report.cycle_rows import by_legs_row, cycles_row
 from backtest.report.trade_lines import ends_of
 from backtest.result.backtest_result import BacktestResult
 from backtest.result.performance import MarkedInventory, Performance, Ratio
@@ -22,6 +23,8 @@ def result_document(result: BacktestResult) -> dict[str, object]:
     return {
         **_data_rows(result),
         **_trading_rows(result.trading),
+        "arbitrages_by_legs": by_legs_row(result.trading, result.cycles),
+        "cycles": cycles_row(result.cycles),
         **_performance_rows(result),
         "latency_costs": [
             # null: unknown from bars

@@ -1,5 +1,6 @@
 """The lines that `arbitrage backtest` prints of a result."""
 
+from backtest.report.cycle_rows import cycle_lines
 from backtest.report.figure_format import CANNOT_TELL, ratio_words, share_words
 from backtest.report.trade_lines import bracketed, profit_lines, trade_lines
 from backtest.result.backtest_result import BacktestResult, LatencyCost
@@ -25,6 +26,7 @@ def result_lines(result: BacktestResult) -> list[str]:
         *trade_lines(trading.arbitrages),
         f"rejections        {figures.rejections}{bracketed(rejected, reason_name)}",
     ]
+    lines += cycle_lines(result.cycles)
     lines += profit_lines(trading.profit)
     lines += _performance_lines(result)
     lines += [_latency_line(cost, currency) for cost in result.latency_costs]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TypeVar
 
-from market.instruments.markets import FxRoute, Market, fx_route
+from market.instruments.markets import FxRoute, Market, crosses_of, fx_route
 from session.session import Session
 
 T = TypeVar("T")
@@ -66,7 +66,8 @@ def layout_of(session: Session) -> Layout:
 def layout(markets: tuple[Market, ...], settlement: str) -> Layout:
     """Raise LookupError if a traded market's currency cannot be converted."""
     exchanges = _in_order(market.exchange for market in markets)
-    traded = [market for market in markets if not market.is_fx]
+    crosses = crosses_of(markets, settlement)
+    traded = [market for market in markets if not market.is_fx and market not in crosses]
     needed = {market.quote_currency: fx_route(market.quote_currency, settlement, markets) for market in traded}
     routes = tuple(route for route in needed.values() if route is not None)
     position = {route.currency: number for number, route in enumerate(routes)}

@@ -24,6 +24,7 @@ from backtest.run import ADDED_MS, run_backtest
 from backtest.simulate.trade_simulation import BacktestError
 from cep.errors import CepCannotStartError
 from launch.commands.options.fee_tiers import fee_tiers_of
+from launch.config.cycles import CyclesConfiguration, cycle_terms
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
 from launch.setup.data_dir import backtest_log, check_writable, write_atomically
@@ -68,6 +69,9 @@ class BacktestOptions:
     """Share of orders."""
     seed: int = 1
     follow_settings: bool = False
+    config: Path | None = None
+    cycles: CyclesConfiguration | None = None
+    """`[cycles]` of the configuration; nothing else of it counts."""
     json: Path | None = None
     report: Path | None = None
     trades: Path | None = None
@@ -118,6 +122,8 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
             progress("reading", 0.0)
             request = requested_backtest(options)
             tick_set = named_set(home, options.names)
+            exchanges = dict.fromkeys(market.exchange for market in tick_set.manifest.markets)
+            request = replace(request, cycles=cycle_terms(options.cycles, exchanges))
             parameters = parameters_for(tick_set, request)
             for words in late_words(feed_delays(tick_set), parameters.settings.max_quote_age_ms):
                 echo(f"warning: {words}")
@@ -215,6 +221,7 @@ def reproducing_command(options: BacktestOptions) -> str:
         ("--latency-from", None if options.latency_from is None else str(options.latency_from)),
         *(("--fee-tiers", tiers) for tiers in options.fee_tiers),
         ("--failed-percent", f"{options.failed_percent:g}" if options.failed_percent else None),
+        ("--config", None if options.config is None else str(options.config)),
     ]
     words = ["arbitrage", "backtest", *options.names]
     for option, value in given:

@@ -253,6 +253,8 @@ def _backtest(arguments: argparse.Namespace) -> int:
         failed_percent=arguments.failed_percent,
         seed=arguments.seed,
         follow_settings=arguments.follow_settings,
+        config=arguments.config,
+        cycles=read_configuration(arguments.config, os.environ).cycles,
         **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
     return run_backtest_command(home_folder(), options, echo)
@@ -359,6 +361,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
         has_own_ports=arguments.port_per_exchange,
         has_tls=arguments.tls,
         socket_seconds=arguments.socket_seconds,
+        has_crosses=arguments.crosses,
     )
     return run_standalone(home, options, echo)
 

@@ -54,10 +54,13 @@ class StandaloneOptions:
     has_own_ports: bool = False
     has_tls: bool = False
     socket_seconds: float | None = None
+    has_crosses: bool = False
 
 
 def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
     """Serve until the user stops it. Returns the exit code. Raises LaunchError if it cannot start or go on."""
+    if options.has_crosses and options.market == "storm":
+        raise CannotStartError("--crosses: a storm has no prices for crosses; choose --market calm or busy.")
     names = _checked_names(options.only)
     scheduled = _scheduled(options.faults, names)
     if options.json_file is not None:
@@ -79,6 +82,7 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
             own_ports=own_ports,
             tls=tls,
             socket_seconds=options.socket_seconds,
+            has_crosses=options.has_crosses,
         )
         if _WITH_SIGNING_KEYS in names:
             ensure_signing_keys(home, account_names(_WITH_SIGNING_KEYS, options.accounts))

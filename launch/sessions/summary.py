@@ -69,6 +69,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "episodes": dict(activity.episodes),
         "decisions": decisions_of(activity),
         "arbitrages": _counted((arbitrage.state for arbitrage in activity.arbitrages), removed.arbitrages),
+        "arbitrages_by_legs": _by_legs(activity),
         "single_legs": sum(1 for arbitrage in activity.arbitrages if has_unwound(arbitrage)),
         "rejections": dict(activity.rejections),
         "rejected_profit": {
@@ -198,6 +199,14 @@ def fill_row(fill: Fill) -> dict[str, str | int]:
 
 def _rank(share: int, count: int) -> int:
     return max(0, -(-share * count // 100) - 1)
+
+
+def _by_legs(activity: Activity) -> dict[str, dict[str, int]]:
+    """Return number of legs → state → how many; a moving average trade has one leg. What was removed for its age had
+    two."""
+    pairs = _counted((one.state for one in activity.arbitrages if one.strategy != "ma"), activity.removed.arbitrages)
+    alone = _counted((one.state for one in activity.arbitrages if one.strategy == "ma"), {})
+    return ({"1": alone} if alone else {}) | {"2": pairs}
 
 
 def _counted(names: Iterable[str], before: Mapping[str, int]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape
 from simulators.market.price_port import MarketPrices
 from simulators.market.storm_prices import Prices
 from simulators.market.terms import MARKET_TERMS
-from simulators.matching.listings import Listing
+from simulators.matching.listings import CROSSES, Listing, dollars_of
 
 Listings = Mapping[str, Sequence[Listing]]
 """By exchange."""
@@ -41,12 +41,12 @@ class ChosenMarket:
         if listing.market.is_fx or (self.name == "storm" and listing.market.base == "BTC"):
             return STORM_SHAPE
         if self.name == "storm":
-            return storm_shape(_dollars(listing))
-        return calibrated_shape(terms_of(listing.market.exchange).quoting, _dollars(listing))
+            return storm_shape(dollars_of(listing))
+        return calibrated_shape(terms_of(listing.market.exchange).quoting, dollars_of(listing))
 
     def _started(self, listing: Listing) -> Listing:
         market = listing.market
-        if self.tape is None or market.base not in self.tape.dollars:
+        if self.tape is None or market.base not in self.tape.dollars or market in CROSSES:
             return listing
         return replace(listing, start_price=self.tape.dollars[market.base][0] / START_DOLLARS[market.quote_currency])
 
@@ -56,10 +56,7 @@ STORM = ChosenMarket("storm")
 
 def _start_dollars(listings: Listings) -> dict[str, float]:
     start: dict[str, float] = {}
-    for row in (row for rows in listings.values() for row in rows if not row.market.is_fx):
-        start.setdefault(row.market.base, _dollars(row))
+    for row in (row for rows in listings.values() for row in rows):
+        if not row.market.is_fx and row.market not in CROSSES:
+            start.setdefault(row.market.base, dollars_of(row))
     return start
-
-
-def _dollars(listing: Listing) -> float:
-    return listing.start_price * START_DOLLARS[listing.market.quote_currency]

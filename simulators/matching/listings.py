@@ -6,7 +6,7 @@ from decimal import ROUND_DOWN, Decimal
 from functools import cache
 
 from exchanges.simulated_coins import START_DOLLARS, amount_worth, listed_coins
-from exchanges.simulated_markets import further_markets, simulated_bases, simulated_markets
+from exchanges.simulated_markets import cross_markets, further_markets, simulated_bases, simulated_markets
 from market.instruments.fees import base_rate, charged, fee_currency, quote_rate
 from market.instruments.markets import Market
 from market.instruments.orders import Side
@@ -106,25 +106,35 @@ def fixed_text(number: Decimal, decimals: int) -> str:
 
 
 _DOLLARS = {"BTC": 60_000.0} | {coin.base: coin.dollars for coin in listed_coins()}
+_FINE = Decimal("0.0000000001")
+"""The most that costs and fees in coins are cut off at."""
+CROSSES = frozenset(cross_markets(simulated_bases()))
+"""Listed if they are asked for."""
 _START_PRICES = {"BTC/EUR": 55_555.0, "EUR/USD": 1.08, "USD/JPY": 150.0, "USDT/USD": 1.0}
+_CURRENCY_VALUE = 1_000_000.0
 _BASE_VALUE = 600_000.0
 """Dollars of each coin in a new test account."""
 
 
-def listings_of(exchange: str, bases: Collection[str] | None = None) -> tuple[Listing, ...]:
-    """Return the listings of those `bases`, and the FX markets; all if None. Raises KeyError if no such exchange is
-    simulated."""
-    return _listed(exchange, simulated_bases() if bases is None else tuple(bases))
+def listings_of(
+    exchange: str, bases: Collection[str] | None = None, *, has_crosses: bool = False
+) -> tuple[Listing, ...]:
+    """Return the listings of those `bases`, and the FX markets; all if None. `has_crosses`: and the crosses, last.
+    Raises KeyError if no such exchange is simulated."""
+    return _listed(exchange, simulated_bases() if bases is None else tuple(bases), has_crosses)
 
 
 @cache
-def _listed(exchange: str, bases: tuple[str, ...]) -> tuple[Listing, ...]:
+def _listed(exchange: str, bases: tuple[str, ...], has_crosses: bool) -> tuple[Listing, ...]:
     terms = terms_of(exchange)
     tier = terms.tier_at(terms.volume)
     listed = []
-    for market in (*simulated_markets(bases), *further_markets(bases)):
+    crosses = cross_markets(bases) if has_crosses else ()
+    for market in (*simulated_markets(bases), *further_markets(bases), *crosses):
         if market.exchange == exchange:
             cost_step, fee_step = terms.steps_of.get(market.symbol, (terms.cost_step, terms.fee_step))
+            if market.quote_currency in _DOLLARS:
+                cost_step, fee_step = _FINE, _FINE
             listed.append(
                 Listing(
                     market=market,
@@ -139,11 +149,24 @@ def _listed(exchange: str, bases: tuple[str, ...]) -> tuple[Listing, ...]:
     return tuple(listed)
 
 
-def opening_balances(exchange: str) -> dict[str, Decimal]:
-    """Return balances of a new test account: enough for hundreds of trades."""
+def opening_balances(exchange: str, *, has_crosses: bool = False) -> dict[str, Decimal]:
+    """Return balances of a new test account: enough for hundreds of trades. `has_crosses`: and for crosses."""
     coins = {base: amount_worth(_BASE_VALUE, price) for base, price in _DOLLARS.items()}
-    return {**coins, **terms_of(exchange).money}
+    further = _currencies_of_crosses(exchange) if has_crosses else {}
+    return {**coins, **further, **terms_of(exchange).money}
+
+
+def _currencies_of_crosses(exchange: str) -> dict[str, Decimal]:
+    codes = {market.quote_currency for market in CROSSES if market.exchange == exchange} - _DOLLARS.keys()
+    return {code: amount_worth(_CURRENCY_VALUE, START_DOLLARS[code]) for code in sorted(codes)}
+
+
+def dollars_of(listing: Listing) -> float:
+    """Return what a unit of its base is worth when it starts."""
+    quote = listing.market.quote_currency
+    return listing.start_price * (_DOLLARS[quote] if quote in _DOLLARS else START_DOLLARS[quote])
 
 
 def _start_price(market: Market) -> float:
-    return _DOLLARS[market.base] / START_DOLLARS[market.quote_currency]
+    quote = market.quote_currency
+    return _DOLLARS[market.base] / (_DOLLARS[quote] if quote in _DOLLARS else START_DOLLARS[quote])

@@ -114,3 +114,4 @@ def test_a_closed_arbitrage_may_have_completed_a_single_leg() -> None:
     found = [replace(arbitrage_of(PAIR, *each), state="closed") for each in legs]
     summary = summary_of(activity_of(arbitrages=found))
     assert (summary["arbitrages"], summary["single_legs"]) == ({"closed": 3}, 1)
+    assert summary["arbitrages_by_legs"] == {"2": {"closed": 3}}

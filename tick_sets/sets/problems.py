@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 from exchanges.dated_codes import SUCCESSORS
 from market.instruments.assets import may_count_as
-from market.instruments.markets import Market, fx_route
+from market.instruments.markets import Market, crosses_of, fx_route
 from tick_sets.sets.manifest import Manifest
 from tick_sets.sets.tick_set import first_unconverted
 
@@ -46,8 +46,9 @@ def _problems(manifest: Manifest) -> Iterator[str]:
     lacking = nothing_to_compare(manifest.markets)
     if lacking is not None:
         yield lacking
+    crosses = crosses_of(manifest.markets, manifest.settlement_currency)
     for market in manifest.markets:
-        if market.is_fx:
+        if market.is_fx or market in crosses:
             continue
         currency, settlement = market.quote_currency, manifest.settlement_currency
         try:

@@ -132,7 +132,7 @@ class KernelLog:
 
     def has_settings(self, rows: pa.Table) -> bool:
         """Whether the column `document` is needed."""
-        return self._follows and len(self._settings_rows(rows, _encoded(rows, "kind"))) > 0
+        return self._follows and len(self._settings_rows(rows, encoded(rows, "kind"))) > 0
 
     def learn(self, rows: pa.Table) -> None:
         """Apply rows before the first one to check; they give no hits."""
@@ -144,8 +144,8 @@ class KernelLog:
         return self._scanned(rows, silent=False)
 
     def _scanned(self, table: pa.Table, silent: bool) -> Iterator[KernelResult]:
-        kinds, exchanges, symbols = (_encoded(table, name) for name in ("kind", "exchange", "symbol"))
-        rows = _rows(self._next, table, kinds[0], exchanges[0], symbols[0])
+        kinds, exchanges, symbols = (encoded(table, name) for name in ("kind", "exchange", "symbol"))
+        rows = kernel_rows(self._next, table, kinds[0], exchanges[0], symbols[0])
         words = self._words(kinds[1], exchanges[1], symbols[1])
         self._next += len(table)
         changes = self._settings_rows(table, kinds) if self._follows else ()
@@ -189,14 +189,14 @@ class KernelLog:
         ]
         places = [[slots.get((exchange or "", symbol or ""), NONE) for symbol in symbols] for exchange in exchanges]
         return Words(
-            kind=_codes(numbers),
+            kind=codes_of(numbers),
             slot=np.array(places, dtype=np.int32).reshape(len(exchanges), len(symbols)),
-            route=_codes([routes.get(symbol or "", NONE) for symbol in symbols]),
-            source=_codes([self._sources.setdefault(exchange, len(self._sources)) for exchange in exchanges]),
+            route=codes_of([routes.get(symbol or "", NONE) for symbol in symbols]),
+            source=codes_of([self._sources.setdefault(exchange, len(self._sources)) for exchange in exchanges]),
         )
 
 
-def _rows(first: int, table: pa.Table, kinds: Codes, exchanges: Codes, symbols: Codes) -> KernelRows:
+def kernel_rows(first: int, table: pa.Table, kinds: Codes, exchanges: Codes, symbols: Codes) -> KernelRows:
     return KernelRows(
         first=first,
         kinds=kinds,
@@ -210,7 +210,7 @@ def _rows(first: int, table: pa.Table, kinds: Codes, exchanges: Codes, symbols: 
     )
 
 
-def _encoded(table: pa.Table, column: str) -> "tuple[Codes, list[str | None]]":
+def encoded(table: pa.Table, column: str) -> "tuple[Codes, list[str | None]]":
     """Codes of a dictionary column and their values; null is the last one."""
     words: Any = table[column].combine_chunks()
     if isinstance(words, pa.ChunkedArray):  # a table without rows
@@ -230,7 +230,7 @@ def _values(table: pa.Table, column: str, dtype: "type[np.int64] | type[np.float
     return np.asarray(values, dtype=dtype)
 
 
-def _codes(numbers: list[int]) -> Codes:
+def codes_of(numbers: list[int]) -> Codes:
     return np.array(numbers, dtype=np.int32)
 
 
@@ -249,8 +249,8 @@ def _empty_book(layout: Layout) -> KernelState:
         slots=slots,
         routes=routes,
         pairs=np.array(list(layout.pairs), dtype=kernel_records.PAIR),
-        grouped=_codes([numbers[pair] for group in groups for pair in group]),
-        first=_codes([0, *np.cumsum([len(group) for group in groups])]),
+        grouped=codes_of([numbers[pair] for group in groups for pair in group]),
+        first=codes_of([0, *np.cumsum([len(group) for group in groups])]),
         rules=np.zeros(1, kernel_records.RULES),
         tick=np.zeros(1, kernel_records.TICK),
     )

@@ -114,6 +114,7 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")
     parser.add_argument("--follow-settings", action="store_true", help="use the settings of the recorded log")
+    _add_configured_cycles(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     parser.add_argument("--report", type=Path, metavar="FILE.html", help="write the report as one HTML page")
     parser.add_argument(
@@ -122,6 +123,12 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     # for the supervisor: the progress, and the summary figures
     parser.add_argument("--progress", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--figures", type=Path, help=argparse.SUPPRESS)
+
+
+def _add_configured_cycles(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="TOML configuration whose [cycles] counts (default arbitrage.toml)"
+    )
 
 
 def _add_latency(parser: argparse.ArgumentParser) -> None:
@@ -308,6 +315,9 @@ def add_exchanges(parser: argparse.ArgumentParser) -> None:
         type=seconds_of_a_socket,
         metavar="SECONDS",
         help="how long a WebSocket connection lives at most (default: as at each exchange; Binance 86400)",
+    )
+    parser.add_argument(
+        "--crosses", action="store_true", help="list coins priced in coins and in a second currency, such as ETH/BTC"
     )
     parser.add_argument("--accounts", type=number_of_accounts, default=1, help="accounts on each exchange (default 1)")
     parser.add_argument(
