@@ -113,8 +113,7 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
         help="draw each order's latency from how long quotes of its exchange took to arrive",
     )
     parser.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")
-    parser.add_argument("--follow-settings", action="store_true", help="use the settings of the recorded log")
-    _add_configured_cycles(parser)
+    _add_files_of_settings(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     parser.add_argument("--report", type=Path, metavar="FILE.html", help="write the report as one HTML page")
     parser.add_argument(
@@ -125,7 +124,8 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figures", type=Path, help=argparse.SUPPRESS)
 
 
-def _add_configured_cycles(parser: argparse.ArgumentParser) -> None:
+def _add_files_of_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--follow-settings", action="store_true", help="use the settings of the recorded log")
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML configuration whose [cycles] counts (default arbitrage.toml)"
     )
