@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 from uuid import uuid4
 
@@ -267,14 +267,16 @@ class BinanceOrders:
     def _all(self, fields: Fields) -> object:
         """Return orders, oldest first: from `orderId` or a time on, else the newest."""
         symbol = symbol_field(fields, self._listings).market.symbol
-        newest = self._exchange.customer.newest_orders(symbol)
+        # what was placed since then cannot have ended before
+        ended_after = time_field(fields, "startTime", 0) - 1
+        newest = self._exchange.customer.newest_orders(symbol, ended_after)
         orders = _page(newest, fields, "orderId", lambda order: (order.number, order.placed_at))
         return [self._row(order) for order in orders]
 
     def _fills(self, fields: Fields) -> object:
         symbol, order_id = symbol_field(fields, self._listings).market.symbol, fields.get("orderId")
         customer = self._exchange.customer
-        newest: Iterable[SimulatedFill] = customer.newest_fills()
+        newest: Iterable[SimulatedFill] = customer.newest_fills(time_field(fields, "startTime", 0), symbol)
         if order_id is not None:
             newest = reversed(customer.fills_of(order_id))
         own = (fill for fill in newest if fill.symbol == symbol)
@@ -344,11 +346,8 @@ def _page(newest: Iterable[Item], fields: Fields, first: str, key: Callable[[Ite
     """Return the items oldest first; `key`: number and time of an item."""
     number, since = integer_field(fields, first, 0), time_field(fields, "startTime", 0)
     until, limit = until_field(fields, "endTime", 0), limit_field(fields, 500)
-    fitting = (
-        item
-        for item in newest
-        if key(item)[0] >= number and key(item)[1] >= since and (not until or key(item)[1] <= until)
-    )
+    numbered = takewhile(lambda item: key(item)[0] >= number, newest)
+    fitting = (item for item in numbered if key(item)[1] >= since and (not until or key(item)[1] <= until))
     if number or since:
         return list(fitting)[::-1][:limit]
     return list(islice(fitting, limit))[::-1]

@@ -104,7 +104,7 @@ class BitflyerAccount:
 
     def _executions(self, fields: Fields) -> object:
         listing = self._products.one(fields)
-        fills: Iterable[SimulatedFill] = self._customer.newest_fills()
+        fills: Iterable[SimulatedFill] = self._customer.newest_fills(symbol=listing.market.symbol)
         if any(fields.get(name) for name in _IDS):
             order = self._named(fields)
             fills = () if order is None else reversed(self._customer.fills_of(order.order_id))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 
 from market.instruments.orders import Side
@@ -133,5 +133,6 @@ class BitflyerPublic:
 def page_of(numbered_newest_first: Iterable[tuple[int, Item]], fields: Fields) -> list[Item]:
     """Return the items with ids below `before` and above `after`, at most `count` (default 100, maximum 500)."""
     before, after = count_field(fields, "before", 0), count_field(fields, "after", 0)
-    found = (item for number, item in numbered_newest_first if number > after and (not before or number < before))
+    newer = takewhile(lambda numbered: numbered[0] > after, numbered_newest_first)
+    found = (item for number, item in newer if not before or number < before)
     return list(islice(found, min(count_field(fields, "count", 100), _LONGEST_PAGE)))

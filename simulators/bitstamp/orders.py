@@ -194,7 +194,7 @@ class BitstampOrders:
         ended = count_field(form, "until_timestamp", 10**12) * MICROSECONDS
         symbol = self._listing(request).market.symbol if "pair" in request.match_info else None
         customer = self._exchange.customer
-        fills = iter(customer.fills) if form.get("sort") == "asc" else customer.newest_fills()
+        fills = customer.orders.oldest_fills() if form.get("sort") == "asc" else customer.newest_fills(began, symbol)
         found = (fill for fill in fills if symbol in (None, fill.symbol) and began <= fill.filled_at <= ended)
         shown = islice(found, offset, offset + limit)
         return json_reply([transaction_row(fill, self._exchange.listings[fill.symbol]) for fill in shown])

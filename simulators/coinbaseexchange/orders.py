@@ -7,7 +7,7 @@ from uuid import UUID
 from aiohttp import web
 
 from market.instruments.orders import Side
-from simulators.coinbaseexchange.pages import is_between, page_reply
+from simulators.coinbaseexchange.pages import is_between, moment_in, page_reply
 from simulators.coinbaseexchange.rejections import check_steps
 from simulators.coinbaseexchange.rows import (
     DEFAULT_STP,
@@ -66,7 +66,8 @@ class CoinbaseExchangeOrders:
         if order_id is None and product is None:
             raise RequestRejectedError("invalid_request", "order_id or product_id")
         customer = self._exchange.customer
-        fills = reversed(customer.fills_of(order_id)) if order_id else customer.newest_fills()
+        since = moment_in(request.query, "start_date") or 0
+        fills = reversed(customer.fills_of(order_id)) if order_id else customer.newest_fills(since)
         found = (
             fill
             for fill in fills
@@ -80,7 +81,11 @@ class CoinbaseExchangeOrders:
         states, product = request.query.getall("status", _OPEN), request.query.get("product_id")
         customer = self._exchange.customer
         only_open = not set(states) - set(_OPEN)
-        orders: Iterable[SimulatedOrder] = reversed(customer.open_orders()) if only_open else customer.newest_orders()
+        # what was placed since then cannot have ended before
+        ended_after = (moment_in(request.query, "start_date") or 0) - 1
+        orders: Iterable[SimulatedOrder] = (
+            reversed(customer.open_orders()) if only_open else customer.newest_orders(ended_after=ended_after)
+        )
         found = (
             order
             for order in orders

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 
 from aiohttp import web
@@ -26,10 +26,8 @@ def page_reply(
     """
     before, after = count_field(request.query, "before", 0), count_field(request.query, "after", 0)
     limit = min(_LONGEST_PAGE, count_field(request.query, "limit", 100))
-    found = (
-        item for item in newest_first if (not before or number(item) > before) and (not after or number(item) < after)
-    )
-    page = list(islice(found, limit))
+    newer = takewhile(lambda item: number(item) > before, newest_first)
+    page = list(islice((item for item in newer if not after or number(item) < after), limit))
     reply = json_reply([row(item) for item in page])
     if page:
         reply.headers.update({"CB-BEFORE": str(number(page[0])), "CB-AFTER": str(number(page[-1]))})

@@ -132,10 +132,11 @@ class KrakenAccount:
         wanted, closetime = fields.get("cl_ord_id"), fields.get("closetime", "both")
         if closetime not in ("open", "close", "both"):
             raise RequestRejectedError("invalid_request", "closetime")
-        orders: Iterable[SimulatedOrder] = self._customer.newest_orders()
+        (start, end), reference = self._bounds(fields), reference_field(fields)
+        # what was placed after `start` ended after it, too
+        orders: Iterable[SimulatedOrder] = self._customer.newest_orders(ended_after=int(start))
         if wanted is not None:
             orders = reversed(self._customer.orders_by_client_id(str(wanted)))
-        (start, end), reference = self._bounds(fields), reference_field(fields)
         closed = [
             order
             for order in orders
@@ -150,7 +151,7 @@ class KrakenAccount:
 
     def _trades_history(self, fields: Fields) -> object:
         start, end = self._bounds(fields)
-        fills = [fill for fill in self._customer.newest_fills() if start < fill.filled_at <= end]
+        fills = [fill for fill in self._customer.newest_fills(int(start)) if start < fill.filled_at <= end]
         return {"trades": self._trade_rows(_page(fills, fields)), **_count(fills, fields)}
 
     def _ledgers(self, fields: Fields) -> object:

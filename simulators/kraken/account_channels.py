@@ -6,6 +6,7 @@ As on the real channels, only the first message of an order has all fields; late
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -106,8 +107,8 @@ class KrakenExecutions:
         if wanted["snap_orders"]:
             self.readers.send_snapshot(connection, [self._standing(order) for order in customer.open_orders()])
         if wanted["snap_trades"]:
-            fills = customer.fills[-_NEWEST_FILLS:]
-            self.readers.send_snapshot(connection, [self._fill(fill) for fill in fills])
+            newest = list(islice(customer.newest_fills(), _NEWEST_FILLS))
+            self.readers.send_snapshot(connection, [self._fill(fill) for fill in reversed(newest)])
 
     def _publish_event(self, event: SimulatedAccountEvent) -> None:
         order = event.order

@@ -5,6 +5,7 @@ https://docs.kraken.com/exchange/api-reference/spot-websocket-v1, frozen, not sw
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock
@@ -88,7 +89,7 @@ class V1Account:
         customer = self._exchange.customer
         if channel == "openOrders":
             return [self._whole(order) for order in customer.open_orders()]
-        return [self._fill(fill) for fill in reversed(customer.fills[-_NEWEST_FILLS:])]
+        return [self._fill(fill) for fill in islice(customer.newest_fills(), _NEWEST_FILLS)]
 
     def _publish_event(self, event: SimulatedAccountEvent) -> None:
         order, orders = event.order, self.readers["openOrders"]

@@ -36,7 +36,7 @@ def ledger_of(account: FundedAccount, listings: Mapping[str, Listing]) -> list[L
 
     for currency, amount in account.opening.items():
         book(account.opened_at, currency, amount, None)
-    for fill in account.fills:
+    for fill in account.orders.oldest_fills():
         market, sign = listings[fill.symbol].market, 1 if fill.side == "buy" else -1
         book(fill.filled_at, market.base, sign * fill.amount, fill)
         book(fill.filled_at, market.quote_currency, -sign * fill.cost, fill)

@@ -1,8 +1,9 @@
 """The journal of a simulated exchange: an append-only file that survives kill -9."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -34,7 +35,7 @@ _ENTRY = TypeAdapter(Entry)
 class EntryLog(Protocol):
     """The port of an exchange's journal; an adapter may discard entries."""
 
-    def entries(self) -> Sequence[Entry]: ...
+    def entries(self) -> Iterable[Entry]: ...
 
     def write(self, entry: Entry) -> None: ...
 
@@ -49,14 +50,19 @@ class Journal:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._entries = _whole_entries(path)
+        self._length = _whole_length(path)
+        """In bytes, of what was written before this process started."""
         self._failure: OSError | None = None
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
-    def entries(self) -> list[Entry]:
-        """Return what was written before this process started, oldest first; handed out once."""
-        entries, self._entries = self._entries, []
-        return entries
+    def entries(self) -> Iterator[Entry]:
+        """Return one by one what was written before this process started, oldest first."""
+        if not self._length:
+            return
+        with self._path.open("rb") as file:
+            # the last line ended there, whatever has been written since
+            while file.tell() < self._length:
+                yield _ENTRY.validate_json(file.readline())
 
     def write(self, entry: Entry) -> None:
         """Write all of it. Raises OSError, now and at each later call, if it does not fit on the disk."""
@@ -81,33 +87,24 @@ class Journal:
 
 def read_journal(path: Path) -> list[Entry]:
     """Return an exchange's entries so far, oldest first; the exchange may be running. Raises OSError."""
-    return _entries_and_length(path.read_bytes())[0]
+    with path.open("rb") as file:
+        return [_ENTRY.validate_json(line) for line in takewhile(_is_whole, file)]
 
 
-def _whole_entries(path: Path) -> list[Entry]:
-    """Return entries up to the first torn line, which was never acknowledged and is cut off."""
+def _whole_length(path: Path) -> int:
+    """Return the bytes up to the first torn line, which was never acknowledged and is cut off."""
     if not path.exists():
-        return []
-    content = path.read_bytes()
-    entries, good = _entries_and_length(content)
-    if good < len(content):
+        return 0
+    with path.open("rb") as file:
+        good = sum(len(line) for line in takewhile(_is_whole, file))
+    if good < path.stat().st_size:
         os.truncate(path, good)
-    return entries
+    return good
 
 
-def _entries_and_length(content: bytes) -> tuple[list[Entry], int]:
-    """Return entries before the first torn line, and how many bytes they take."""
-    entries: list[Entry] = []
-    good = 0
-    for line in content.splitlines(keepends=True):
-        if not line.endswith(b"\n") or not _is_json(line):
-            break
-        entries.append(_ENTRY.validate_json(line))
-        good += len(line)
-    return entries, good
-
-
-def _is_json(line: bytes) -> bool:
+def _is_whole(line: bytes) -> bool:
+    if not line.endswith(b"\n"):
+        return False
     try:
         orjson.loads(line)
     except orjson.JSONDecodeError:

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from market.instruments.orders import changes_of
 from market.money import ZERO, total
+from simulators.matching.account_history import AccountHistory
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PreventedTrade, RequestRejectedError, SimulatedFill, SimulatedOrder
 
@@ -16,22 +17,25 @@ class FundedAccount:
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self.balances: dict[str, Decimal] = {}
         """Total per currency."""
-        self.orders: dict[str, SimulatedOrder] = {}
-        self.fills: list[SimulatedFill] = []
+        self.orders = AccountHistory()
+        """All its orders; `orders.get(id)` finds one."""
         self.prevented: list[PreventedTrade] = []
         self._listings = listings
-        self._fills_by_id: dict[str, SimulatedFill] = {}
-        self._ids_of_symbol: dict[str, list[str]] = {}
-        self._fills_of: dict[str, list[SimulatedFill]] = {}
-        self._by_client_id: dict[str, list[str]] = {}
         self.opening: dict[str, Decimal] = {}
         """What the account was funded with, `opened_at`, microseconds."""
         self.opened_at = 0
         self._open: set[str] = set()
         self._waiting: set[str] = set()
 
+    @property
+    def fills(self) -> list[SimulatedFill]:
+        """Return all its fills, oldest first."""
+        return list(self.orders.oldest_fills())
+
     def open(self, balances: Mapping[str, Decimal], at: int) -> None:
-        self.balances.update(balances)
+        """Pay in, at the beginning: `at` in microseconds."""
+        for currency, amount in balances.items():
+            self.balances[currency] = self.balances.get(currency, ZERO) + amount
         self.opening.update(balances)
         self.opened_at = at
 
@@ -69,22 +73,21 @@ class FundedAccount:
         return orders[-1]
 
     def orders_by_client_id(self, client_order_id: str) -> list[SimulatedOrder]:
-        return [self.orders[order_id] for order_id in self._by_client_id.get(client_order_id, ())]
+        return self.orders.by_client_id(client_order_id)
 
-    def newest_orders(self, symbol: str | None = None) -> Iterator[SimulatedOrder]:
-        """Return orders one by one, newest first, of one market or of all: a caller that stops early reads no
-        further."""
-        if symbol is None:
-            return reversed(self.orders.values())
-        return (self.orders[order_id] for order_id in reversed(self._ids_of_symbol.get(symbol, [])))
+    def newest_orders(self, symbol: str | None = None, ended_after: int | None = None) -> Iterator[SimulatedOrder]:
+        """Return orders one by one, newest first, of one market or of all: a caller that stops early reads no further.
+        `ended_after`, microseconds: without those that ended by then."""
+        return self.orders.newest_orders(symbol, ended_after)
 
-    def newest_fills(self) -> Iterator[SimulatedFill]:
-        """Return fills one by one, newest first."""
-        return reversed(self.fills)
+    def newest_fills(self, since: int = 0, symbol: str | None = None) -> Iterator[SimulatedFill]:
+        """Return fills one by one, newest first, of one market or of all, until one from before `since`,
+        microseconds."""
+        return self.orders.newest_fills(since, symbol)
 
     def known_fills(self, fill_ids: Iterable[str]) -> list[SimulatedFill]:
         """Return the fills with these ids, oldest first."""
-        found = (self._fills_by_id.get(fill_id) for fill_id in set(fill_ids))
+        found = (self.orders.fill(fill_id) for fill_id in set(fill_ids))
         return sorted((fill for fill in found if fill is not None), key=lambda fill: fill.number)
 
     def open_orders(self) -> list[SimulatedOrder]:
@@ -97,15 +100,11 @@ class FundedAccount:
 
     def fills_of(self, order_id: str) -> Sequence[SimulatedFill]:
         """Return the order's fills, oldest first."""
-        return tuple(self._fills_of.get(order_id, ()))
+        return self.orders.fills_of(order_id)
 
     def store(self, order: SimulatedOrder) -> None:
         """Store a new order, or the new state of an older one."""
-        if order.order_id not in self.orders:
-            self._ids_of_symbol.setdefault(order.symbol, []).append(order.order_id)
-            if order.client_order_id:
-                self._by_client_id.setdefault(order.client_order_id, []).append(order.order_id)
-        self.orders[order.order_id] = order
+        self.orders.store(order)
         for ids, belongs in ((self._open, order.state == "open"), (self._waiting, order.is_waiting)):
             if belongs:
                 ids.add(order.order_id)
@@ -114,9 +113,7 @@ class FundedAccount:
 
     def add_fill(self, fill: SimulatedFill) -> None:
         """Add a fill and change balances by it; its order is stored separately."""
-        self.fills.append(fill)
-        self._fills_by_id[fill.fill_id] = fill
-        self._fills_of.setdefault(fill.order_id, []).append(fill)
+        self.orders.add_fill(fill)
         market = self._listings[fill.symbol].market
         for currency, change in changes_of(fill, market.base, market.quote_currency):
             self.balances[currency] = self.balances.get(currency, ZERO) + change

@@ -209,15 +209,15 @@ class SimulatedExchange:
             self._match(order, resting, is_stuck=False)
 
     def _recover(self, opening: dict[str, Decimal]) -> None:
-        entries = self._journal.entries()
-        opened = {name: amount for entry in entries for name, amount in entry.opening.items()}
+        opened_at: int | None = None
+        for entry in self._journal.entries():
+            opened_at = entry.at if opened_at is None else opened_at
+            self._read(entry, opened_at)
         # what has been listed since the journal began is paid in too
-        missing = {name: amount for name, amount in opening.items() if name not in opened}
-        self.customer.open(opened | missing, entries[0].at if entries else self.clock.now())
+        missing = {name: amount for name, amount in opening.items() if name not in self.customer.opening}
+        self.customer.open(missing, self.clock.now() if opened_at is None else opened_at)
         if missing:
             self._journal.write(Entry(opening=missing))
-        for entry in entries:
-            self._read(entry)
         for order in self.customer.open_orders():
             self.venue.steps.see(order.symbol)
             if order.is_waiting:
@@ -229,7 +229,9 @@ class SimulatedExchange:
             else:
                 book.submit(resting, rests=True)
 
-    def _read(self, entry: Entry) -> None:
+    def _read(self, entry: Entry, opened_at: int) -> None:
+        if entry.opening:
+            self.customer.open(entry.opening, opened_at)
         for order in entry.orders:
             self.customer.store(order)
         for fill in entry.fills:

@@ -35,7 +35,7 @@ def test_entries_come_back_to_the_digit(tmp_path: Path) -> None:
         journal.write(entry)
     journal.close()
     again = Journal(tmp_path / "exchanges" / "kraken.jsonl")
-    assert again.entries() == written
+    assert list(again.entries()) == written
     again.close()
 
 
@@ -47,13 +47,27 @@ def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole + whole[: len(whole) // 2])
     again = Journal(path)
-    assert again.entries() == [Entry(orders=(ORDER,), fills=(FILL,))]
+    assert list(again.entries()) == [Entry(orders=(ORDER,), fills=(FILL,))]
     again.write(Entry(orders=(ORDER,)))
     again.close()
     assert path.read_bytes().startswith(whole)
     last = Journal(path)
-    assert last.entries()[1:] == [Entry(orders=(ORDER,))]
+    assert list(last.entries())[1:] == [Entry(orders=(ORDER,))]
     last.close()
+
+
+def test_what_is_written_while_it_is_read_was_not_there_before(tmp_path: Path) -> None:
+    path = tmp_path / "kraken.jsonl"
+    journal = Journal(path)
+    journal.write(Entry(orders=(ORDER,)))
+    journal.close()
+    again = Journal(path)
+    read = []
+    for entry in again.entries():
+        again.write(Entry(fills=(FILL,)))
+        read.append(entry)
+    assert read == [Entry(orders=(ORDER,))]
+    again.close()
 
 
 def test_a_journal_is_read_while_it_is_written_and_left_as_it_is(tmp_path: Path) -> None:
@@ -89,6 +103,6 @@ def test_a_full_disk_is_an_error_and_leaves_what_was_whole(tmp_path: Path) -> No
         journal.write(Entry(orders=(ORDER,)))
     journal.close()
     again = Journal(path)
-    assert again.entries() == [Entry(orders=(ORDER,))]
+    assert list(again.entries()) == [Entry(orders=(ORDER,))]
     assert path.read_bytes() == whole
     again.close()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.instruments.orders import Side
-from simulators.matching.exchange_journal import Entry
+from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.listings import listings_of
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -54,7 +54,7 @@ def opening(name: str) -> dict[str, Decimal]:
     return {"BTC": Decimal(3), SYMBOLS[name].split("/")[1]: Decimal(40_000_000 if name == "bitflyer" else 250_000)}
 
 
-def exchange_of(name: str, journal: ListJournal | None = None) -> SimulatedExchange:
+def exchange_of(name: str, journal: EntryLog | None = None) -> SimulatedExchange:
     venue = Venue(name, listings_of(name), NAMES, TickingClock())
     return SimulatedExchange(venue, opening(name), journal or ListJournal())
 
