@@ -9,7 +9,7 @@ from market.trade.arbitrages import FINAL_STATES, UNWINDING_ROLES, ArbitrageStat
 from runtime.clock import wall_now
 from store.aggregates.month_sums import MonthSums, equity_sum_of
 from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICROSECONDS
-from store.server.client import Database, Document, Moment, one_moment, translated_errors
+from store.server.client import STREAMED, Database, Document, Moment, one_moment, translated_errors
 from store.server.documents import ARBITRAGES, amount_of, integer_of
 
 RECOUNT_LIMIT = 100
@@ -67,7 +67,8 @@ class RunningEquity:
         return 0 if newest is None else _ended(newest)
 
     async def _endings(self, wanted: Document, moment: Moment) -> AsyncIterator[Ending]:
-        async for document in self._arbitrages.find(wanted, _FIELDS, session=moment).sort(_BY_END):
+        found = self._arbitrages.find(wanted, _FIELDS, session=moment).sort(_BY_END).batch_size(STREAMED)
+        async for document in found:
             yield _ending_of(document)
 
     async def _removed(self, currency: str, moment: Moment) -> list[EquitySum]:

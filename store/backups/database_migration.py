@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from store.backups.database_dump import blocking_database
 from store.backups.layout_steps import OPEN_STATES_IN, migrated
-from store.server.client import BlockingDatabase, Document, translated_errors
+from store.server.client import STREAMED, BlockingDatabase, Document, translated_errors
 from store.server.documents import ARBITRAGES
 
 BATCH = 1_000
@@ -41,7 +41,7 @@ def drop_database(uri: str, name: str) -> None:
 
 def _batches(source: BlockingDatabase, collection: str, layout: int, wanted: int) -> Iterator[list[Document]]:
     batch: list[Document] = []
-    for document in source[collection].find():
+    for document in source[collection].find(batch_size=STREAMED):
         now = migrated(collection, document, layout, wanted)
         if now is not None:
             batch.append(now)

@@ -8,7 +8,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from store.mongo.unit_of_work import PAIR
 from store.queries.store_snapshot import LedgerEntry
-from store.server.client import BlockingDatabase, translated_errors
+from store.server.client import STREAMED, BlockingDatabase, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -53,14 +53,14 @@ class StoredBooks:
 def read_ledger(database: BlockingDatabase) -> Iterator[tuple[str, LedgerEntry]]:
     """(session, entry) of every fill. Raises StoreError."""
     with translated_errors():
-        for row in database[FILLS].find():
+        for row in database[FILLS].find(batch_size=STREAMED):
             yield str(row["session_id"]), LedgerEntry(str(row["arbitrage_id"]), fill_of(row))
 
 
 def read_all_arbitrages(database: BlockingDatabase) -> Iterator[Arbitrage]:
     """Raise StoreError."""
     with translated_errors():
-        for row in database[ARBITRAGES].find():
+        for row in database[ARBITRAGES].find(batch_size=STREAMED):
             yield arbitrage_of(row)
 
 

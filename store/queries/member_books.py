@@ -11,7 +11,7 @@ from pymongo.read_concern import ReadConcern
 
 from runtime.logins import Address, login_of
 from store.errors import StoreError
-from store.server.client import REGION, Client, connect, translated_errors
+from store.server.client import REGION, STREAMED, Client, connect, translated_errors
 from store.server.documents import ARBITRAGES, BALANCES, FILLS, STEPS
 
 BOOKS = (ARBITRAGES, STEPS, FILLS, BALANCES)
@@ -60,7 +60,7 @@ def member_uris(uri: str) -> list[str]:
 async def _copy(client: Client, database: str, name: str) -> BookCopy:
     collection = client[database].get_collection(name, codec_options=AS_STORED, read_concern=LOCAL)
     digest, count = sha256(), 0
-    async for document in collection.find({}, sort=[("_id", 1)]):
+    async for document in collection.find({}, sort=[("_id", 1)], batch_size=STREAMED):
         digest.update(document.raw)
         count += 1
     return BookCopy(count, digest.hexdigest())

@@ -11,7 +11,7 @@ from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.moving_average import AverageTrade
 from session.session import Session
 from store.mongo.arbitrages import OLDEST_FIRST
-from store.server.client import Client, Document, connect, database_of, translated_errors
+from store.server.client import STREAMED, Client, Document, connect, database_of, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     AVERAGE_TRADES,
@@ -54,25 +54,26 @@ class SessionExport:
     async def arbitrages(self) -> AsyncGenerator[ExportedArbitrage]:
         """All that began in the session, oldest first."""
         with translated_errors():
-            async for document in self._database[ARBITRAGES].find(self._own).sort(OLDEST_FIRST):
+            async for document in self._streamed(ARBITRAGES):
                 yield ExportedArbitrage(arbitrage_of(document), await self._steps(document["_id"]))
 
     async def rejections(self) -> AsyncGenerator[Rejection]:
         """Oldest first."""
         with translated_errors():
-            async for document in self._database[REJECTIONS].find(self._own).sort(OLDEST_FIRST):
+            async for document in self._streamed(REJECTIONS):
                 yield rejection_of(document)
 
     async def settings(self) -> AsyncGenerator[SettingsVersion]:
         """All versions of all sessions, oldest first."""
         with translated_errors():
-            async for document in self._database[SETTINGS_VERSIONS].find().sort("_id", ASCENDING):
+            found = self._database[SETTINGS_VERSIONS].find().sort("_id", ASCENDING).batch_size(STREAMED)
+            async for document in found:
                 yield version_of(document)
 
     async def signals(self) -> AsyncGenerator[AverageTrade]:
         """Yield the signals of the moving average, oldest first."""
         with translated_errors():
-            async for document in self._database[AVERAGE_TRADES].find(self._own).sort(OLDEST_FIRST):
+            async for document in self._streamed(AVERAGE_TRADES):
                 yield average_trade_of(document)
 
     async def fills(self) -> AsyncGenerator[ExportedFill]:
@@ -80,9 +81,15 @@ class SessionExport:
         session and continued in this one: their decisions belong to that session."""
         with translated_errors():
             inherited = await self._inherited()
-            async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):
+            async for document in self._streamed(FILLS):
                 if document["arbitrage_id"] not in inherited:
                     yield ExportedFill(str(document["arbitrage_id"]), fill_of(document))
+
+    async def _streamed(self, collection: str) -> AsyncGenerator[Document]:
+        """Yield the session's documents, oldest first, some at a time."""
+        found = self._database[collection].find(self._own).sort(OLDEST_FIRST).batch_size(STREAMED)
+        async for document in found:
+            yield document
 
     async def _steps(self, arbitrage_id: object) -> tuple[str, ...]:
         found = self._database[STEPS].find({"arbitrage_id": arbitrage_id}).sort("number", ASCENDING)

@@ -42,6 +42,9 @@ QUICK = WriteConcern(1)
 """For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
 SNAPSHOT = ReadConcern("snapshot")
+STREAMED = 200
+"""Documents of one answer if many are read one by one. By itself MongoDB sends up to 16 MB at once, of which the driver
+makes ten times as much memory before the first one is seen."""
 Listener = TopologyListener | CommandListener
 
 
