@@ -6,7 +6,6 @@ The loop keeps no state that has to survive: a new one recovers everything from 
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,13 +24,13 @@ from bots.execute.rejection_log import RejectionLog
 from bots.reconcile.balance_snapshots import BalanceSnapshots
 from bots.retry import BackgroundTask, retry_until_done, run_forever
 from bots.server_clock import ServerClock
-from bots.subscriptions import Signal, opportunity_in
+from bots.subscriptions import Signal
 from bots.trade_veto import TradeVeto
+from bots.undecided import UndecidedOpportunities
 from exchanges.errors import ExchangeError, ExchangeUnavailableError
 from exchanges.ports.account import TradingAccount
 from market.decide.kill_switch import HALTED, permits_orders
 from market.instruments.markets import Market
-from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
@@ -51,7 +50,6 @@ PATIENT_ROUNDS = 2
 """How much longer a round is while another process decides: grants come by a stream, so it finds little there."""
 REJECTIONS_SECONDS = 0.5
 DRAIN_SECONDS = 15.0
-MAX_UNDECIDED = 2_000
 DRAIN_POLL_SECONDS = 0.1
 HEARING_POLL_SECONDS = 0.02
 
@@ -107,8 +105,7 @@ class BotLoop:
         self._posted = PostedOrders(pace.steady_clock)
         self._own = Executing(self.exchange, by.token, self._markets, self._posted)
         self.turns = DecisionTurns(store.leases, by.name, cache.partitions, pace.steady_clock)
-        self._undecided: deque[Opportunity | Record] = deque(maxlen=MAX_UNDECIDED)
-        """The newest opportunities that another process decides on, for the case that it dies."""
+        self._undecided = UndecidedOpportunities(self.turns.partition_of)
         self.reserver = self._made_reserver(clock, pace)
         self.booker = self._made_booker(pace)
         self._veto = TradeVeto(store.leases, cache, by)
@@ -230,7 +227,7 @@ class BotLoop:
             if isinstance(signal, SpreadWindow):
                 self.cache.update_window(signal)
             elif isinstance(signal, Record) or self.turns.decider_of(signal.base) is None:
-                self._undecided.append(signal)
+                self._undecided.add(signal)
             else:
                 self.turns.record_seen(signal)
                 self.rejection_log.see(signal, self.reserver.clock.now())
@@ -242,22 +239,12 @@ class BotLoop:
         now = self.reserver.clock.now()
         self.rejection_log.episodes.resume(await self.store.running_episodes(now))
         # how far the last one looked is stored with its lease, so not up to its end
-        traded = await self.store.traded([one.opportunity_id for one in self._read_undecided()])
-        left, self._undecided = self._read_undecided(), deque(maxlen=MAX_UNDECIDED)
-        for opportunity in left:
-            if self.turns.partition_of(opportunity) != partition:
-                self._undecided.append(opportunity)
-            elif opportunity.detected_time >= looked_at and opportunity.opportunity_id not in traded:
+        traded = await self.store.traded([one.opportunity_id for one in self._undecided.read()])
+        for opportunity in self._undecided.take(partition):
+            if opportunity.detected_time >= looked_at and opportunity.opportunity_id not in traded:
                 self.turns.record_seen(opportunity)
                 self.rejection_log.see(opportunity, now)
                 self.reserver.consider_left(opportunity)
-
-    def _read_undecided(self) -> list[Opportunity]:
-        """Read what is undecided, each once and parsed."""
-        read = [opportunity_in(one) if isinstance(one, Record) else one for one in self._undecided]
-        known = [one for one in read if one is not None]
-        self._undecided = deque(known, maxlen=MAX_UNDECIDED)
-        return known
 
     async def _recover(self) -> None:
         """Finish what the previous process left open, then store the opening balances that the exchange reports."""
@@ -283,6 +270,7 @@ class BotLoop:
         self.cache.replace_open(seen.open_arbitrages)
         self.cache.update_balances(seen.balances)
         self.health.observe(seen)
+        self._undecided.forget(seen.leases)
         self._posted.forget_old()
         self._start_due(grants_in(seen.open_arbitrages, self.exchange))
         await self._resume(seen.resumable)

@@ -64,7 +64,7 @@ class LegOutcome:
     sold: Decimal
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=1_024)
 def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
     """Return the same for whoever computes it; another one if a leg of that role was granted before.
 
