@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from bots.execute.recent_names import RecentNames
 from market.money import ZERO
 from market.prices.episodes import (
     EXPIRED,
@@ -22,6 +21,7 @@ from market.prices.episodes import (
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from runtime.recent_names import RecentNames
 from store.errors import StoreError
 from store.ports.trading import ObservationStore
 

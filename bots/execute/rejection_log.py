@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from bots.execute.episode_log import MAX_REMEMBERED, EpisodeLog
-from bots.execute.recent_names import RecentNames
 from market.money import decimal_of_double
 from market.prices.episodes import TradeBounds, tradable_profit
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
+from runtime.recent_names import RecentNames
 from store.ports.trading import ObservationStore
 
 BELOW_THRESHOLD = "below_threshold"

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
+from array import array
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -13,6 +13,7 @@ from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from runtime.backoff import backoff
 from runtime.clock import SystemClock, wall_now
+from runtime.recent_names import RecentNames
 from session.session import Session
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of
@@ -37,12 +38,12 @@ class SessionCounters:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._clock = session.clock()
-        self._ids: OrderedDict[str, None] = OrderedDict()
+        self._ids = RecentNames(REMEMBERED_IDS)
         self.quotes: dict[str, int] = dict.fromkeys(session.exchanges, 0)
         self.opportunities = 0
         self.first_opportunity_at: int | None = None
         """Wall clock, microseconds."""
-        self.opportunity_latencies: list[float] = []
+        self.opportunity_latencies = array("d")
         """Milliseconds from the tick's arrival until the opportunity was written to its topic."""
         self.shown_latencies: dict[str, float] = {}
         """Arbitrage → milliseconds from the tick's arrival until a WebSocket client received the trade."""
@@ -69,7 +70,7 @@ class SessionCounters:
     def reset(self) -> None:
         """Drop quotes and latencies of the warm-up. Opportunities stay: the bots decide on those, too."""
         self.quotes = dict.fromkeys(self.quotes, 0)
-        self.opportunity_latencies.clear()
+        del self.opportunity_latencies[:]
         self.shown_latencies.clear()
         self._measured_from = self._clock.now()
 
@@ -105,13 +106,10 @@ class SessionCounters:
         if not isinstance(found, Opportunity):
             if found.kind == "end":
                 self.ended_bases.add(found.base)
-        elif found.opportunity_id not in self._ids:
+        elif self._ids.is_new(found.opportunity_id):
             self._record_opportunity(found)
 
     def _record_opportunity(self, opportunity: Opportunity) -> None:
-        self._ids[opportunity.opportunity_id] = None
-        if len(self._ids) > REMEMBERED_IDS:
-            self._ids.popitem(last=False)
         self.opportunities += 1
         self.first_opportunity_at = self.first_opportunity_at or opportunity.detected_time
         is_measured = opportunity.event_time >= self._measured_from

@@ -1,5 +1,6 @@
 """Where a session's own count of opportunities begins."""
 
+from array import array
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def test_opportunities_of_the_warm_up_stay_counted_as_their_rejections_do(tmp_pa
     found = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
     meter._record_opportunity(found)
     meter.reset()
-    assert (meter.opportunities, meter.opportunity_latencies) == (1, [])
+    assert (meter.opportunities, meter.opportunity_latencies) == (1, array("d"))
 
 
 def test_what_waited_for_detection_to_be_ready_says_nothing_of_its_latency(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 """Durations of each stage, counted in buckets of fixed size."""
 
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Literal, get_args
 
 from market.prices.opportunities import OpportunityLeg
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
+from runtime.recent_names import RecentNames
 
 Stage = Literal["received_to_detected", "detected_to_reserved", "reserved_to_sent", "sent_to_filled"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -61,18 +61,15 @@ class TradeLatencies:
         self.stages: dict[Stage, LatencyHistogram] = {stage: LatencyHistogram() for stage in STAGES}
         self.arrivals: dict[str, LatencyHistogram] = {}
         """Exchange → delay from its own timestamp to ours, corrected by its clock's known offset."""
-        self._counted: OrderedDict[str, None] = OrderedDict()
+        self._counted = RecentNames(REMEMBERED_ARBITRAGES)
 
     def record(self, arbitrage: Arbitrage, offsets: Mapping[tuple[str, str], int | None]) -> None:
         """Count the stages of an arbitrage. `offsets`: (exchange, symbol) → how far its clock is ahead of ours,
         microseconds."""
         if arbitrage.state not in FINAL_STATES or arbitrage.strategy != "arbitrage":
             return
-        if arbitrage.arbitrage_id in self._counted:
+        if not self._counted.is_new(arbitrage.arbitrage_id):
             return
-        self._counted[arbitrage.arbitrage_id] = None
-        if len(self._counted) > REMEMBERED_ARBITRAGES:
-            self._counted.popitem(last=False)
         for stage, (begin, end) in TIMES_OF.items():
             if begin in arbitrage.times and end in arbitrage.times:
                 self.stages[stage].observe(arbitrage.times[end] - arbitrage.times[begin])

@@ -10,6 +10,7 @@ from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from runtime.clock import Clock
+from runtime.recent_names import RecentNames
 from session.session import Session
 from streams.message_format import WireError
 from ui.live.detection_state import DetectionState
@@ -42,7 +43,7 @@ class LiveState:
         self._moved: set[MarketKey] = set()
         self._table = SpreadTable(session.markets, session.settlement_currency)
         self._opportunities: deque[Opportunity] = deque(maxlen=KEPT_OPPORTUNITIES)
-        self._opportunity_ids: OrderedDict[str, None] = OrderedDict()
+        self._opportunity_ids = RecentNames(REMEMBERED_IDS)
         self.opportunity_count = 0
         self.census = OpportunityCensus()
         self._episodes = LiveEpisodes()
@@ -67,11 +68,8 @@ class LiveState:
     def apply_opportunity(self, opportunity: Opportunity) -> bool:
         """Record an opportunity. Return False if it is of an earlier session, or its id is known: the first with an id
         wins."""
-        if opportunity.opportunity_id in self._opportunity_ids or self._is_of_before(opportunity):
+        if self._is_of_before(opportunity) or not self._opportunity_ids.is_new(opportunity.opportunity_id):
             return False
-        self._opportunity_ids[opportunity.opportunity_id] = None
-        if len(self._opportunity_ids) > REMEMBERED_IDS:
-            self._opportunity_ids.popitem(last=False)
         self.opportunity_count += 1
         self._episodes.record(self.census.record(opportunity), opportunity)
         self._opportunities.appendleft(opportunity)
