@@ -25,6 +25,7 @@ MODULES = (
     "ccxt.async_support.base.exchange",
 )
 """What at least two parts use. What one part alone uses would be copied as that part writes its reference counts."""
+_KEPT: list[object] = []
 PR_SET_NAME = 15  # linux/prctl.h
 NAME_BYTES = 15
 
@@ -56,7 +57,10 @@ def _load() -> None:
     load_ccxt_on_demand()
     for name in MODULES:
         importlib.import_module(name)
+    from launch.supervisor.memory_gaps import fill_gaps
+
     gc.collect()
+    _KEPT.extend(fill_gaps())
     gc.freeze()
 
 
