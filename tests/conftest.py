@@ -22,13 +22,18 @@ settings.load_profile("repeatable")
 TOGETHER = {
     "spark": (
         *("tests/cep/detection/test_spread_windows.py", "tests/cep/detection/test_opportunity_messages.py"),
-        "tests/cep/detection/test_kafka_messages.py",
+        *("tests/cep/detection/test_kafka_messages.py", "tests/cep/detection/test_driver_memory.py"),
+        "tests/cep/detection/test_repeats_in_spark.py",
     ),
     "kafka": (
         *("tests/bots/test_bot_on_exchanges.py", "tests/bots/test_bot_process.py", "tests/ui/test_web_server.py"),
         *("tests/pricefeeds/test_settings_publisher.py", "tests/pricefeeds/test_quote_replayer.py"),
         *("tests/pricefeeds/test_feeder.py", "tests/pricefeeds/test_input_recorder.py"),
         "tests/ui/test_halts_followed.py",
+    ),
+    "topics": (
+        *("tests/launch/test_user_topics.py", "tests/launch/test_app_input.py", "tests/launch/test_row_sharer.py"),
+        *("tests/cep/apps/hosts/test_kafka_ends.py", "tests/ui/apps/test_acting_apps.py"),
     ),
     "commands": ("tests/whole/test_bad_input.py",),
     "servers": ("tests/streams/test_embedded_broker.py", "tests/streams/test_topic_reader.py"),
@@ -38,6 +43,9 @@ TOGETHER = {
 These come first: one that takes long and begins last would keep the other workers waiting.
 """
 GROUPS = {file: group for group, files in TOGETHER.items() for file in files}
+
+# until all are collected: there is little garbage, and much that would be looked at again and again
+gc.disable()
 
 MARKED = ("slow", "whole", "browser")
 """`make whole` collects only files that name one of them: to collect all takes each process 13 s."""
@@ -73,6 +81,7 @@ def pytest_collection_finish() -> None:
     """Keep what collecting the tests made out of garbage collections, which need not look at it each time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
