@@ -45,6 +45,12 @@ STREAMING_SETTINGS = {
 }
 QUIET_SETTINGS = {
     "spark.ui.enabled": "false",
+    # without a page, too, the driver remembers a thousand of each, with plans: it would grow for hours
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.catalogImplementation": "in-memory",

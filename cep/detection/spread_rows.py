@@ -5,11 +5,10 @@ every row, which takes Spark a millisecond a row and a second of planning a batc
 microseconds. Doubles in the order of operations of `net_spreads`, so both agree to the last bit.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
-
-import pyarrow as pa
 
 from cep.detection.market_layout import Layout
 from market.decide.thresholds import net_threshold
@@ -18,6 +17,8 @@ from streams.mirrored_rows import UnrepeatedRows
 BPS = 10000.0
 COLUMNS = ("base", "kind", "slot", "route", "received_time", "offset", "bid", "ask", "settings")
 SOURCE_COLUMNS = ("exchange", "symbol", "sequence")
+RowValues = tuple[Any, ...]
+"""Of `COLUMNS`, and behind them in a session with regions of `SOURCE_COLUMNS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +53,20 @@ class PairSpread:
     is_above: bool
 
 
-def rows_in_order(table: pa.Table) -> list[LogRow]:
-    """Return the rows of a table with `COLUMNS`, by offset: a base's rows are all of one partition."""
-    columns = (table.column(name).to_pylist() for name in COLUMNS)
-    return sorted((LogRow(*values) for values in zip(*columns, strict=True)), key=lambda row: row.offset)
+def rows_in_order(rows: Iterable[RowValues]) -> list[LogRow]:
+    """Return the rows by offset: a base's rows are all of one partition."""
+    return sorted((LogRow(*values[: len(COLUMNS)]) for values in rows), key=lambda row: row.offset)
 
 
-def counted_rows(table: pa.Table, unrepeated: UnrepeatedRows) -> pa.Table:
-    """Return the rows of a table with `SOURCE_COLUMNS` that did not come again."""
-    ordered = table.sort_by("offset")
-    sources = zip(*(ordered.column(name).to_pylist() for name in ("base", *SOURCE_COLUMNS)), strict=True)
-    return ordered.filter(pa.array([unrepeated.counts(tuple(source), sequence) for *source, sequence in sources]))
+def counted_rows(rows: Iterable[RowValues], unrepeated: UnrepeatedRows) -> list[RowValues]:
+    """Return the rows, with `SOURCE_COLUMNS`, that did not come again."""
+    ordered = sorted(rows, key=itemgetter(COLUMNS.index("offset")))
+    counted = []
+    for values in ordered:
+        exchange, symbol, sequence = values[-len(SOURCE_COLUMNS) :]
+        if unrepeated.counts((values[COLUMNS.index("base")], exchange, symbol), sequence):
+            counted.append(values)
+    return counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,9 +94,8 @@ def spreads(messages: Sequence[bytes], region: str | None, step: int = 3) -> lis
             | {"route": routes.get(row.get("symbol", ""))}
             for offset, row in mine[start : start + step]
         ]
-        columns = {name: pa.array([row[name] for row in rows]) for name in (*COLUMNS, *SOURCE_COLUMNS)}
-        table = pa.table(columns)
-        for row in rows_in_order(table if unrepeated is None else counted_rows(table, unrepeated)):
+        values = [tuple(row[name] for name in (*COLUMNS, *SOURCE_COLUMNS)) for row in rows]
+        for row in rows_in_order(values if unrepeated is None else counted_rows(values, unrepeated)):
             found_spreads += state.learn(row)
     return found_spreads
 
