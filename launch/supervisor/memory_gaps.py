@@ -1,8 +1,8 @@
 """Gaps between Python's objects, filled before a process forks.
 
 A process that has imported much has free blocks everywhere between what stays. A fork puts its first objects there, a
-few into each page, and gets a copy of each of these pages: five megabytes for one megabyte of objects, in each fork
-again. Once the gaps are full, its objects lie together in new pages.
+few into each page, and gets a copy of each of these pages: two megabytes more in each fork. Once the gaps are full, its
+objects lie together in new pages.
 """
 
 import os
