@@ -8,10 +8,20 @@ from market.trade.arbitrages import Arbitrage
 
 FIRST = 10
 """A session's first trades are its slowest: what they alone load is paid for by them."""
+COMPARED = (
+    ("tick to opportunity", "event", "detected"),
+    ("opportunity to reserved", "detected", "reserved"),
+    ("opportunity to both sent", "detected", "sent"),
+    ("both sent to the end", "sent", "ended"),
+)
+"""Title, step, following step."""
+LEAST_MS = 0.1
+"""Medians below it are compared as if they were so long."""
 
 
 def hop_lines(arbitrages: Sequence[Arbitrage]) -> list[str]:
-    """Return lines of p50 / p95 / p99 in milliseconds, and how the first ten trades compare with the rest."""
+    """Return lines of p50 / p95 / p99 in milliseconds, and how the first ten trades compare with the rest: medians, and
+    how many needed a further order."""
     hops = {
         "tick to opportunity": list(_between(arbitrages, "event", "detected")),
         "opportunity to reserved, both legs granted": list(_between(arbitrages, "detected", "reserved")),
@@ -22,10 +32,23 @@ def hop_lines(arbitrages: Sequence[Arbitrage]) -> list[str]:
     }
     lines = [f"{name:44}{percentiles_text(figures, 1):>28}  of {len(figures)}" for name, figures in hops.items()]
     ordered = sorted(arbitrages, key=lambda one: one.times.get("detected", 0))
-    first, rest = (list(_between(some, "detected", "sent")) for some in (ordered[:FIRST], ordered[FIRST:]))
-    if first and rest:
-        ratio = statistics.median(first) / statistics.median(rest)
-        lines.append(f"opportunity to both sent, median of the first {FIRST} : of the rest {ratio:.2f}")
+    return lines + _first_and_rest(ordered[:FIRST], ordered[FIRST:])
+
+
+def _first_and_rest(first: Sequence[Arbitrage], rest: Sequence[Arbitrage]) -> list[str]:
+    if not rest:
+        return []
+    lines = []
+    for title, step, following in COMPARED:
+        early, late = (list(_between(some, step, following)) for some in (first, rest))
+        if early and late:
+            medians = statistics.median(early), statistics.median(late)
+            ratio = medians[0] / max(medians[1], LEAST_MS)
+            lines.append(
+                f"{title}, median of the first {FIRST} and of the rest {medians[0]:.1f}, {medians[1]:.1f}: {ratio:.2f}"
+            )
+    further = [sum(len(one.legs) > 2 for one in some) for some in (first, rest)]
+    lines.append(f"with a further order: {further[0]} of the first {len(first)}, {further[1]} of the other {len(rest)}")
     return lines
 
 

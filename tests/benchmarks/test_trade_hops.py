@@ -38,5 +38,7 @@ def test_further_orders_are_a_hop_of_their_own() -> None:
 
 
 def test_the_first_trades_are_compared_with_the_rest() -> None:
-    assert hop_lines([traded(30)] * FIRST + [traded(10)] * 5)[-1].endswith("of the rest 3.00")
+    lines = hop_lines([traded(30)] * (FIRST - 1) + [traded(30, 100)] + [traded(10)] * 5)
+    assert "opportunity to both sent, median of the first 10 and of the rest 30.0, 10.0: 3.00" in lines
+    assert lines[-1] == "with a further order: 1 of the first 10, 0 of the other 5"
     assert len(hop_lines([traded(30)])) == len(hop_lines([]))
