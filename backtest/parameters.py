@@ -46,6 +46,8 @@ class Parameters:
     seed: int = 1
     follow_logged_settings: bool = False
     """Settings rows of the log change thresholds as they did then; else `settings` hold from end to end."""
+    rate_limits: bool = False
+    """New trades keep to the documented rate limits of the catalogue's exchanges, as live; others have none."""
     fee_tiers: dict[str, tuple[FeeTier, ...]] = field(default_factory=dict)
     """Exchange → its tiers, in place of its taker fee in the settings from the first day on; the tier is determined
     again at the first opportunity of each day (UTC). Detection uses the fees of the settings."""

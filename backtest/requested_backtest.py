@@ -51,6 +51,7 @@ class RequestedBacktest:
     seed: int = 1
     follow_logged_settings: bool = False
     cycles: CycleTerms | None = None
+    rate_limits: bool = False
 
 
 def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
@@ -89,6 +90,7 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
         follow_logged_settings=request.follow_logged_settings,
         cycles=request.cycles,
         cycle_balances={} if request.cycles is None else with_currencies(balances, manifest.markets),
+        rate_limits=request.rate_limits,
     )
 
 

@@ -37,6 +37,7 @@ from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.supervisor.priorities import AutogroupNice, niceness_of
+from market.decide.place_values import PlacesLeft
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
@@ -92,7 +93,7 @@ class StorelessBot:
             rejection_log=RejectionCounts(),
             execute=self._begin,
             actor_of=lambda _base: UNFENCED,
-            legs_left=self._legs_left,
+            places_left=self._places_left,
         )
 
     async def open(self) -> None:
@@ -130,13 +131,12 @@ class StorelessBot:
         self._cache.update_arbitrage(await self._rows.book(identity, self._advance, UNFENCED))
         self._cache.update_balances(await self._rows.balances.rows())
 
-    def _legs_left(self, opportunity: Opportunity, under_way: int) -> int | None:
-        """Return the legs left on the exchange that has fewer, less those that are open or being reserved; None without
-        limits."""
-        names = (opportunity.buy.exchange, opportunity.sell.exchange)
-        opened = self._cache.open.values()
-        left = [less_open_legs(self._accounts[name].legs_left(), name, opened, under_way) for name in names]
-        return min((one for one in left if one is not None), default=None)
+    def _places_left(self, opportunity: Opportunity, under_way: int) -> PlacesLeft:
+        """Return the legs left, less those that are open or being reserved."""
+        return self._left(opportunity.buy.exchange, under_way), self._left(opportunity.sell.exchange, under_way)
+
+    def _left(self, name: str, under_way: int) -> int | None:
+        return less_open_legs(self._accounts[name].legs_left(), name, self._cache.open.values(), under_way)
 
 
 async def trade_beside(session: Session, terms: Terms, seconds: float) -> list[Arbitrage]:

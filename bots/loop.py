@@ -76,6 +76,10 @@ def report_rules(markets: Markets, clock: Clock, cache: StateCache) -> ReportRul
     return replace(rules, on_exchange=clock.at) if isinstance(clock, ReplayClock) else rules
 
 
+async def no_rehearsal() -> None:
+    """Rehearse nothing; `BotLoop.rehearse` loads what a first trade needs once everything else is ready."""
+
+
 class BotLoop:
     """The bot of one exchange. `run` ends by cancellation, or by an error that a retry cannot mend."""
 
@@ -109,7 +113,7 @@ class BotLoop:
         self.reserver = self._made_reserver(clock, pace)
         self.booker = self._made_booker(pace)
         self._veto = TradeVeto(store.leases, cache, by)
-        self._errands = background_tasks
+        self._errands, self.rehearse = background_tasks, no_rehearsal
         self._resumed_version = 0
         """Version of the settings under which halted arbitrages were last resumed."""
         self.books = BalanceSnapshots(store, account, by)
@@ -127,7 +131,7 @@ class BotLoop:
             rejection_log=self.rejection_log,
             execute=self._execute_own,
             actor_of=self.turns.decider_of,
-            legs_left=self.cache.legs_left_of,
+            places_left=self.cache.places_left,
             wall_clock=pace.wall_clock,
         )
 
@@ -162,6 +166,7 @@ class BotLoop:
             tasks.create_task(self.reserver.work())
             while not self.cache.hears_settings():
                 await SystemClock().sleep(HEARING_POLL_SECONDS)
+            await self.rehearse()
             self._veto.is_ready = True
             await retry_until_done(self._veto.write)
             ready()

@@ -16,6 +16,7 @@ from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.loop import BotLoop
 from bots.position_reporter import PositionReporter
 from bots.reconcile.reconciler import Reconciliation
+from bots.rehearsal import rehearse
 from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import follow_quotes, keep_pace, signals
@@ -25,6 +26,7 @@ from exchanges.paper.conditions import FillConditions
 from exchanges.paper.journal import PaperJournal
 from exchanges.ports.account import TradingAccount
 from market.decide.market_rules import market_in_force
+from market.decide.place_values import PlaceValues
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
@@ -106,7 +108,7 @@ async def _trade(
         quotes = NewestQuotes(latest_rows, region=session.place.region)
         strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
         reconciliation = _reconciliation(session, store, account, cache, by)
-        background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))
+        background_tasks = (strategy.run, reconciliation.run, *_account_tasks(account, stack))
         bot_loop = BotLoop(
             store,
             account,
@@ -118,6 +120,7 @@ async def _trade(
         )
         reconciliation.on_report = bot_loop.books.record_change
         reconciliation.rules = bot_loop.rules
+        bot_loop.rehearse = partial(rehearse, store, account, by)
         draining.bot_loop = bot_loop
         await run_all(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
 
@@ -158,14 +161,16 @@ def _reconciliation(
     )
 
 
-def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
-    """Return the task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack
-    disarms it."""
-    if not isinstance(account, ExchangeAccount) or not account.has_dead_mans_switch:
+def _account_tasks(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
+    """Return the tasks that keep an exchange's connections open, and its dead man's switch armed if it has one. Closing
+    the stack disarms it."""
+    if not isinstance(account, ExchangeAccount):
         return ()
+    if not account.has_dead_mans_switch:
+        return (account.keep_connections,)
     switch = DeadMansSwitch(account)
     stack.push_async_exit(switch.disarm)
-    return (switch.run,)
+    return account.keep_connections, switch.run
 
 
 def _account(session: Session, exchange: str, cache: StateCache, environment: Mapping[str, str]) -> TradingAccount:
@@ -176,6 +181,8 @@ def _account(session: Session, exchange: str, cache: StateCache, environment: Ma
         cache.legs_left, cache.has_room = account.legs_left, account.has_room
         if account.legs_left() is not None:
             cache.partners = partners_of(exchange, {name: session.entry_of(name) for name in session.exchanges})
+            pace = account.pace()
+            cache.place_values = PlaceValues(cache.partners.paces() | ({} if pace is None else {exchange: pace}))
         return account
     return PaperAccount(
         exchange=exchange,

@@ -37,6 +37,13 @@ class Limit:
         maximum = max(1, int(self.maximum * at_once))
         return Limit("counter", maximum, Fraction(maximum) * self.seconds / max(1, self.maximum - maximum))
 
+    def spread(self, at_once: int) -> "Limit":
+        """Return the counter that spreads a window: refilled at the window's own rate, with at most `at_once` saved up.
+
+        It alone would allow `at_once` more than the window; both are to be kept.
+        """
+        return Limit("counter", at_once, Fraction(at_once) * self.seconds / self.maximum)
+
 
 def window(maximum: int, seconds: int) -> Limit:
     return Limit("window", maximum, Fraction(seconds))

@@ -73,6 +73,7 @@ REASONS: Mapping[str, str] = {
     "bot_draining": "The bot of one exchange is stopping",
     "leg_in_flight": "Market has an order in flight",
     "rate_budget": "Exchange rate limit used up",
+    "outbid": "Rate limit kept for better trades",
     "too_small": "Amount below the exchanges' minimum",
     "insufficient_balance": "Insufficient balance",
     "liquidity_used": "Liquidity of the quote already used",

@@ -157,6 +157,7 @@ def _parameter_rows(parameters: Parameters) -> dict[str, object]:
         "decision_ms": parameters.decision_ms,
         "failed_share": parameters.failed_share,
         "follow_logged_settings": parameters.follow_logged_settings,
+        "rate_limits": parameters.rate_limits,
         "seed": parameters.seed,
     }
 

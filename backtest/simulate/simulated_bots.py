@@ -13,17 +13,19 @@ from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.standing_refusals import BELOW_THRESHOLD, StandingRefusals
 from backtest.simulate.tiered_fees import TieredFees
 from bots.decide.order_decision import settings_rejection
+from bots.decide.partner_budgets import partners_of
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
 from bots.loop import ROUND_SECONDS
 from bots.server_clock import ServerClock
-from market.accounting.missed_profit import most_notional
 from market.decide.circuit_breaker import FailureKind
+from market.decide.place_values import PlaceValues
 from market.decide.settings import Settings
 from market.decide.shared_sizes import Size
 from market.decide.sizing import size
+from market.decide.trade_bounds import most_notional
 from market.instruments.markets import Market
 from market.money import ZERO
 from market.prices.episodes import TradeBounds, tradable_profit
@@ -33,6 +35,7 @@ from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED
 from market.trade.report_checks import ReportRules
 from market.trade.unwinding import advancing, markets_by_symbol
+from session.exchange_entries import ExchangeEntry
 from store.memory.store import MemoryTradeStore
 
 LegKey = tuple[str, LegRole]
@@ -78,6 +81,9 @@ class SimulatedBots:
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
         self.cache = StateCache(store.settings.in_force())
+        if parameters.rate_limits:
+            self.cache.partners = partners_of("", {name: ExchangeEntry(name) for name in accounts}, agenda.now)
+            self.cache.place_values = PlaceValues(self.cache.partners.paces())
         self.rejections = RejectionCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
@@ -91,6 +97,13 @@ class SimulatedBots:
         self._busy: set[LegKey] = set()
         next(iter(self._health.values())).observe(run_to_end(store.overview()))
         self.cache.update_balances(run_to_end(store.balances.rows()))
+
+    def best_first(self, together: list[Sighting]) -> list[Sighting]:
+        """Return what was found at one moment in the order in which it is decided."""
+        if len(together) == 1:
+            return together
+        now = self._agenda.now()
+        return sorted(together, key=lambda one: self.cache.surplus(one.opportunity, now), reverse=True)
 
     def decide(self, one: Sighting) -> str | None:
         """Decide on an opportunity now. Returns why it is not traded, or None if an arbitrage was begun."""
@@ -162,7 +175,7 @@ class SimulatedBots:
             execute=lambda _arbitrage: None,
             wall_clock=self._agenda.now,
             actor_of=lambda _base: UNFENCED,
-            legs_left=self.cache.legs_left_of,
+            places_left=self.cache.places_left,
             sized=sized,
         )
 

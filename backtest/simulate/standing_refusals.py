@@ -96,7 +96,8 @@ class StandingRefusals:
             return
         if reason in BY_STATE:
             self._standing[one.pair] = self._by_state(context(), reason)
-        elif reason == NO_BALANCE:
+        elif reason == NO_BALANCE and not self._cache.place_values.has_any:
+            # where places are short, what they cost rejects first, and changes with each opportunity
             self._standing[one.pair] = self._by_balance(context())
 
     def _is_over(self, one: Sighting, now: int) -> bool:

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 from backtest.detect.sightings import Sighting, sighting_of
 from backtest.parameters import Balances, Latency, Parameters
@@ -82,13 +84,16 @@ def trade_sightings(
     spreads = SpreadStatistics()
     coming = _Coming(windows)
     bots = simulation.bots
-    for one in _each_once(sightings):
-        decided = one.event_time + simulation.decision
-        if needs_windows(bots.cache.settings, one.net_bps):
-            for window in coming.known_at(decided):
-                bots.cache.update_window(window)
-        simulation.agenda.advance(decided)
-        spreads.see(one, bots.decide(one), bots.tradable)
+    for together in _bursts(_each_once(sightings), parameters):
+        decided = together[0].event_time + simulation.decision
+        if len(together) > 1:
+            simulation.agenda.advance(decided)
+        for one in bots.best_first(together):
+            if needs_windows(bots.cache.settings, one.net_bps):
+                for window in coming.known_at(decided):
+                    bots.cache.update_window(window)
+            simulation.agenda.advance(decided)
+            spreads.see(one, bots.decide(one), bots.tradable)
     simulation.agenda.finish()
     return simulation.outcome(spreads, has_history=windows is not None)
 
@@ -176,6 +181,16 @@ def _opening(markets: tuple[Market, ...], parameters: Parameters) -> Balances:
     if not exchanges:
         raise BacktestError("there is no market to trade on")
     return {exchange: dict(parameters.balances.get(exchange, {})) for exchange in exchanges}
+
+
+def _bursts(sightings: Iterable[Sighting], parameters: Parameters) -> Iterator[list[Sighting]]:
+    """Yield what was found at one moment together if places are short, so that the best gets them; else each alone."""
+    if not parameters.rate_limits:
+        for one in sightings:
+            yield [one]
+        return
+    for _, together in groupby(sightings, key=attrgetter("event_time")):
+        yield list(together)
 
 
 def _each_once(sightings: Iterable[Sighting]) -> Iterator[Sighting]:

@@ -1,8 +1,9 @@
-"""Opportunities waiting to be decided on: a jump of one exchange opens a gap to each other one, all found at the same
-event time, and the rate limits allow to trade few of them.
+"""Opportunities waiting to be decided on: a jump of one exchange opens a gap to each other one, in each asset, within
+moments, and the rate limits allow to trade few of them.
 
-The newest event time comes first, and the most profitable only within one. No message says that a gap has closed, so an
-older find with a large profit may be at gone prices: it would spend the rate limits, and could fill one leg alone.
+Those of the newest burst come first, the most profitable of them before the others, whichever arrived first. No message
+says that a gap has closed, so an older find with a large profit may be at gone prices: it would spend the rate limits,
+and could fill one leg alone.
 """
 
 import asyncio
@@ -13,6 +14,9 @@ from market.prices.episodes import MarketPair, pair_of
 from market.prices.opportunities import Opportunity
 
 Profit = Callable[[Opportunity], Decimal]
+
+BURST = 50_000
+"""Microseconds of event time: finds so close together are of one jump, and equally fresh."""
 
 
 class OpportunityQueue:
@@ -35,8 +39,7 @@ class OpportunityQueue:
             return
         self._waiting[pair_of(opportunity)] = opportunity
         if len(self._waiting) > self._size:
-            oldest = min(one.event_time for one in self._waiting.values())
-            del self._waiting[pair_of(min(self._found_at(oldest), key=self._profit))]
+            del self._waiting[pair_of(min(self._oldest(), key=self._profit))]
         self._arrived.set()
 
     def remove_older(self, opportunity: Opportunity) -> bool:
@@ -51,14 +54,23 @@ class OpportunityQueue:
     def has_any(self) -> bool:
         return bool(self._waiting)
 
-    async def best(self) -> Opportunity:
-        """Remove and return the most profitable one of the newest event time, of equal ones the last pushed; waits
-        while the queue is empty."""
+    async def filled(self) -> None:
+        """Wait while the queue is empty."""
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()
-        newest = max(one.event_time for one in self._waiting.values())
-        return self._waiting.pop(pair_of(max(reversed(self._found_at(newest)), key=self._profit)))
 
-    def _found_at(self, event_time: int) -> list[Opportunity]:
-        return [one for one in self._waiting.values() if one.event_time == event_time]
+    def take(self) -> Opportunity | None:
+        """Remove and return the most profitable one of the newest burst, of equal ones the last pushed; None if the
+        queue is empty."""
+        if not self._waiting:
+            return None
+        newest = max(one.event_time for one in self._waiting.values())
+        burst = [one for one in self._waiting.values() if one.event_time > newest - BURST]
+        return self._waiting.pop(pair_of(max(reversed(burst), key=self._profit)))
+
+    def _oldest(self) -> list[Opportunity]:
+        """Return those that would be decided on last: the oldest, or the whole burst if there is no other."""
+        waiting = list(self._waiting.values())
+        oldest, newest = (which(one.event_time for one in waiting) for which in (min, max))
+        return [one for one in waiting if one.event_time == oldest] if oldest <= newest - BURST else waiting

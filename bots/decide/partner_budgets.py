@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import entry_rules
+from market.decide.place_values import LegPace
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Lease
 from runtime.clock import steady_now
@@ -59,6 +60,11 @@ class PartnerBudgets:
         budget = self.budgets.get(exchange)
         return less_open_legs(None if budget is None else budget.legs_left(), exchange, open_arbitrages, reserving)
 
+    def paces(self) -> dict[str, LegPace]:
+        """Return exchange → its pace, of all with limits."""
+        paces = {name: budget.pace() for name, budget in self.budgets.items()}
+        return {name: pace for name, pace in paces.items() if pace is not None}
+
 
 def less_open_legs(left: int | None, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int) -> int | None:
     """Return how many of `left`, the legs that rate limits allow, remain for new trades; None without limits."""
@@ -68,7 +74,10 @@ def less_open_legs(left: int | None, exchange: str, open_arbitrages: Iterable[Ar
     return left - reserving - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
 
 
-def partners_of(exchange: str, entries: Mapping[str, ExchangeEntry]) -> PartnerBudgets:
+def partners_of(
+    exchange: str, entries: Mapping[str, ExchangeEntry], clock: Callable[[], int] = steady_now
+) -> PartnerBudgets:
     """Return all `entries` but `exchange`; one of unknown limits has no budget here, and so no limit."""
     rules = {name: entry_rules(entry) for name, entry in entries.items() if name != exchange}
-    return PartnerBudgets({name: account_budget(name, rules=one) for name, one in rules.items() if one is not None})
+    known = {name: one for name, one in rules.items() if one is not None}
+    return PartnerBudgets({name: account_budget(name, clock, one) for name, one in known.items()}, clock)

@@ -10,10 +10,11 @@ from bots.decide.order_decision import Rejected, decide, early_rejection, is_exp
 from bots.decide.state_cache import StateCache
 from bots.decide.write_turns import WriteTurns
 from market.decide.decision_context import DecisionContext, recorded_context
+from market.decide.place_values import PlacesLeft
+from market.decide.risk_checks import FOR_PLACES
 from market.decide.shared_sizes import Size
 from market.decide.sizing import size
 from market.money import ZERO
-from market.prices.episodes import tradable_profit
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
@@ -34,8 +35,8 @@ ENDED = "expired"
 
 ActorOf = Callable[[str], Actor | None]
 """As whom this process decides on opportunities of a base; None if it does not."""
-LegsLeft = Callable[[Opportunity, int], int | None]
-"""How many more legs the rate limits of both exchanges allow, less the reservations under way; None without limits."""
+PlacesLeftFor = Callable[[Opportunity, int], PlacesLeft]
+"""How many more legs the rate limits of both exchanges allow, less the reservations under way."""
 NO_DECIDER = "no_decider"
 """It expired while no process decided."""
 
@@ -64,7 +65,7 @@ class RejectionSink(Protocol):
 @dataclass(slots=True)
 class Reserver:
     """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, the newest first, of those
-    found together the most profitable."""
+    found together the one that brings most beyond its places within the rate limits."""
 
     store: DecisionStore
     markets: Markets
@@ -73,7 +74,7 @@ class Reserver:
     rejection_log: RejectionSink
     execute: Execute
     actor_of: ActorOf
-    legs_left: LegsLeft
+    places_left: PlacesLeftFor
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds."""
     sized: Size = size
@@ -83,15 +84,17 @@ class Reserver:
     turns: WriteTurns = field(init=False)
 
     def __post_init__(self) -> None:
-        self.queue = OpportunityQueue(lambda one: tradable_profit(one, self.cache.bounds_of(one)))
+        self.queue = OpportunityQueue(lambda one: self.cache.surplus(one, self.clock.now()))
         self.turns = WriteTurns(self.queue.has_any)
 
     def consider(self, opportunity: Opportunity) -> None:
         """Take an opportunity from the stream; expired ones are ignored."""
         if is_expired(opportunity, self.clock.now()):
             return
-        context = self.context(opportunity)
+        left = self._left(opportunity)
+        context = self.context(opportunity, left)
         reason = early_rejection(context, self.markets)
+        self._see_wanted(opportunity, left, reason)
         if reason is None:
             self.queue.push(opportunity)
         else:
@@ -108,35 +111,52 @@ class Reserver:
     async def work(self) -> None:
         """Decides on what waits, one by one, until cancelled."""
         while True:
-            opportunity = await self.queue.best()
-            try:
-                await self.attempt(opportunity)
-            except (StoreUnavailableError, FencedOutError) as error:
-                # fenced out: another process decides now, and this one acts on for its exchange
-                log.warning("reservation abandoned: %s", error, extra={"opportunity_id": opportunity.opportunity_id})
+            await self.queue.filled()
+            # the best is taken once it is its turn: a better one may come while another is written
+            async with self.turns.to_decide():
+                opportunity = self.queue.take()
+                if opportunity is not None:
+                    await self._take(opportunity)
+
+    async def _take(self, opportunity: Opportunity) -> None:
+        try:
+            await self._decide(opportunity)
+        except (StoreUnavailableError, FencedOutError) as error:
+            # fenced out: another process decides now, and this one acts on for its exchange
+            log.warning("reservation abandoned: %s", error, extra={"opportunity_id": opportunity.opportunity_id})
 
     async def attempt(self, opportunity: Opportunity) -> None:
         """Decide and reserve. Raises StoreUnavailableError: whether it was reserved shows in the next round; and
         FencedOutError."""
-        identity = opportunity.opportunity_id
         async with self.turns.to_decide():
-            by = self.actor_of(opportunity.base)
-            if by is None or is_expired(opportunity, self.clock.now()) or identity in self.cache.open:
-                return
-            # only now, so that it sees what was written meanwhile
-            context = self.context(opportunity)
-            decision = decide(context, self.markets, self.sized)
-            if isinstance(decision, Rejected):
-                self._reject(opportunity, decision.reason, lambda: self._record(context))
-                return
-            self.reserving.add(identity)
-            try:
-                request = replace(
-                    decision, valid_until=self._valid_until(opportunity), context=recorded_context(context)
-                )
-                self._handle_result(request, await self.store.reserve(request, by))
-            finally:
-                self.reserving.discard(identity)
+            await self._decide(opportunity)
+
+    async def _decide(self, opportunity: Opportunity) -> None:
+        identity, by = opportunity.opportunity_id, self.actor_of(opportunity.base)
+        if by is None or is_expired(opportunity, self.clock.now()) or identity in self.cache.open:
+            return
+        # only now, so that it sees what was written meanwhile
+        left = self._left(opportunity)
+        context = self.context(opportunity, left)
+        decision = decide(context, self.markets, self.sized)
+        self._see_wanted(opportunity, left, decision.reason if isinstance(decision, Rejected) else None)
+        if isinstance(decision, Rejected):
+            self._reject(opportunity, decision.reason, lambda: self._record(context))
+            return
+        self.reserving.add(identity)
+        try:
+            request = replace(decision, valid_until=self._valid_until(opportunity), context=recorded_context(context))
+            self._handle_result(request, await self.store.reserve(request, by))
+        finally:
+            self.reserving.discard(identity)
+
+    def _left(self, opportunity: Opportunity) -> PlacesLeft:
+        return self.places_left(opportunity, len(self.reserving))
+
+    def _see_wanted(self, opportunity: Opportunity, left: PlacesLeft, reason: str | None) -> None:
+        """Let what would be traded, were there places enough, say what a place is worth."""
+        if reason is None or reason in FOR_PLACES:
+            self.cache.see_wanted(opportunity, left, self.clock.now())
 
     def _handle_result(self, request: Reservation, result: ReservationResult) -> None:
         opportunity, context = request.opportunity, request.context
@@ -166,18 +186,19 @@ class Reserver:
         left = wall_seconds(self.clock, (opportunity.expires_at - self.clock.now()) / MICROSECONDS)
         return self.wall_clock() + self.cache.server_ahead + int(max(left, MIN_SECONDS) * MICROSECONDS)
 
-    def context(self, opportunity: Opportunity) -> DecisionContext:
-        """Return all that is known now of what decides on the opportunity."""
-        cache = self.cache
+    def context(self, opportunity: Opportunity, left: PlacesLeft | None = None) -> DecisionContext:
+        """Return all that is known now of what decides on the opportunity. `left`: the places, if they are known."""
+        cache, now, left = self.cache, self.clock.now(), left or self._left(opportunity)
         return DecisionContext(
             opportunity=opportunity,
             settings=cache.settings,
             risk=cache.risk_state(opportunity, self.wall_clock()),
-            now=self.clock.now(),
+            now=now,
             window=cache.window_of(opportunity),
             history=cache.history_of(opportunity),
             drift=cache.drift,
-            legs_left=self.legs_left(opportunity, len(self.reserving)),
+            legs_left=min((one for one in left if one is not None), default=None),
+            place_value=cache.place_value(opportunity, left, now),
             free=cache.free,
             is_used_up=cache.is_used_up(opportunity),
         )

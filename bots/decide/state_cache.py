@@ -7,13 +7,14 @@ from decimal import Decimal
 
 from bots.decide.partner_budgets import PartnerBudgets, less_open_legs
 from market.accounting.inventory import exposures_of
-from market.accounting.missed_profit import bounds_now
 from market.decide.decision_context import RiskState, notional_keys
 from market.decide.kill_switch import HALTED, permits_orders
+from market.decide.place_values import PlacesLeft, PlaceValues
 from market.decide.quarantine import HISTORY_SECONDS, belongs_to_history
 from market.decide.settings import Settings
-from market.money import ZERO
-from market.prices.episodes import TradeBounds
+from market.decide.trade_bounds import bounds_now
+from market.money import ZERO, decimal_of_double
+from market.prices.episodes import DIGITS, TradeBounds, tradable_profit
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
@@ -76,6 +77,8 @@ class StateCache:
     """Whether the rate limits allow an unwinding order now."""
     partners: PartnerBudgets = field(default_factory=lambda: PartnerBudgets({}))
     """Estimated rate limit budgets of the other bots."""
+    place_values: PlaceValues = field(default_factory=lambda: PlaceValues({}))
+    """What places within the rate limits are worth."""
     holds_lease: Callable[[], bool] = _always
     """Whether this process certainly still holds its lease."""
     settings_silence: Callable[[], int] = _no_silence
@@ -196,15 +199,33 @@ class StateCache:
         """Whether an unwinding order could be sent now."""
         return self.send_block() is None and self.has_room()
 
-    def legs_left_of(self, opportunity: Opportunity, under_way: int) -> int | None:
-        """`new_legs_left` of both its exchanges, the other bots' estimated; the smaller, None without limits."""
-        left = [self._left_at(name, under_way) for name in (opportunity.buy.exchange, opportunity.sell.exchange)]
-        return min((one for one in left if one is not None), default=None)
+    def places_left(self, opportunity: Opportunity, under_way: int = 0) -> PlacesLeft:
+        """`new_legs_left` of both its exchanges, the other bots' estimated."""
+        return self._left_at(opportunity.buy.exchange, under_way), self._left_at(opportunity.sell.exchange, under_way)
 
     def _left_at(self, exchange: str, under_way: int) -> int | None:
         if exchange == self.exchange:
             return self.new_legs_left(exchange, under_way)
         return self.partners.legs_left(exchange, self.open.values(), under_way)
+
+    def place_value(self, opportunity: Opportunity, left: PlacesLeft, now: int) -> Decimal | None:
+        """Return what a trade on it has to bring for its places at both exchanges; None if nothing is asked for.
+        `now`: the market's time, microseconds."""
+        share = self.settings.place_value_share
+        if share <= 0 or not self.place_values.has_any:
+            return None
+        return (self.place_values.price(opportunity, left, now) * decimal_of_double(share)).quantize(DIGITS)
+
+    def see_wanted(self, opportunity: Opportunity, left: PlacesLeft, now: int) -> None:
+        """Take one that would be traded if the rate limits allowed more, or that is."""
+        if self.place_values.has_any:
+            profit = tradable_profit(opportunity, self.bounds_of(opportunity))
+            self.place_values.see(opportunity, profit, left, now)
+
+    def surplus(self, opportunity: Opportunity, now: int) -> Decimal:
+        """Return what a trade on it would bring beyond its places."""
+        profit = tradable_profit(opportunity, self.bounds_of(opportunity))
+        return profit - (self.place_value(opportunity, self.places_left(opportunity), now) or ZERO)
 
     def new_legs_left(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less the open legs there, whose cost is not spent yet, and less `attempts`, the reservations

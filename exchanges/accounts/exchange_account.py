@@ -9,16 +9,25 @@ from typing import Any, TypeVar
 import ccxt
 
 from exchanges.accounts.order_apis import order_api
+from exchanges.accounts.order_rehearsal import NEVER, NotedRequest, rehearsed_order
 from exchanges.accounts.wire_check import request_check
 from exchanges.ccxt.client import ExchangeConfig, limit_rules, make_exchange, session_config
 from exchanges.ccxt.generic_orders import SharedMarkets
 from exchanges.credentials import Credentials
-from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import (
+    AccountRejectedError,
+    ExchangeUnavailableError,
+    NotPostedError,
+    OrderRejectedError,
+    OutcomeUnknownError,
+)
 from exchanges.ports.error_mapping import is_clock_fault, is_past_deadline, post_error, read_error
 from exchanges.ports.orders import AnswerNotUnderstoodError, CancelsAllAfter, OrderApi
 from exchanges.ports.permits import ALWAYS_PERMITTED, Permit, posting
+from exchanges.requests.kept_connections import keep_open
 from exchanges.requests.measured_clock import MeasuredClock
 from exchanges.requests.rate_budget import RateBudget, account_budget, requests_for
+from market.decide.place_values import LegPace
 from market.instruments.markets import Market
 from market.instruments.order_rules import rule_broken
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
@@ -29,6 +38,11 @@ from session.session import Session
 
 # Pauses after each read of a new order; an IOC order is mostly final at the first.
 _POLL_DELAYS = (0.02, 0.1, 0.5)
+
+CONNECTIONS = 2
+"""Open ones for orders, and for reads: orders of two arbitrages, an order's state and its fills are asked together."""
+KEEP_SECONDS = 20.0
+"""How often unused connections are looked after; they are dropped after `IDLE_SECONDS`, by servers after a minute."""
 
 Result = TypeVar("Result")
 Prepare = Callable[[tuple[Market, ...]], Awaitable[None]]
@@ -63,6 +77,8 @@ class ExchangeAccount:
         self._markets = {market.symbol: market for market in markets if market.exchange == self._exchange}
         self.in_force: Callable[[Market], Market] = lambda market: market
         """The rules of a market now, by which orders are checked and printed."""
+        self._posts_to: str | None = None
+        """The address of an order's request, once it is known."""
 
     @property
     def exchange(self) -> str:
@@ -71,6 +87,10 @@ class ExchangeAccount:
     def legs_left(self) -> int | None:
         """How many legs the rate limits allow to start now; None if there is no limit."""
         return None if self._budget is None else self._budget.legs_left()
+
+    def pace(self) -> LegPace | None:
+        """Return how many legs the rate limits allow if nothing is used; None if there is no limit."""
+        return None if self._budget is None else self._budget.pace()
 
     def has_room(self) -> bool:
         """Whether the rate limits allow one more order of an open trade now."""
@@ -94,18 +114,55 @@ class ExchangeAccount:
             raise OrderRejectedError(f"{order.client_order_id} on {self._exchange}: {broken}")
         # an open order must not wait behind polls
         with requests_for("follow"):
-            await self._clock.measure_once()
-            try:
-                await self._prepare(self._in_force())
-            except ccxt.BaseError as error:
-                unsent = read_error(self._exchange, error, self._keys)
-                if isinstance(unsent, AccountRejectedError):
-                    raise unsent from None
-                raise OrderRejectedError(f"the order was not sent: {unsent}") from None
-            except AnswerNotUnderstoodError as error:
-                raise OrderRejectedError(f"the order was not sent: {self._exchange}: {error}") from None
+            await self._before_posting()
             exchange_order_id = await self._post(order, market, permit)
             return await self._poll_report(order, market, exchange_order_id)
+
+    async def _before_posting(self) -> None:
+        await self._clock.measure_once()
+        try:
+            await self._prepare(self._in_force())
+        except ccxt.BaseError as error:
+            unsent = read_error(self._exchange, error, self._keys)
+            if isinstance(unsent, AccountRejectedError):
+                raise unsent from None
+            raise OrderRejectedError(f"the order was not sent: {unsent}") from None
+        except AnswerNotUnderstoodError as error:
+            raise OrderRejectedError(f"the order was not sent: {self._exchange}: {error}") from None
+
+    async def rehearse(self) -> None:
+        """Do what a first order does up to the moment at which it would be sent: read the clock and the markets, make
+        and sign its request, check it. Then open the connections that orders and reads will find. No order is sent.
+
+        Raises ExchangeError: first orders will be slower.
+        """
+        market = next(iter(self._traded()), None)
+        if market is None:
+            return
+        await self._before_posting()
+        order = rehearsed_order(market)
+        noted = NotedRequest(request_check(self._orders.entry, order, self._orders.client.markets))
+        try:
+            with posting(NEVER, noted.check):
+                await self._orders.api.post(order, market)
+        except NotPostedError:
+            self._posts_to = noted.url
+        except ccxt.BaseError as error:
+            raise read_error(self._exchange, error, self._keys) from None
+        else:
+            raise AccountRejectedError(f"{self._exchange}: an order without a permit was sent")
+        await self._keep_open()
+
+    async def keep_connections(self) -> None:
+        """Keep the connections of orders and reads open until cancelled. Raises ExchangeError: run it again."""
+        while True:
+            await SystemClock().sleep(KEEP_SECONDS)
+            await (self.rehearse() if self._posts_to is None else self._keep_open())
+
+    async def _keep_open(self) -> None:
+        if self._posts_to is not None:
+            for connection in (self._orders, self._reads):
+                await keep_open(connection.client, self._posts_to, CONNECTIONS)
 
     async def _post(self, order: LimitOrder, market: Market, permit: Permit) -> str:
         """Post the order; returns the exchange's order id."""

@@ -1,7 +1,8 @@
 """One account's share of the exchange's rate limits, and how it is divided.
 
 Each limit is divided in two. `polls` can wait: comparisons, balances, openings. The rest is for trades, and a part of
-that is reserved for open trades: unwinding and look-ups never wait behind new trades.
+that is reserved for open trades: unwinding and look-ups never wait behind new trades. What is left for new trades of a
+long window is spread over it: a jump of prices at its end finds places, too.
 """
 
 import logging
@@ -9,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -19,6 +20,7 @@ from exchanges.errors import ExchangeUnavailableError, NotPostedError
 from exchanges.ports.limits import OF_ORDERS, LimitRules, Weights
 from exchanges.rate_counters import Limit, Used
 from exchanges.requests.rate_limits import rules_of
+from market.decide.place_values import LegPace
 from market.time_units import MICROSECONDS
 from runtime.clock import SystemClock, steady_now
 
@@ -34,6 +36,10 @@ POLLS_AT_ONCE = Fraction(1, 5)
 little."""
 OPEN_TRADES_SHARE = Fraction(1, 3)
 """Share of the trades' part that is reserved for open trades."""
+SPREAD_SECONDS = 60
+"""Windows of so long and longer are spread; a shorter one is over before the next jump."""
+ENTRIES_AT_ONCE = Fraction(1, 5)
+"""Share of the new trades' part of a spread window that may be used at once."""
 RESERVED_ORDERS = 2
 """Orders that close a trade, whose weights reads cannot use."""
 
@@ -79,6 +85,8 @@ class RateBudget:
     rules: LimitRules
     polls: UsedLimits
     trades: UsedLimits
+    entries: UsedLimits = field(default_factory=dict)
+    """Counters that spread the new trades' part of long windows; what `trades` counts, they count as well."""
     clock: Callable[[], int] = steady_now
     """Monotonic microseconds."""
     _paused_until: int = 0
@@ -89,12 +97,26 @@ class RateBudget:
         """How many legs may be started now, each with its reads, without the part reserved for open trades; None if
         there is no limit."""
         now = self.clock()
-        weights = [(self.trades[name], weight) for name, weight in self.rules.leg.items() if name in self.trades]
+        weights = [(name, weight) for name, weight in self.rules.leg.items() if name in self.trades]
         if not weights:
             return None
         if now < self._paused_until:
             return 0
-        return max(0, int(min((used.left(now) - _reserved(used.limit)) / weight for used, weight in weights)))
+        return max(0, int(min(self._room_for_entries(name, now) / weight for name, weight in weights)))
+
+    def _room_for_entries(self, name: str, now: int) -> Fraction:
+        used, spread = self.trades[name], self.entries.get(name)
+        room = used.left(now) - _reserved(used.limit)
+        return room if spread is None else min(room, spread.left(now))
+
+    def pace(self) -> LegPace | None:
+        """Return how many legs may be started if nothing is used; None if there is no limit."""
+        weights = {name: weight for name, weight in self.rules.leg.items() if name in self.trades}
+        if not weights:
+            return None
+        unused = RateBudget(self.exchange, self.rules, {}, _unused(self.trades), _unused(self.entries), lambda: 0)
+        refills = (_entries_a_minute(self.trades[name].limit) / weight for name, weight in weights.items())
+        return LegPace(unused.legs_left() or 0, min(refills))
 
     def has_room(self) -> bool:
         """Whether one order could be sent now, including the part reserved for open trades."""
@@ -106,7 +128,7 @@ class RateBudget:
         exhausted = self._exhausted_limit(weights, now)
         if exhausted is not None:
             raise NotPostedError(f"{self.exchange}'s rate limit is used up for now ({exhausted})")
-        _add(self.trades, weights, now)
+        self._count(self.trades, weights, now)
 
     def _exhausted_limit(self, weights: Weights, now: int) -> str | None:
         """Return the limit that blocks an order, or None."""
@@ -120,7 +142,13 @@ class RateBudget:
 
     def record_leg(self) -> None:
         """Count a leg that another process sent, with its reads."""
-        _add(self.trades, self.rules.leg, self.clock())
+        self._count(self.trades, self.rules.leg, self.clock())
+
+    def _count(self, used_limits: UsedLimits, weights: Weights, now: int) -> None:
+        _add(used_limits, weights, now)
+        for name, spread in self.entries.items() if used_limits is self.trades else ():
+            # what open trades use beyond it, new ones do not owe: the window itself counts it
+            spread.add(min(weights.get(name, 0), max(0, int(spread.left(now)))), now)
 
     async def wait_for(self, weights: Weights) -> None:
         """Wait until a read fits into its limits, without the part reserved for orders. The last read of a session
@@ -137,8 +165,8 @@ class RateBudget:
                 raise ExchangeUnavailableError(f"{self.exchange} asked for a pause")
             seconds, used_limits = self._first_free(purpose, reads, now)
             if seconds <= 0:
-                _add(used_limits, reads, now)
-                _add(self.trades, {name: weights[name] for name in weights.keys() - reads.keys()}, now)
+                self._count(used_limits, reads, now)
+                self._count(self.trades, {name: weights[name] for name in weights.keys() - reads.keys()}, now)
                 return
             await SystemClock().sleep(seconds)
 
@@ -194,8 +222,8 @@ class RateBudget:
         then = self.clock() - ago
         for used_limits, rows_of in ((self.polls, spent.polls), (self.trades, spent.trades)):
             for name, rows in rows_of.items():
-                for ms_ago, weight in rows if name in used_limits else ():
-                    used_limits[name].add(weight, then - ms_ago * 1_000)
+                for ms_ago, weight in rows:
+                    self._count(used_limits, {name: weight}, then - ms_ago * 1_000)
         self._paused_until = then + spent.pause_ms * 1_000
         self._pause_seconds = spent.pause_seconds
 
@@ -211,7 +239,12 @@ def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: 
     reads = {name: limit.share_of(for_polls) for name, limit in own.items() if name not in OF_ORDERS}
     polls = {name: Used(limit.as_counter(POLLS_AT_ONCE)) for name, limit in reads.items()}
     trades = {name: Used(limit if name in OF_ORDERS else limit.share_of(1 - for_polls)) for name, limit in own.items()}
-    return RateBudget(exchange, rules, polls, trades, clock)
+    entries = {
+        name: Used(_spread(used.limit, rules.leg.get(name, 1)))
+        for name, used in trades.items()
+        if used.limit.how == "window" and used.limit.seconds >= SPREAD_SECONDS
+    }
+    return RateBudget(exchange, rules, polls, trades, entries, clock)
 
 
 def full_budget(exchange: str, rules: LimitRules | None = None) -> RateBudget:
@@ -224,6 +257,22 @@ def full_budget(exchange: str, rules: LimitRules | None = None) -> RateBudget:
 def _reserved(limit: Limit) -> int:
     """Return the part of a limit that is reserved for open trades."""
     return int(limit.maximum * OPEN_TRADES_SHARE)
+
+
+def _spread(limit: Limit, leg: int) -> Limit:
+    """Return the counter of the new trades' part of a window; at least one leg may begin at once, if any may."""
+    for_entries = replace(limit, maximum=max(1, limit.maximum - _reserved(limit)))
+    return for_entries.spread(min(for_entries.maximum, max(leg, int(for_entries.maximum * ENTRIES_AT_ONCE))))
+
+
+def _entries_a_minute(limit: Limit) -> Fraction:
+    """Return the weight that is refilled for new trades; what decays is refilled whole, whatever is reserved of it."""
+    refilled = limit.maximum if limit.how == "counter" else limit.maximum - _reserved(limit)
+    return 60 * refilled / limit.seconds
+
+
+def _unused(used_limits: UsedLimits) -> UsedLimits:
+    return {name: Used(used.limit) for name, used in used_limits.items()}
 
 
 def _seconds_until(used_limits: UsedLimits, weights: Weights, now: int) -> float:

@@ -72,6 +72,7 @@ class BacktestOptions:
     config: Path | None = None
     cycles: CyclesConfiguration | None = None
     """`[cycles]` of the configuration; nothing else of it counts."""
+    rate_limits: bool = False
     json: Path | None = None
     report: Path | None = None
     trades: Path | None = None
@@ -184,6 +185,7 @@ def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
         failed_share=options.failed_percent / 100,
         seed=options.seed,
         follow_logged_settings=options.follow_settings,
+        rate_limits=options.rate_limits,
     )
 
 
@@ -228,6 +230,7 @@ def reproducing_command(options: BacktestOptions) -> str:
         words += [] if value is None else [option, value]
     words += ["--latency-from-feed"] if options.latency_from_feed else []
     words += ["--follow-settings"] if options.follow_settings else []
+    words += ["--rate-limits"] if options.rate_limits else []
     words += ["--seed", str(options.seed)]
     words += [] if options.report is None else ["--report", options.report.name]
     return shlex.join(words)

@@ -255,6 +255,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         follow_settings=arguments.follow_settings,
         config=arguments.config,
         cycles=read_configuration(arguments.config, os.environ).cycles,
+        rate_limits=arguments.rate_limits,
         **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
     return run_backtest_command(home_folder(), options, echo)

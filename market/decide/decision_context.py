@@ -49,6 +49,8 @@ class DecisionContext:
     """Currency → how much more of it lies on all exchanges together than at the session's opening."""
     legs_left: int | None = None
     """How many more legs the rate limits of both exchanges allow; None without limits."""
+    place_value: Decimal | None = None
+    """What its places at both exchanges have to bring, in settlement currency; None: not asked for."""
     free: Mapping[tuple[str, str], Decimal] = field(default_factory=dict)
     """(exchange, currency) → free balance, as last seen."""
     is_used_up: bool = False
@@ -74,6 +76,7 @@ class RecordedContext:
     """`exchange|currency` → what both legs could use."""
     is_used_up: bool = False
     legs_left: int | None = None
+    place_value: BoundedDecimal | None = None
 
     def context(self, opportunity: Opportunity, settings: Settings) -> DecisionContext:
         """From which the same is decided; `settings` must be of `settings_version`."""
@@ -87,6 +90,7 @@ class RecordedContext:
             history=() if self.calmest is None else (self.calmest,),
             drift=self.drift,
             legs_left=self.legs_left,
+            place_value=self.place_value,
             free={(exchange, currency): self.free[key] for key, (exchange, _, currency) in places.items()},
             is_used_up=self.is_used_up,
         )
@@ -110,6 +114,7 @@ def recorded_context(context: DecisionContext) -> RecordedContext:
         free={"|".join(place): context.free[place] for place in used if place in context.free},
         is_used_up=context.is_used_up,
         legs_left=context.legs_left,
+        place_value=context.place_value,
     )
 
 

@@ -17,7 +17,9 @@ from market.decide.kill_switch import HALTED, permits_new, permits_orders
 from market.decide.market_rules import is_closed
 from market.decide.quarantine import is_absurd
 from market.decide.settings import Settings
+from market.decide.trade_bounds import bounds_now
 from market.money import ZERO
+from market.prices.episodes import tradable_profit
 from market.prices.opportunities import Opportunity, OpportunityLeg
 
 Place = Literal["decider", "reservation", "grant", "wire"]
@@ -28,6 +30,9 @@ grants a later leg, and right before the order is posted."""
 Fact = Literal["now", "risk"]
 """A field of `DecisionContext` that is not known everywhere."""
 
+OUTBID, RATE_BUDGET = "outbid", "rate_budget"
+FOR_PLACES = frozenset((OUTBID, RATE_BUDGET))
+"""The reasons of what would be traded if the rate limits allowed more."""
 CLOCKS_MAY_DIFFER = 500_000
 """Microseconds that clocks of two machines may be apart; those that NTP sets are apart by milliseconds."""
 
@@ -255,6 +260,15 @@ def _has_drifted(context: DecisionContext) -> bool:
     )
 
 
+def _is_outbid(context: DecisionContext) -> bool:
+    """Tell if the exchanges' places are worth more than a trade on it would bring."""
+    value = context.place_value
+    if value is None or value <= 0:
+        return False
+    opportunity = context.opportunity
+    return tradable_profit(opportunity, bounds_now(opportunity, context.settings, context.free)) < value
+
+
 def _lacks_rate_budget(context: DecisionContext) -> bool:
     """Its order would have to wait past its time, or be turned away."""
     return context.legs_left is not None and context.legs_left < 1
@@ -304,7 +318,8 @@ CHECKS: tuple[Check, ...] = (
     Check("exchange_limit", _reaches_exchange, ("max_exchange_notional", "exchange_limits"), _BEGIN, "risk"),
     Check("exposure", _is_exposed, ("max_exposure",), _DECIDER, "now"),
     Check("currency_drift", _has_drifted, ("max_currency_drift",), _DECIDER, "now"),
-    Check("rate_budget", _lacks_rate_budget, (), ("decider", "wire")),
+    Check(OUTBID, _is_outbid, ("place_value_share",), _DECIDER),
+    Check(RATE_BUDGET, _lacks_rate_budget, (), ("decider", "wire")),
 )
 """In the order in which they run; sizing, which costs most, comes after all of them."""
 

@@ -109,6 +109,9 @@ class Settings(BaseModel):
     """An acknowledged order that is not final by then is cancelled: ours end at once."""
     cool_down_ms: int = Field(default=1_000, ge=0, le=3_600_000)
     """Between two reservations of one pair of exchanges, by the server's clock."""
+    place_value_share: float = Field(default=1.0, ge=0, le=10)
+    """A trade must bring this share of what its places within the exchanges' rate limits are worth
+    (`market.decide.place_values`); 0: the first gets the place."""
     max_slippage_bps: Bps = 5.0
     """How far past the worst level walked a leg's limit price may stand."""
     single_leg_policy: Literal["complete", "reverse", "hold"] = "complete"

@@ -210,8 +210,9 @@ class Rejection:
     Reasons, in the order in which they are looked for (docs/risk.md): halted, reduce_only, exchange_disabled,
     asset_disabled, market_closed, below_threshold, stale, clock_ahead, crossed, quarantined, not_persistent,
     stopping, daily_loss, exchange_paused, unexplained_difference, too_many_open, pair_busy, cooling_down,
-    total_limit, asset_limit, exchange_limit, exposure, currency_drift, rate_budget, recheck_failed, no_decider,
-    no_bot, bot_draining, account_rejected, leg_in_flight, too_small, insufficient_balance, liquidity_used.
+    total_limit, asset_limit, exchange_limit, exposure, currency_drift, outbid, rate_budget, recheck_failed,
+    no_decider, no_bot, bot_draining, account_rejected, leg_in_flight, too_small, insufficient_balance,
+    liquidity_used.
     """
 
     rejection_id: str

@@ -62,7 +62,7 @@ from store.server.documents import (
     fill_of,
 )
 from store.server.indexes import create_indexes
-from store.server.transactions import Transaction, in_transaction
+from store.server.transactions import Transaction, in_discarded_transaction, in_transaction
 from store.unit_of_work import Result, TradeSteps, Work
 
 
@@ -166,6 +166,14 @@ class MongoTradeStore(TradeSteps):
             return work(MongoUnitOfWork(transaction, self._session_id))
 
         return await in_transaction(self._database, step)
+
+    async def in_discarded_unit_of_work(self, work: Work[object]) -> None:
+        """Run `work`, and keep nothing that it writes. Raises StoreUnavailableError, FencedOutError."""
+
+        def step(transaction: Transaction) -> object:
+            return work(MongoUnitOfWork(transaction, self._session_id))
+
+        await in_discarded_transaction(self._database, step)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
         return await read_arbitrages(self._database, RESUMABLE)

@@ -61,6 +61,23 @@ class Transaction:
         return time_in(self.find_one(CLAIMS, {"_id": SESSION_CLAIM}, NOW))
 
 
+async def in_discarded_transaction(database: Database, step: Callable[[Transaction], object]) -> None:
+    """Run `step` once, in a transaction that is rolled back whatever it wrote: nobody sees anything of it. Raises
+    StoreUnavailableError, StoreError."""
+    own = blocking(database)
+
+    def attempt() -> None:
+        with own.client.start_session() as session:
+            session.start_transaction(SNAPSHOT, own.write_concern)
+            try:
+                step(Transaction(own, session))
+            finally:
+                session.abort_transaction()
+
+    with translated_errors():
+        await asyncio.get_running_loop().run_in_executor(None, attempt)
+
+
 async def in_transaction(database: Database, step: Callable[[Transaction], Result]) -> Result:
     """Return what `step` returns, once its transaction is committed as the database's writes are; it runs again if
     another one came between.

@@ -62,6 +62,8 @@ CASES = (
     known(now=90_000_000_000),
     known(legs_left=0),
     known(legs_left=3),
+    known(place_value=Decimal("0.00000001")),
+    known(place_value=Decimal("99999.12345678")),
     known(is_used_up=True),
     known(settings=SETTINGS.model_copy(update={"min_net_bps": 77.0})),
     known(settings=SETTINGS.model_copy(update={"max_notional": Decimal("33.3")})),
@@ -78,6 +80,7 @@ REASONS = {
     "quarantined",
     "stale",
     "rate_budget",
+    "outbid",
     "below_threshold",
     "liquidity_used",
 }

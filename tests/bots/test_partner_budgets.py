@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
 from bots.decide.partner_budgets import PartnerBudgets
 from bots.decide.state_cache import StateCache
 from exchanges.requests.rate_budget import RateBudget, account_budget
+from market.decide.place_values import LegPace
 from market.trade.arbitrages import Arbitrage, LegState
 from market.trade.leases import Lease
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg, settings_of
@@ -103,12 +105,22 @@ def test_both_exchanges_limit_a_trade_whoever_decides(own: str, alpha: int, beta
     room = {"alpha": alpha, "beta": beta, "gamma": 0}
     cache = StateCache(settings_of(), own, legs_left=lambda: room[own])
     cache.partners = PartnerBudgets({name: budget(4 - room[name]) for name in room if name != own})
-    assert cache.legs_left_of(OPPORTUNITY, 0) == left
-    assert cache.legs_left_of(OPPORTUNITY, 1) == left - 1
+    assert fewer(cache, 0) == left
+    assert fewer(cache, 1) == left - 1
     leg = replace(order_leg(USD_MARKET, "buy", Decimal(1), Decimal(6_000)), state="granted")
     cache.open = {"1": arbitrage_of(OPPORTUNITY, leg)}
-    assert cache.legs_left_of(OPPORTUNITY, 0) == min(alpha - 1, beta)
+    assert fewer(cache, 0) == min(alpha - 1, beta)
+
+
+def fewer(cache: StateCache, under_way: int) -> int:
+    return min(left for left in cache.places_left(OPPORTUNITY, under_way) if left is not None)
 
 
 def test_without_limits_there_is_no_estimate() -> None:
-    assert StateCache(settings_of(), "alpha").legs_left_of(OPPORTUNITY, 3) is None
+    assert StateCache(settings_of(), "alpha").places_left(OPPORTUNITY, 3) == (None, None)
+
+
+def test_the_paces_are_those_of_the_exchanges_with_limits() -> None:
+    paces = PartnerBudgets({EXCHANGE: budget(used=2)}, lambda: 0).paces()
+    # four at once whatever is used now, three requests each of 9 a second that are for trades
+    assert paces == {EXCHANGE: LegPace(at_once=4, a_minute=Fraction(180))}

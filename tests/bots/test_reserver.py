@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
+from bots.decide.order_decision import Rejected, decide
 from bots.decide.reserver import NO_DECIDER, Reserver
 from bots.decide.state_cache import StateCache
+from market.decide.place_values import LegPace, PlacesLeft, PlaceValues
+from market.prices.episodes import tradable_profit
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
@@ -95,13 +99,13 @@ class Bench:
             rejection_log=self.notes,
             execute=self.executed.append,
             actor_of=lambda base: self.decider if base == "BTC" else None,
-            legs_left=self._legs_left,
+            places_left=self._places_left,
             wall_clock=self.clock.now,
         )
 
-    def _legs_left(self, opportunity: Opportunity, under_way: int) -> int | None:
+    def _places_left(self, opportunity: Opportunity, under_way: int) -> PlacesLeft:
         self.under_way.append(under_way)
-        return self.left
+        return self.left, None
 
     async def leased(self, what: str, holder: str = "one") -> Actor:
         lease = await self.store.leases.acquire(what, holder)
@@ -116,14 +120,9 @@ class Bench:
     async def queued(self) -> int:
         """How many wait for a worker."""
         count = 0
-        with_none = asyncio.timeout(0)
-        try:
-            async with with_none:
-                while True:
-                    await self.reserver.queue.best()
-                    count += 1
-        except TimeoutError:
-            return count
+        while self.reserver.queue.take() is not None:
+            count += 1
+        return count
 
 
 @pytest.fixture
@@ -231,7 +230,9 @@ async def test_the_better_price_goes_before_the_larger_amount_that_one_trade_can
     )
     bench.reserver.queue.push(replace(large, expected_profit=900.0))
     bench.reserver.queue.push(replace(cheap, expected_profit=200.0))
-    assert (await bench.reserver.queue.best()).opportunity_id == "better"
+    first = bench.reserver.queue.take()
+    assert first is not None
+    assert first.opportunity_id == "better"
 
 
 async def test_what_a_newer_find_rejects_waits_no_longer(bench: Bench) -> None:
@@ -240,6 +241,58 @@ async def test_what_a_newer_find_rejects_waits_no_longer(bench: Bench) -> None:
     bench.left = 0
     bench.reserver.consider(bench.opportunity("opportunity-2"))
     assert (bench.notes.reasons, await bench.queued()) == (["rate_budget"], 0)
+
+
+async def test_the_better_of_two_is_taken_though_it_came_while_another_was_written(bench: Bench) -> None:
+    """A jump opens a dozen gaps within moments, and the rate limits have a place for one."""
+    bench.cache.settings = settings_of(max_notional=600, max_open_arbitrages=1)
+    worker = asyncio.create_task(bench.reserver.work())
+    async with bench.reserver.turns.to_decide():
+        bench.reserver.consider(bench.opportunity("first"))
+        await asyncio.sleep(0)
+        books = (EUR_MARKET, levels(("5300", "1"))), (USD_MARKET, levels(("6000", "1")))
+        better = opportunity_of(*books, identity="better", event_time=bench.clock.now() - 1)
+        bench.reserver.consider(replace(better, expected_profit=500.0))
+        await asyncio.sleep(0)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert [one.opportunity.opportunity_id for one in bench.store.asked] == ["better"]
+    assert bench.notes.reasons == ["too_many_open"]
+    worker.cancel()
+
+
+async def test_what_a_place_is_worth_is_more_than_it_brings(bench: Bench) -> None:
+    """One leg of two is left, and a gap of the last minute would have brought more than this one."""
+    bench.cache.place_values = PlaceValues({"alpha": LegPace(at_once=2, a_minute=Fraction(1))})
+    wide = replace(bench.opportunity("wide", "5500"), expected_profit=900.0)
+    bench.left = 2
+    for number, symbol in enumerate(("BTC/USD", "BTC/USDX")):
+        other = replace(wide, opportunity_id=f"wide {number}", buy=replace(wide.buy, symbol=symbol))
+        bench.cache.see_wanted(other, (2, None), bench.clock.now())
+    narrow = bench.opportunity("narrow")
+    bench.left = 1
+    bench.reserver.consider(narrow)
+    assert (bench.notes.reasons, await bench.queued()) == (["outbid"], 0)
+    context = rejection_record_of(bench.notes.records[0]).context
+    assert context.place_value == tradable_profit(wide, bench.cache.bounds_of(wide))
+    again = context.context(narrow, bench.cache.settings)
+    assert decide(again, markets_by_symbol(MARKETS)) == Rejected("outbid"), "the decision can be repeated"
+    # nothing is used: the place would be left empty otherwise
+    bench.left = 2
+    bench.reserver.consider(replace(narrow, opportunity_id="narrow again"))
+    assert (bench.notes.reasons, await bench.queued()) == (["outbid"], 1)
+
+
+async def test_with_a_share_of_nothing_the_first_gets_the_place(bench: Bench) -> None:
+    bench.cache.settings = settings_of(max_notional=600, place_value_share=0)
+    bench.cache.place_values = PlaceValues({"alpha": LegPace(at_once=2, a_minute=Fraction(1))})
+    for number in range(3):
+        other = bench.opportunity(f"wide {number}", "5500")
+        other = replace(other, buy=replace(other.buy, symbol=f"BTC{number}/USD"), expected_profit=900.0)
+        bench.cache.see_wanted(other, (2, None), bench.clock.now())
+    bench.left = 1
+    bench.reserver.consider(bench.opportunity("narrow"))
+    assert (bench.notes.reasons, await bench.queued()) == ([], 1)
 
 
 @pytest.mark.parametrize(("left", "reasons"), [(None, []), (1, []), (0, ["rate_budget"]), (-1, ["rate_budget"])])

@@ -88,6 +88,15 @@ def with_bids(*rows: tuple[str, str]) -> Opportunity:
     return replace(one, sell=replace(one.sell, levels=levels(*rows)))
 
 
+def bringing(profit: float) -> Opportunity:
+    """At the best levels, of which a trade of 1,000 has 1,000 of the 60,494.50 that selling brings."""
+    return replace(opportunity(), expected_profit=profit)
+
+
+def value(place_value: str) -> dict[str, object]:
+    return {"place_value": Decimal(place_value)}
+
+
 def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
     assert first_rejection(context()) is None
 
@@ -135,6 +144,9 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
         (context(reservations_open=False), context(), "stopping"),
         (context(seen={"legs_left": 0}), context(seen={"legs_left": 1}), "rate_budget"),
         (context(seen={"legs_left": -2}), context(seen={"legs_left": None}), "rate_budget"),
+        (context(of=bringing(10.0), seen=value("0.17")), context(of=bringing(10.0), seen=value("0.16")), "outbid"),
+        (context(of=bringing(0.0), seen=value("0.01")), context(of=bringing(0.0), seen=value("0")), "outbid"),
+        (context(of=bringing(0.0), seen=value("0.01") | {"legs_left": 0}), context(of=bringing(0.0)), "outbid"),
         (context(day_net=Decimal(-1_000)), context(day_net=Decimal("-999.99999999")), "daily_loss"),
         (
             context(paused_until={"beta": SERVER_NOW + 1}),
@@ -219,6 +231,8 @@ FAILING: dict[str, Callable[[DecisionContext], DecisionContext]] = {
     "exchange_limit": lambda one: tuned(more_open(one, "exchange|beta"), max_exchange_notional=1),
     "exposure": lambda one: tuned(one, max_exposure=1),
     "currency_drift": lambda one: tuned(one, max_currency_drift=1),
+    "outbid": lambda one: replace(one, place_value=Decimal(1_000)),
+    "rate_budget": lambda one: replace(one, legs_left=0),
 }
 """Each makes one check fail and leaves the others as they are."""
 

@@ -120,7 +120,7 @@ async def decided(store: MongoTradeStore, trace: CommandTrace, by: Actor) -> lis
         rejection_log=said,
         execute=granted.append,
         actor_of=lambda _: by,
-        legs_left=lambda _opportunity, _under_way: None,
+        places_left=lambda _opportunity, _under_way: (None, None),
     )
     before = len(trace.sent)
     await reserver.attempt(OPPORTUNITY)

@@ -2,8 +2,8 @@
 
 from typing_extensions import TypedDict
 
-from market.accounting.missed_profit import settings_bounds
 from market.decide.settings import Settings
+from market.decide.trade_bounds import settings_bounds
 from market.prices.episodes import Episode, EpisodeOutcome, tradable_profit
 from ui.live.episodes import LiveEpisode
 from ui.rows.attribute import row_from

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from typing_extensions import TypedDict
 
-from market.accounting.missed_profit import settings_bounds
 from market.decide.settings import Settings
+from market.decide.trade_bounds import settings_bounds
 from market.instruments.markets import Market
 from market.prices.episodes import tradable_profit
 from market.prices.opportunities import Opportunity

@@ -63,6 +63,7 @@ TOPICS = (
             SettingField("max_quote_age_ms", "Maximum quote age", "ms", 100),
             SettingField("opportunity_lifetime_ms", "Opportunity lifetime", "ms", 100),
             SettingField("cool_down_ms", "Pair cool-down", "ms", 50),
+            SettingField("place_value_share", "Share of a place's value to bring (0: off)", "", 0.25),
         ),
     ),
     FieldGroup(

@@ -114,6 +114,11 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")
     _add_files_of_settings(parser)
+    parser.add_argument("--rate-limits", action="store_true", help="new trades keep to the exchanges' rate limits")
+    _add_results(parser)
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     parser.add_argument("--report", type=Path, metavar="FILE.html", help="write the report as one HTML page")
     parser.add_argument(

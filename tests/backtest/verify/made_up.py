@@ -249,7 +249,7 @@ class World:
             notes,
             execute=lambda _: None,
             actor_of=lambda _: deciding.actor,
-            legs_left=lambda _, __: None,
+            places_left=lambda _, __: (None, None),
             wall_clock=clock.now,
         )
         world = cls(clock, store, notes, reserver, {})

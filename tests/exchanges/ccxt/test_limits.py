@@ -14,7 +14,7 @@ from session.exchange_entries import ExchangeEntry
 
 
 @pytest.mark.parametrize(
-    ("rate_limit_ms", "legs"), [(1_000, 4), (100, 40), (20, 200), (6_000, 0)], ids=["kraken", "gemini", "bybit", "slow"]
+    ("rate_limit_ms", "legs"), [(1_000, 1), (100, 8), (20, 40), (6_000, 0)], ids=["kraken", "gemini", "bybit", "slow"]
 )
 def test_legs_at_once(rate_limit_ms: float, legs: int) -> None:
     assert account_budget("somewhere", lambda: 0, generic_rules(rate_limit_ms)).legs_left() == legs
@@ -71,7 +71,7 @@ def test_partners_have_the_budgets_of_their_entries() -> None:
     }
     partners = partners_of("kraken", entries)
     assert sorted(partners.budgets) == ["kraken2", "okx"]
-    assert [partners.legs_left(name, ()) for name in ("kraken2", "okx", "untold")] == [3, 40, None]
+    assert [partners.legs_left(name, ()) for name in ("kraken2", "okx", "untold")] == [3, 8, None]
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,25 @@ import asyncio
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exchanges.catalogue import EXCHANGES
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
 from exchanges.ports.limits import CountedRequest, Weights
-from exchanges.requests.rate_budget import RESERVED_ORDERS, Purpose, RateBudget, account_budget, requests_for
+from exchanges.requests.rate_budget import (
+    OPEN_TRADES_SHARE,
+    RESERVED_ORDERS,
+    Purpose,
+    RateBudget,
+    account_budget,
+    requests_for,
+)
 from exchanges.requests.rate_limits import rules_of
+from market.decide.place_values import LegPace
 from market.time_units import MICROSECONDS
 from tests.market.samples import settings_of
 
@@ -59,9 +70,9 @@ async def traded(budget: RateBudget) -> None:
     [
         ("coinbaseexchange", 4, 1_796),
         ("bitstamp", 40, 1_000),
-        ("bitflyer", 33, 66),
+        ("bitflyer", 6, 66),
         ("kraken", 3, 60),
-        ("binance", 48, 480),
+        ("binance", 9, 480),
     ],
 )
 async def test_as_many_legs_begin_as_the_limits_bear(exchange: str, at_once: int, in_ten_minutes: int) -> None:
@@ -78,6 +89,73 @@ async def test_as_many_legs_begin_as_the_limits_bear(exchange: str, at_once: int
             await traded(budget)
             begun += 1
     assert begun == pytest.approx(in_ten_minutes, rel=0.02)
+
+
+async def test_a_window_of_five_minutes_is_not_gone_in_two() -> None:
+    """Whenever prices jump, bitFlyer has places: a tenth of a minute's wait brings another leg."""
+    budget, clock = at("bitflyer")
+    begun: list[int] = []
+    for second in range(240):
+        clock.now = second * MICROSECONDS
+        while budget.legs_left():
+            await traded(budget)
+            begun.append(second)
+    assert [sum(start <= second < start + 60 for second in begun) for start in (0, 60, 120, 180)] == [13, 6, 7, 7]
+    assert max(later - second for second, later in pairwise(begun)) <= 9
+
+
+@dataclass
+class Leg:
+    at: int
+    weights: Weights
+
+
+WAITS = st.lists(st.tuples(st.integers(0, 90), st.integers(0, 20), st.integers(0, 20)), max_size=20)
+"""Seconds, then so many new legs and further orders, as far as there is room."""
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+@given(waits=WAITS)
+def test_new_trades_never_go_beyond_their_part_and_are_never_starved(
+    exchange: str, waits: list[tuple[int, int, int]]
+) -> None:
+    budget, clock = at(exchange)
+    begun: list[Leg] = []
+    for seconds, legs, further in waits:
+        clock.now += seconds * MICROSECONDS
+        for _ in range(min(legs, budget.legs_left() or 0)):
+            budget.record_leg()
+            begun.append(Leg(clock.now, rules_of(exchange).leg))
+        for _ in range(further):
+            if budget.has_room():
+                budget.spend(rules_of(exchange).order)
+    for name, spread in budget.entries.items():
+        part, length = budget.trades[name].limit, budget.trades[name].limit.seconds * MICROSECONDS
+        for first in begun:
+            within = [leg for leg in begun if 0 <= leg.at - first.at < length]
+            assert sum(leg.weights[name] for leg in within) <= part.maximum * (1 - OPEN_TRADES_SHARE) + 1
+            at_once = [leg for leg in within if leg.at == first.at]
+            assert sum(leg.weights[name] for leg in at_once) <= spread.limit.maximum
+    pace = budget.pace()
+    assert pace is not None
+    clock.now += int(max(used.limit.seconds for used in budget.trades.values()) * MICROSECONDS)
+    assert budget.legs_left() == pace.at_once > 0
+
+
+@pytest.mark.parametrize(
+    ("exchange", "pace"),
+    [
+        ("coinbaseexchange", LegPace(4, Fraction(180))),
+        ("bitstamp", LegPace(40, Fraction(100))),
+        ("bitflyer", LegPace(6, Fraction(20, 3))),
+        ("kraken", LegPace(3, Fraction(6))),
+        ("binance", LegPace(9, Fraction(48))),
+    ],
+)
+def test_the_pace_is_what_an_unused_budget_allows(exchange: str, pace: LegPace) -> None:
+    budget, _ = at(exchange)
+    budget.record_leg()
+    assert budget.pace() == pace
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
@@ -172,7 +250,7 @@ def test_after_too_many_nothing_begins_until_the_exchange_wants_it() -> None:
     assert budget.legs_left() == 0
     assert not budget.has_room()
     clock.now = 30 * MICROSECONDS
-    assert budget.legs_left() == 48
+    assert budget.legs_left() == 9
     assert budget.has_room()
 
 

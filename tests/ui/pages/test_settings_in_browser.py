@@ -34,6 +34,7 @@ TYPED = {
     "max_currency_drift": "90000",
     "max_open_arbitrages": "12",
     "cool_down_ms": "1250",
+    "place_value_share": "0.75",
     "breaker_failures": "17",
     "breaker_window_ms": "61000",
     "breaker_pause_ms": "31000",

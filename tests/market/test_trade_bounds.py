@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.accounting.missed_profit import bounds_now, settings_bounds
 from market.decide.settings import Settings
+from market.decide.trade_bounds import bounds_now, settings_bounds
 from market.prices.episodes import TradeBounds, tradable_profit
 from tests.market.samples import settings_of
 from tests.store.reservation_requests import opportunity
