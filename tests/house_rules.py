@@ -19,7 +19,7 @@ from exchanges.catalogue import EXCHANGES
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     *("market", "runtime", "wording", "session", "streams", "store", "exchanges", "simulators", "tick_sets"),
-    *("pricefeeds", "cep", "bots", "backtest", "notices", "ui", "launch"),
+    *("pricefeeds", "cep", "bots", "backtest", "notices", "ui", "remote", "launch", "arbitrage"),
 )
 READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
 CLOCK = "runtime/clock.py"

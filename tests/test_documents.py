@@ -115,7 +115,7 @@ def test_every_module_exists(page: Path) -> None:
     assert [name for name in named if name not in NO_MODULES and not is_module(name)] == []
 
 
-NO_MODULES = {"exchanges.yaml", "exchanges.json", "session.logon"}
+NO_MODULES = {"exchanges.yaml", "exchanges.json", "session.logon", "arbitrage.toml"}
 """Files, and a call of Binance's."""
 
 

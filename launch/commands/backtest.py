@@ -129,7 +129,7 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
             for words in late_words(feed_delays(tick_set), parameters.settings.max_quote_age_ms):
                 echo(f"warning: {words}")
             added = () if options.report is None else ADDED_MS
-            with _workers(home, options.master, tick_set.manifest.rows, progress) as workers:
+            with backtest_workers(home, options.master, tick_set.manifest.rows, progress) as workers:
                 return run_backtest(workers, tick_set, parameters, added_ms=added, watch=progress)
     except (ImportRejectedError, CepCannotStartError, LookupError) as error:
         # only the message of a LookupError: its str() is quoted
@@ -139,7 +139,7 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
 
 
 @contextmanager
-def _workers(home: Path, master: str, rows: int, progress: Progress) -> Iterator[Workers]:
+def backtest_workers(home: Path, master: str, rows: int, progress: Progress) -> Iterator[Workers]:
     """Return who searches the ticks: this process, unless a cluster is named or the rows are so many that Spark's start
     pays. Raises CannotStartError, CepCannotStartError."""
     if local_cores(master) is not None and rows <= MOST_ROWS_HERE:

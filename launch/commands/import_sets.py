@@ -60,6 +60,12 @@ def list_formats(echo: Echo) -> int:
 
 def run_import(home: Path, options: ImportOptions, echo: Echo) -> int:
     """Build or extend the set and report the result. Raises CannotStartError for data that cannot be imported."""
+    _report(home / "ticks" / options.name, imported_set(home, options, echo), echo)
+    return 0
+
+
+def imported_set(home: Path, options: ImportOptions, echo: Echo) -> Imported:
+    """Build or extend the set. Raises CannotStartError for data that cannot be imported."""
     request = ImportRequest(
         format=_format(options),
         files=named_files(options.files, echo),
@@ -76,13 +82,11 @@ def run_import(home: Path, options: ImportOptions, echo: Echo) -> int:
     folder = home / "ticks" / _set_name(options.name)
     try:
         with tqdm(unit=" rows", unit_scale=True, disable=not sys.stderr.isatty(), leave=False) as bar:
-            imported = import_files(folder, request, lambda what, rows: _show(bar, what, rows))
+            return import_files(folder, request, lambda what, rows: _show(bar, what, rows))
     except ImportRejectedError as error:
         raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
     except OSError as error:
         raise CannotStartError(f"{folder}: cannot be written ({error.strerror or error}).") from error
-    _report(folder, imported, echo)
-    return 0
 
 
 def named_files(paths: tuple[Path, ...], echo: Echo) -> tuple[Path, ...]:

@@ -64,16 +64,21 @@ def run_sweep_command(home: Path, options: SweepOptions, echo: Echo) -> int:
     """Run the sweep. Returns exit code 0 if the ledgers of all sets reconcile. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
+    return _report(finished_sweep(home, options, echo), options.json, echo)
+
+
+def finished_sweep(home: Path, options: SweepOptions, echo: Echo) -> SweepTable:
+    """Compute what is missing of the sweep, unless it is only shown, and return its table. Raises LaunchError."""
     try:
         _check_known(options)
         if options.show is not None:
-            return _report(sweep_store(home, options.show), options.json, echo)
+            return _table(sweep_store(home, options.show))
         tick_set, definition = _requested_sweep(home, options)
         store = sweep_store(home, definition.name)
         with process_lock(home, f"sweep-{definition.name}"):
             store.begin(definition)
             _run(home, tick_set, store, options.master, echo)
-        return _report(store, options.json, echo)
+        return _table(store)
     except (SweepRejectedError, ImportRejectedError, CepCannotStartError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except (SweepStoppedError, BacktestError) as error:
@@ -168,8 +173,7 @@ def _workers(home: Path, master: str, rows: int, progress: Progress) -> Iterator
         yield SweepWorkers(workers, workers)
 
 
-def _report(store: SweepStore, json_file: Path | None, echo: Echo) -> int:
-    table = _table(store)
+def _report(table: SweepTable, json_file: Path | None, echo: Echo) -> int:
     if json_file is not None:
         write_atomically(json_file, json.dumps(sweep_json(table), indent=2).encode())
     for line in sweep_lines(table):

@@ -37,19 +37,24 @@ def verify_session(
     session cannot be verified."""
     if files:
         raise CannotStartError(f"--verify takes one recorded session and no files; drop {files[0]}.")
+    session, outcome = verified_session(home, name, derived, echo)
+    for line in outcome_lines(session, outcome):
+        echo(line)
+    return 0 if outcome.difference is None else 1
+
+
+def verified_session(home: Path, name: str, derived: DeriveAt, echo: Echo) -> tuple[RecordedSession, Verified]:
+    """Return the session, the first of its regions', and what was verified. Raises CannotStartError."""
     try:
         session, *others = [_opened(folder) for folder in session_folders(home, name)]
         logs = f"the logs of its {len(others) + 1} regions" if others else "its log"
         echo(f"session {session.session_id}: verifying {logs}")
         with Stopping(backtest_log(home)):
-            outcome = verified(session, lambda tick_set: derived(home, tick_set), others)
+            return session, verified(session, lambda tick_set: derived(home, tick_set), others)
     except (CannotVerifyError, ImportRejectedError, CepCannotStartError, LookupError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except OSError as error:
         raise CannotStartError(f"{error.filename or name}: cannot be read ({error.strerror}).") from error
-    for line in outcome_lines(session, outcome):
-        echo(line)
-    return 0 if outcome.difference is None else 1
 
 
 def session_folders(home: Path, name: str) -> list[Path]:
