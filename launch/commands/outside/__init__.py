@@ -1,0 +1,1 @@
+"""Commands for those who use a session by another program."""
