@@ -22,7 +22,7 @@ SPACE := $(subst ,, )
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup tools regions paper test quick whole coverage soak screenshots bench bench-backtest findings lint format clean
+.PHONY: help setup tools regions paper demo test quick whole coverage soak screenshots bench bench-backtest findings lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -42,8 +42,12 @@ regions: setup ## what sessions with regions need besides: MirrorMaker's jars (1
 
 # the archive of Spark's classes takes longer to make than a start takes without it
 paper: QUICK := quick
-paper: setup ## start everything on paper and print the address of the dashboard
-	@$(BIN)/arbitrage paper
+paper: setup ## start everything on paper and open the dashboard; ARGS=--no-browser
+	@$(BIN)/arbitrage paper $(ARGS)
+
+demo: QUICK := quick
+demo: setup ## watch a minute of a wild market, then a report in demo.html
+	@$(BIN)/arbitrage demo $(ARGS)
 
 test: tools ## lint, types, import rules, all quick tests, one run of the whole system
 	@$(MAKE) --no-print-directory --jobs 2 lint quick

@@ -4,11 +4,10 @@ from html import escape
 
 from backtest.report import charts
 from backtest.report.figure_format import moment, money, share_words, with_minus
-from backtest.report.style import CSS
+from backtest.report.markup import chart_grid, document, figure_cards, items, paragraph, section, table_markup
 from backtest.report.tables import (
     MAX_TRADES,
     PAGE_TRADES,
-    ReportTable,
     balance_table,
     day_table,
     inventory_table,
@@ -32,34 +31,29 @@ from market.time_units import MICROSECONDS
 def report_page(result: BacktestResult) -> str:
     """Return HTML with every trade, some 250 bytes each."""
     sections = (_headline(result), _pictures(result), *_figures(result), *_trading(result), *_basis(result))
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Backtest {escape(result.manifest.name)}</title><style>{CSS}</style></head>"
-        f"<body><main>{''.join(sections)}</main></body></html>\n"
-    )
+    return document(f"Backtest {result.manifest.name}", sections)
 
 
 def _figures(result: BacktestResult) -> tuple[str, ...]:
     """Return the figures."""
     inventory = inventory_table(result.performance, result.trading.profit.currency)
     return (
-        _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),
-        _section("P&L attribution", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
-        _section("By pair", _table(pair_table(result), "No trades.")),
-        _section("By day", _table(day_table(result), "No trades.")),
-        _section("Inventory, marked to the market", _table(inventory, "Not computed.")),
+        section("Performance", table_markup(performance_table(result), "Not computed."), _ratio_words(result)),
+        section("P&L attribution", paragraph(PROFIT_WORDS), table_markup(profit_table(result))),
+        section("By pair", table_markup(pair_table(result), "No trades.")),
+        section("By day", table_markup(day_table(result), "No trades.")),
+        section("Inventory, marked to the market", table_markup(inventory, "Not computed.")),
     )
 
 
 def _trading(result: BacktestResult) -> tuple[str, ...]:
     """Return trades, missed profit and latency."""
-    missed = _table(rejection_table(result), "No rejections.")
+    missed = table_markup(rejection_table(result), "No rejections.")
     return (
-        _section("Trades", *_trades(result)),
-        _section("Missed profit by rejection reason", _paragraph(REJECTED_WORDS), missed),
-        _section("Duration of opportunities", _table(lifetime_table(result.trading.lifetimes), "None.")),
-        _section("Cost of latency", _paragraph(LATENCY_WORDS), _table(latency_table(result), "Not requested.")),
+        section("Trades", *_trades(result)),
+        section("Missed profit by rejection reason", paragraph(REJECTED_WORDS), missed),
+        section("Duration of opportunities", table_markup(lifetime_table(result.trading.lifetimes), "None.")),
+        section("Cost of latency", paragraph(LATENCY_WORDS), table_markup(latency_table(result), "Not requested.")),
     )
 
 
@@ -68,21 +62,21 @@ def _basis(result: BacktestResult) -> tuple[str, ...]:
     manifest = result.manifest
     recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
     return (
-        _section("Assumptions", _items(result.assumptions)),
-        _section(
+        section("Assumptions", items(result.assumptions)),
+        section(
             "Data quality",
-            _paragraph(f"{manifest.rows:,} rows of the log, {recorded:,.0f} s. {QUALITY_WORDS}"),
-            _table(quality_table(result)),
+            paragraph(f"{manifest.rows:,} rows of the log, {recorded:,.0f} s. {QUALITY_WORDS}"),
+            table_markup(quality_table(result)),
             "<h2>Rejected rows</h2>",
-            _table(rejected_table(result), "No rejected rows."),
+            table_markup(rejected_table(result), "No rejected rows."),
         ),
-        _section("Balances", _table(balance_table(result))),
-        _section("Settings", _table(setting_table(result))),
-        _section(
+        section("Balances", table_markup(balance_table(result))),
+        section("Settings", table_markup(setting_table(result))),
+        section(
             "Reproduce this backtest",
             f"<pre>{escape(result.command)}</pre>" if result.command else "",
-            _paragraph(f"Seed {result.parameters.seed}; the same versions and the same data give the same figures."),
-            _table(version_table(result)),
+            paragraph(f"Seed {result.parameters.seed}; the same versions and the same data give the same figures."),
+            table_markup(version_table(result)),
         ),
     )
 
@@ -117,21 +111,17 @@ def _headline(result: BacktestResult) -> str:
         (f"{figures.quotes:,}", "quotes", ""),
         (f"{sum(manifest.rejected.values()):,}", "rejected rows", ""),
     )
-    cards = "".join(
-        f'<div class="figure"><b class="{kind}">{escape(value)}</b><span>{escape(name)}</span></div>'
-        for value, name, kind in shown
-    )
     span = f"{moment(manifest.start_time)} to {moment(manifest.end_time)} UTC"
     alarm = "" if figures.is_balanced else '<p class="alarm">Ledger not reconciled: do not trust these figures.</p>'
     return (
         f"<h1>Backtest {escape(manifest.name)}</h1>"
         f'<p class="faint">{escape(manifest.title)}<br>{span}</p>{alarm}{_bars(result)}'
-        f'<div class="figures">{cards}</div>'
+        f"{figure_cards(shown)}"
     )
 
 
 def _ratio_words(result: BacktestResult) -> str:
-    return "" if result.performance is None else _paragraph(f"Ratios are {result.performance.definition}.")
+    return "" if result.performance is None else paragraph(f"Ratios are {result.performance.definition}.")
 
 
 def _bars(result: BacktestResult) -> str:
@@ -152,54 +142,21 @@ def _pictures(result: BacktestResult) -> str:
         ("Duration of opportunities", charts.lifetime_chart(trading.lifetimes)),
         ("Missed profit by rejection reason", charts.rejection_chart(trading.rejections, currency)),
     )
-    drawn = "".join(
-        f'<figure class="chart"><figcaption>{name}</figcaption>{picture}</figure>'
-        for name, picture in pictures
-        if picture is not None
-    )
-    return f'<div class="charts">{drawn}</div>'
+    return chart_grid(pictures)
 
 
 def _trades(result: BacktestResult) -> list[str]:
     """Return collapsible tables, the first one open: every trade without a script."""
     tables = trade_tables(result.trading.arbitrages)
     if len(tables) < 2:
-        return [_table(table) for table in tables] or [_paragraph("No trades.")]
+        return [table_markup(table) for table in tables] or [paragraph("No trades.")]
     count = result.figures.trades
     rest = f" The first {MAX_TRADES:,} are listed." if count > MAX_TRADES else ""
-    parts = [_paragraph(f"{count:,} trades.{rest} All as CSV: the same command with --trades FILE.")]
+    parts = [paragraph(f"{count:,} trades.{rest} All as CSV: the same command with --trades FILE.")]
     for number, table in enumerate(tables):
         first = number * PAGE_TRADES + 1
         words = f"{first:,} to {first + len(table.rows) - 1:,}, from {table.rows[0][1]}"
-        parts.append(f"<details{'' if number else ' open'}><summary>{escape(words)}</summary>{_table(table)}</details>")
+        parts.append(
+            f"<details{'' if number else ' open'}><summary>{escape(words)}</summary>{table_markup(table)}</details>"
+        )
     return parts
-
-
-def _section(title: str, *parts: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>{''.join(parts)}</section>"
-
-
-def _paragraph(words: str) -> str:
-    return f'<p class="faint">{escape(words)}</p>'
-
-
-def _items(words: tuple[str, ...]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in words)}</ul>"
-
-
-def _table(table: ReportTable, none: str = "None.") -> str:
-    if not table.rows:
-        return _paragraph(none)
-    head = "".join(f"<th{_kind(table, place)}>{escape(word)}</th>" for place, word in enumerate(table.head))
-    rows = "".join(_row(table, number, row) for number, row in enumerate(table.rows))
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-
-
-def _kind(table: ReportTable, place: int) -> str:
-    return ' class="number"' if place in table.numbers else ""
-
-
-def _row(table: ReportTable, number: int, row: tuple[str, ...]) -> str:
-    kind = ' class="sum"' if table.has_sum and number == len(table.rows) - 1 else ""
-    cells = "".join(f"<td{_kind(table, place)}>{escape(word)}</td>" for place, word in enumerate(row))
-    return f"<tr{kind}>{cells}</tr>"

@@ -28,6 +28,8 @@ from launch.commands.options.arguments import (
 )
 from launch.commands.options.backup import backup_commands
 from launch.commands.options.imports import add_imports, add_sets, run_imports, run_sets_command
+from launch.commands.outside.demo import demo_command
+from launch.commands.outside.mcp_server import mcp_command
 from launch.commands.parser import Command, command_line
 from launch.commands.processes import process_commands
 from launch.config.configuration import Configuration, read_configuration
@@ -36,6 +38,7 @@ from launch.setup.data_dir import CERTIFICATES, home_folder, locked, read_sessio
 from launch.setup.login_files import running_session
 from launch.setup.login_rights import SUPERVISOR
 
+SESSION_FIELDS = ("seconds", "json", "report", "port", "record", "browser")
 WAN_ALONE = "--wan goes with --regions; name them, as in --regions us,eu,jp."
 
 
@@ -68,6 +71,7 @@ def _commands() -> dict[str, tuple[Command, ...]]:
 
 def _trading() -> tuple[Command, ...]:
     return (
+        demo_command(),
         Command("paper", "run the whole system and trade on paper", add_paper, _paper),
         Command(
             "live",
@@ -97,6 +101,7 @@ def _operating() -> tuple[Command, ...]:
     return (
         Command("doctor", "check every prerequisite", add_nothing, _doctor),
         *backup_commands(echo),
+        mcp_command(),
         Command("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
         Command(
             "notices",
@@ -129,6 +134,7 @@ def _paper(arguments: argparse.Namespace) -> int:
     from launch.sessions.paper import check_paper, run_paper
     from launch.sessions.public_paper import check_public, run_public
     from launch.sessions.regional_paper import run_regional
+    from launch.sessions.terminal.terminal_line import terminal_echo
 
     options = PaperOptions(
         **_of_a_session(arguments),
@@ -151,7 +157,7 @@ def _paper(arguments: argparse.Namespace) -> int:
     with locked(home):
         if not options.regions:
             migrate_folder(home, "public" if config.is_public else "paper", echo)
-        return asyncio.run(run_session(home, options, config, echo))
+        return asyncio.run(run_session(home, options, config, terminal_echo(echo)))
 
 
 def _load_exchanges_on_demand() -> None:
@@ -163,7 +169,7 @@ def _load_exchanges_on_demand() -> None:
 
 def _of_a_session(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of SessionOptions."""
-    return {name: getattr(arguments, name) for name in ("seconds", "json", "port", "record")}
+    return {name: getattr(arguments, name) for name in SESSION_FIELDS}
 
 
 def _live(arguments: argparse.Namespace) -> int:
@@ -171,13 +177,14 @@ def _live(arguments: argparse.Namespace) -> int:
     from launch.backup.migration import migrate_folder
     from launch.config.session_options import SessionOptions
     from launch.sessions.live import check_live, real_mode, run_live
+    from launch.sessions.terminal.terminal_line import terminal_echo
 
     options = SessionOptions(**_of_a_session(arguments))
     home, config = home_folder(), read_configuration(arguments.config, os.environ)
     check_live(home, config, os.environ)
     with locked(home):
         migrate_folder(home, real_mode(config), echo)
-        return asyncio.run(run_live(home, options, config, os.environ, echo))
+        return asyncio.run(run_live(home, options, config, os.environ, terminal_echo(echo)))
 
 
 def _app(arguments: argparse.Namespace) -> int:

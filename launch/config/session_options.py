@@ -14,6 +14,10 @@ class SessionOptions:
     json: Path | None = None
     port: int | None = None
     record: bool = False
+    report: Path | None = None
+    """Where the session's report is written at its end, one HTML page."""
+    browser: bool = True
+    """Whether the dashboard is opened in a browser if there is a screen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,8 @@ from launch.sessions.counters import SessionCounters
 from launch.sessions.entry_markets import entry_markets, has_own_names
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down
 from launch.sessions.summary import Activity
+from launch.sessions.terminal.page_browser import open_page
+from launch.sessions.terminal.start_progress import drawn_start
 from launch.setup.account_users import check_accounts_alone
 from launch.setup.data_dir import RUN_FILE, check_writable, ready_file, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
@@ -83,6 +85,8 @@ async def run_session(
     check_room(session)
     if options.json is not None:
         check_writable(options.json)
+    if options.report is not None:
+        check_writable(options.report, "--report")
     claim_web_port(session.page.host, session.page.port)
     for note in cycle_notes(config.cycles, session.exchanges, config.file):
         echo(note)
@@ -122,7 +126,7 @@ async def trade(
     beside = [asyncio.create_task(disk.run()), asyncio.create_task(run_retention(session, echo))]
     beside.append(asyncio.create_task(run_rules_watch(session, os.environ)))
     try:
-        await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
+        await unless_stopped(_all_ready(session, supervisor, meter, options, echo), stopped)
         echo(f"{TRADING[session.mode]}: {session.page.url}   (API key: {key_file}; Ctrl-C stops everything)")
         for one in recorded:
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
@@ -139,14 +143,30 @@ async def trade(
         await meter.stop()
         await supervisor.stop()
         (home / RUN_FILE).unlink(missing_ok=True)
-    finished = _finished(recorded, echo)
-    if finished and all(finished):
-        echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
+    _say_how_to_verify(session, _finished(recorded, echo), echo)
     code = report(activity, options.json, echo)
+    _write_page(session, activity, started, options.report, echo)
     return max(code, int(disk.has_stopped))
 
 
-async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCounters, echo: Echo) -> None:
+def _say_how_to_verify(session: Session, finished: Sequence[bool], echo: Echo) -> None:
+    if finished and all(finished):
+        echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
+
+
+def _write_page(session: Session, activity: Activity, started: int, path: Path | None, echo: Echo) -> None:
+    if path is None:
+        return
+    # charts cost a second to import, and 40 MB
+    from launch.sessions.terminal.session_page import session_page  # noqa: PLC0415
+
+    write_atomically(path, session_page(session, activity, started).encode())
+    echo(f"report: {path}")
+
+
+async def _all_ready(
+    session: Session, supervisor: Supervised, meter: SessionCounters, options: SessionOptions, echo: Echo
+) -> None:
     async def count() -> None:
         # networks of regions come with their parts: before, packets to them would leave this machine
         await supervisor.ready_of(tuple({"kafka"} & set(supervisor.names)))
@@ -155,7 +175,9 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
     async def report_address() -> None:
         """Print the page's address at once: it is ready long before Spark is."""
         await supervisor.ready_of(("ui",))
-        echo(f"open {session.page.url}; trading begins once all is ready, Spark last")
+        is_shown = options.browser and open_page(session.page.url)
+        done = "opened in your browser" if is_shown else "open"
+        echo(f"{done}: {session.page.url}; trading begins once all is ready, Spark last")
 
     async def publish_known_tick_sets() -> None:
         # until MongoDB is ready, its own process sets the database up
@@ -170,13 +192,14 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
             write_atomically(ready_file(session.home, ACCOUNTS), b"checked")
 
     # not a TaskGroup: a failed start must raise one error, not a group of one
-    await run_all(
-        count(),
-        supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS),
-        report_address(),
-        publish_known_tick_sets(),
-        check_accounts(),
-    )
+    async with drawn_start(session.home, lambda: supervisor.names, echo):
+        await run_all(
+            count(),
+            supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS),
+            report_address(),
+            publish_known_tick_sets(),
+            check_accounts(),
+        )
     meter.reset()
 
 

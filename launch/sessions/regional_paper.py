@@ -72,6 +72,8 @@ async def run_regional(
     started = wall_now()
     if options.json is not None:
         check_writable(options.json)
+    if options.report is not None:
+        check_writable(options.report, "--report")
     with regional_session(home, options, config, echo, LOOPBACK if listeners else None) as made:
         for line in region_lines(made.sessions):
             echo(line)

@@ -57,7 +57,9 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a session that trades, on paper or for real."""
     parser.add_argument("--seconds", type=positive, help="stop after this long, counted from when all is ready")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
+    parser.add_argument("--report", type=Path, metavar="FILE.html", help="write the session's report as one HTML page")
     parser.add_argument("--port", type=port, help="port of the dashboard (default 8000)")
+    parser.add_argument("--no-browser", action="store_false", dest="browser", help="do not open the dashboard")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
     parser.add_argument(
         "--record",
