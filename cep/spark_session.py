@@ -13,7 +13,7 @@ from tempfile import gettempdir, mkdtemp
 from typing import Any
 
 import pyspark
-from py4j.protocol import Py4JError
+from py4j.protocol import INPUT_CONVERTER, Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -131,6 +131,7 @@ def spark_session(
 
     Raises CepCannotStartError if no JVM comes up.
     """
+    _convert_no_arrays()
     options = (*compiler_options(markets), *JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")
     settings = {
         **STREAMING_SETTINGS,
@@ -150,6 +151,12 @@ def spark_session(
     if partitions > 1:
         listen_on_loopback(spark)
     return spark
+
+
+def _convert_no_arrays() -> None:
+    """Take NumPy's values out of what may be passed to the JVM: detection passes none, and with the first argument of
+    any kind pyspark 4.3 would import NumPy, pandas and Arrow to look for them."""
+    INPUT_CONVERTER[:] = [one for one in INPUT_CONVERTER if not type(one).__name__.startswith("Numpy")]
 
 
 def compiler_options(markets: int) -> tuple[str, ...]:
