@@ -155,6 +155,14 @@ def order_of(arbitrage: Arbitrage) -> AverageOrder:
     return AverageOrder("filled" if filled >= arbitrage.amount else "partly_filled", None, filled, cost)
 
 
+def changed_order(before: Arbitrage | None, after: Arbitrage) -> AverageOrder | None:
+    """Return what a step made of the order of a signal; None if nothing, or if the arbitrage is of no signal."""
+    if after.strategy != "ma":
+        return None
+    order = order_of(after)
+    return None if before is not None and order_of(before) == order else order
+
+
 def with_order(trade: AverageTrade, order: AverageOrder) -> AverageTrade:
     """Set the order, but leave one that is settled as it is."""
     return trade if trade.order is None or trade.order.is_settled else replace(trade, order=order)

@@ -265,6 +265,12 @@ class MemoryAverages:
         if trade is not None:
             self._trades[trade_id] = with_order(trade, order)
 
+    def keep_order(self, trade_id: str, order: AverageOrder | None) -> None:
+        """Set what the order's arbitrage says of it, whatever was kept; nothing without an order."""
+        trade = self._trades.get(trade_id)
+        if order is not None and trade is not None and trade.order is not None:
+            self._trades[trade_id] = replace(trade, order=order)
+
     async def unsettled(self, exchange: str) -> list[AverageTrade]:
         return [
             trade

@@ -18,6 +18,7 @@ from market.trade.grants import Grant, grants_in, new_grants
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import RESUMED, unconfirmed
 from market.trade.lifecycle import Moment
+from market.trade.moving_average import changed_order
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import (
     SIDES,
@@ -270,6 +271,7 @@ class MemoryTradeStore(TradeSteps):
             del self._fills[fill_key(fill)]
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(arbitrage, after.now)
+        self.averages.keep_order(arbitrage.arbitrage_id, changed_order(before.arbitrage, arbitrage))
         self._notify(new_grants(before.arbitrage, arbitrage))
 
     def _keep(self, arbitrage: Arbitrage, now: int) -> None:

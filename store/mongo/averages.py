@@ -24,6 +24,7 @@ from store.server.client import Database, Document, translated_errors
 from store.server.documents import (
     AVERAGE_TRADES,
     AVERAGES,
+    average_order_document,
     average_state_document,
     average_state_of,
     average_trade_document,
@@ -73,7 +74,7 @@ class MongoAverages:
             before = average_trade_of(rows[0])
             after = with_order(before, order)
             if after is not before:
-                changed = {"order": average_trade_document(after)["order"]}
+                changed = {"order": average_order_document(order)}
                 transaction.write(AVERAGE_TRADES, [UpdateOne({"_id": trade_id}, {"$set": changed})])
 
         await in_transaction(self._database, step)

@@ -14,6 +14,7 @@ from market.trade.decision_record import StepRequest, step_by, step_text
 from market.trade.grants import new_grants
 from market.trade.inflight_orders import inflight_keys
 from market.trade.leases import Actor, Lease
+from market.trade.moving_average import changed_order
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import (
     SIDES,
@@ -30,6 +31,7 @@ from store.preconditions import check_lease
 from store.server.client import Document
 from store.server.documents import (
     ARBITRAGES,
+    AVERAGE_TRADES,
     BALANCES,
     CLAIMS,
     FILLS,
@@ -45,6 +47,7 @@ from store.server.documents import (
     amounts_document,
     arbitrage_document,
     arbitrage_of,
+    average_order_document,
     balance_of,
     date_of,
     fill_document,
@@ -135,6 +138,7 @@ class MongoUnitOfWork:
         self._transaction.write(BALANCES, _changed_balances(before, after))
         self._transaction.write(CLAIMS, _changed_claims(before, after))
         self._transaction.write(FILLS, self._ledger_entries(document, after, after.arbitrage))
+        self._transaction.write(AVERAGE_TRADES, _changed_signal(before.arbitrage, after.arbitrage))
 
     def _begin_with(self, now: int, found: Sequence[list[Document]], by: Actor) -> None:
         """`found`: what `_first_reads` found."""
@@ -235,6 +239,16 @@ def _only(documents: list[Document]) -> Document | None:
 
 def _changed_balances(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
     return [balance_update(row) for key, row in after.balances.items() if before.balances.get(key) != row]
+
+
+def _changed_signal(before: Arbitrage | None, after: Arbitrage) -> list[UpdateOne]:
+    """Return what the row of the moving average's signal says of its order from now on, also after a late or restated
+    fill."""
+    order = changed_order(before, after)
+    if order is None:
+        return []
+    wanted: Document = {"_id": after.arbitrage_id, "order": {"$ne": None}}
+    return [UpdateOne(wanted, {"$set": {"order": average_order_document(order)}})]
 
 
 def _changed_claims(before: ReservationState, after: ReservationState) -> list[UpdateOne]:

@@ -33,7 +33,9 @@ class Averages(Protocol):
         ...
 
     async def record_order(self, trade_id: str, order: AverageOrder, by: Actor) -> None:
-        """Record what became of a signal's order; no effect once it is settled."""
+        """Record what became of a signal's order; no effect once it is settled. Once it has an arbitrage each step of
+        that writes it too, in the step's transaction, also where it was settled: a fill may come late or be restated.
+        """
         ...
 
     async def unsettled(self, exchange: str) -> list[AverageTrade]:

@@ -21,7 +21,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.grants import Grant
 from market.trade.leases import Lease
-from market.trade.moving_average import AverageState, AverageTrade
+from market.trade.moving_average import AverageOrder, AverageState, AverageTrade
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from runtime.clock import wall_now
@@ -114,6 +114,7 @@ SETTINGS_ID = "settings"
 _ARBITRAGE = TypeAdapter(Arbitrage)
 _AVERAGE_STATE = TypeAdapter(AverageState)
 _AVERAGE_TRADE = TypeAdapter(AverageTrade)
+_AVERAGE_ORDER = TypeAdapter(AverageOrder)
 _FEED = TypeAdapter(FeedState)
 _FILL = TypeAdapter(Fill)
 _GRANT = TypeAdapter(Grant)
@@ -145,6 +146,10 @@ def average_state_of(document: Mapping[str, object]) -> AverageState:
 
 def average_trade_document(trade: AverageTrade) -> Document:
     return _document(_AVERAGE_TRADE, trade) | {"_id": trade.trade_id, "recorded_at": date_of(wall_now())}
+
+
+def average_order_document(order: AverageOrder) -> Document:
+    return _document(_AVERAGE_ORDER, order)
 
 
 def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
