@@ -28,7 +28,8 @@ class AppActionTerms:
     pair_thresholds: Bounds | None = None
     notices: bool = False
     per_minute: int = 6
-    """Actions within any minute; what is more is left out."""
+    """Actions of each kind within any minute: pauses, thresholds, notices. What is more is left out, but nothing that
+    takes an entry back."""
 
     def allows(self, stream: ActionStream) -> bool:
         match stream:

@@ -1,11 +1,11 @@
 """Changes of the settings by stream apps, once for both adapters: which are made, and which are left out. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from market.decide.settings import Settings
-from market.decide.settings_entries import EntryChange
+from market.decide.settings_entries import EntryChange, changed_entries
 from market.time_units import MICROSECONDS
 from store.records.audit_entry import AuditEntry
 
@@ -21,20 +21,25 @@ Refusal = Literal["repeated", "unchanged", "overtaken", "not_its_own", "held", "
 """Why an action changes nothing.
 
 repeated: its row was acted on before. unchanged: it is so already. overtaken: a later row of the app was acted on.
-not_its_own: somebody else made the entry. held: a person removed it within the last hour. too_many: the app's limit a
-minute."""
+not_its_own: somebody else made the entry. held: a person removed it within the last hour. too_many: the app's limit of
+that kind a minute, which what takes its own entry back does not count for."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppAction:
     """What a row of an app asks for. `change` None: a notice, which is an entry of the audit log alone.
 
-    `row_time`: microseconds, by the app's clock. `per_minute`: the most actions of this app.
+    `row_time`: microseconds, by the app's clock. `per_minute`: the most actions of this app of one kind.
     """
 
     change: EntryChange | None
     row_time: int
     per_minute: int
+
+    @property
+    def takes_back(self) -> bool:
+        """Return whether it removes an entry: a resume, or the removal of a threshold."""
+        return self.change is not None and self.change.value is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +51,19 @@ class EntryAuthor:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingEntry:
+    """An entry of the settings in force that the app made; `at`: when, microseconds by the store's clock."""
+
+    app: str
+    entry: EntryChange
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class ActionFacts:
-    """What the store knows when it is asked. `since_minute`: actions of the app within a minute, and those of the
-    last two whose rows are within a minute of this one: a row that was one too many is so when it is read again.
+    """What the store knows when it is asked. `since_minute`: actions of this kind of the app within a minute, and those
+    of the last two whose rows are within a minute of this one: a row that was one too many is so when it is read again.
+    Nothing that took an entry back is among them.
     `last_row_time`: that of the app's last action on the same target."""
 
     now: int
@@ -80,6 +95,20 @@ def person(who: str) -> str:
     return f"'{who}'" if is_app(who) else who
 
 
+def standing_entries(
+    current: Settings | None, last_author: Callable[[EntryChange], EntryAuthor | None]
+) -> tuple[StandingEntry, ...]:
+    """Return the entries of apps in the settings in force. `last_author`: who changed an entry last."""
+    if current is None:
+        return ()
+    found = [(entry, last_author(entry)) for entry in changed_entries(None, current)]
+    return tuple(
+        StandingEntry(last.who.removeprefix(APP), entry, last.at)
+        for entry, last in found
+        if last is not None and is_app(last.who)
+    )
+
+
 def refusal(action: AppAction, current: Settings, who: str, facts: ActionFacts) -> Refusal | None:
     """Return why the action of the author `who` changes nothing; None if it is done."""
     if facts.is_repeated:
@@ -93,7 +122,8 @@ def refusal(action: AppAction, current: Settings, who: str, facts: ActionFacts) 
         denied = entry_refusal(stands, who, facts.last, facts.now)
         if denied is not None:
             return denied
-    return "too_many" if facts.since_minute >= action.per_minute else None
+    # a restriction that cannot be taken back would outlast its cause
+    return "too_many" if not action.takes_back and facts.since_minute >= action.per_minute else None
 
 
 def entry_refusal(

@@ -30,9 +30,11 @@ from store.app_actions import (
     AppAction,
     AppActionOutcome,
     EntryAuthor,
+    StandingEntry,
     action_entry,
     next_version,
     refusal,
+    standing_entries,
 )
 from store.ports.parts import Balances
 from store.preconditions import check_lease, in_force
@@ -131,10 +133,13 @@ class MemorySettings(SettingsVersions):
         return ActionFacts(
             now=now,
             is_repeated=entry.entry_id in self.audited,
-            since_minute=sum(one.at > now - MINUTE or _is_beside(action, one, now) for one in mine),
+            since_minute=sum(one.at > now - MINUTE or _is_beside(action, one, now) for one in mine if _counts(one, entry)),
             last_row_time=int(str(on_this[-1].after["row_time"])) if on_this and action.change else None,
             last=None if action.change is None else self._last_author(action.change),
         )
+
+    async def entries_of_apps(self) -> tuple[StandingEntry, ...]:
+        return standing_entries(self.newest, self._last_author)
 
     def _last_author(self, change: EntryChange) -> EntryAuthor | None:
         befores = (None, *(settings for settings, _ in self.versions))
@@ -280,6 +285,11 @@ class MemoryAverages:
 
     async def trades(self) -> list[AverageTrade]:
         return list(self._trades.values())
+
+
+def _counts(done: AuditEntry, entry: AuditEntry) -> bool:
+    """Return whether it is of the entry's kind, and took nothing back."""
+    return done.action == entry.action and done.after.get("value", "a notice has none") is not None
 
 
 def _is_beside(action: AppAction, done: AuditEntry, now: int) -> bool:

@@ -14,9 +14,11 @@ from store.app_actions import (
     AppAction,
     AppActionOutcome,
     EntryAuthor,
+    StandingEntry,
     action_entry,
     next_version,
     refusal,
+    standing_entries,
 )
 from store.operations.audit import audit_document
 from store.records.audit_entry import AuditEntry
@@ -98,6 +100,12 @@ class MongoSettings(SettingsVersions):
 
         return await in_transaction(self._database, step)
 
+    async def entries_of_apps(self) -> tuple[StandingEntry, ...]:
+        def step(transaction: Transaction) -> tuple[StandingEntry, ...]:
+            return standing_entries(settings_in(transaction), partial(_last_author, transaction))
+
+        return await in_transaction(self._database, step)
+
     async def watch(self) -> AsyncGenerator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
@@ -140,20 +148,27 @@ def _enabled_since(transaction: Transaction, exchange: str, since: int) -> bool:
 def _facts(transaction: Transaction, action: AppAction, entry: AuditEntry) -> ActionFacts:
     now, change = transaction.now(), action.change
     mine: Document = {"who": entry.who, "action": {"$in": list(ACTIONS)}}
-    # rows are a minute old at most, and so their neighbours were acted on within two
+    return ActionFacts(
+        now=now,
+        is_repeated=transaction.find_one(AUDIT, {"_id": entry.entry_id}, {"_id": 1}) is not None,
+        since_minute=0 if action.takes_back else _since_minute(transaction, action, entry, now),
+        last_row_time=None if change is None else _last_row_time(transaction, mine | {"target": change.name}),
+        last=None if change is None else _last_author(transaction, change),
+    )
+
+
+def _since_minute(transaction: Transaction, action: AppAction, entry: AuditEntry, now: int) -> int:
+    alike: Document = {"who": entry.who, "action": entry.action}
+    if action.change is not None:
+        alike["after.value"] = {"$ne": None}
+    # rows that count are a minute old at most, and so their neighbours were acted on within two
     beside = {"$gt": action.row_time - MINUTE, "$lt": action.row_time + MINUTE}
     lately: list[Document] = [
         {"at": {"$gt": now - MINUTE}},
         {"at": {"$gt": now - 2 * MINUTE}, "after.row_time": beside},
     ]
-    recent = transaction.aggregate(AUDIT, [{"$match": mine | {"$or": lately}}, {"$count": "n"}])
-    return ActionFacts(
-        now=now,
-        is_repeated=transaction.find_one(AUDIT, {"_id": entry.entry_id}, {"_id": 1}) is not None,
-        since_minute=integer_of(recent[0]["n"]) if recent else 0,
-        last_row_time=None if change is None else _last_row_time(transaction, mine | {"target": change.name}),
-        last=None if change is None else _last_author(transaction, change),
-    )
+    recent = transaction.aggregate(AUDIT, [{"$match": alike | {"$or": lately}}, {"$count": "n"}])
+    return integer_of(recent[0]["n"]) if recent else 0
 
 
 def _last_row_time(transaction: Transaction, wanted: Document) -> int | None:

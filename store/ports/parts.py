@@ -11,7 +11,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
-from store.app_actions import AppAction, AppActionOutcome
+from store.app_actions import AppAction, AppActionOutcome, StandingEntry
 from store.ports.apps import StoredApps
 from store.ports.backtests import Backtests
 from store.records.audit_entry import AuditEntry
@@ -174,6 +174,10 @@ class SettingsStore(Protocol):
         What is refused (`store.app_actions.Refusal`) changes nothing. Raises ValueError if the settings do not allow
         the change.
         """
+        ...
+
+    async def entries_of_apps(self) -> tuple[StandingEntry, ...]:
+        """Return the entries in force that apps made, of apps that do not run any more too."""
         ...
 
     def watch(self) -> AsyncIterator[Settings]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from market.decide.settings_entries import EntryChange
-from store.app_actions import AppAction, AppActionOutcome, Refusal
+from store.app_actions import AppAction, AppActionName, AppActionOutcome, Refusal
 from store.mongo.store import MongoTradeStore
 from store.ports.trading import TradeStore
 from store.records.audit_entry import AuditEntry
@@ -30,8 +30,7 @@ class App:
     async def __call__(self, change: EntryChange | None, row: str = "", late: int = 0) -> AppActionOutcome:
         """`late`: so many rows before the newest was written."""
         self.rows += 1
-        action = "app.notice" if change is None else "app.threshold"
-        target = "notice" if change is None else change.name
+        action, target = _action(change), "notice" if change is None else change.name
         entry = AuditEntry(
             row or f"action {self.name}:{self.rows}", f"app {self.name}", "app", "app", "", action, target
         )
@@ -39,6 +38,14 @@ class App:
 
     async def refused(self, change: EntryChange | None, row: str = "", late: int = 0) -> Refusal | None:
         return (await self(change, row, late)).refused
+
+
+def _action(change: EntryChange | None) -> AppActionName:
+    if change is None:
+        return "app.notice"
+    if change.setting != "disabled_assets":
+        return "app.threshold"
+    return "app.resume" if change.value is None else "app.pause"
 
 
 async def test_an_app_changes_one_entry_and_takes_it_back(store: TradeStore) -> None:
@@ -120,13 +127,41 @@ async def test_nobody_can_name_himself_as_an_app(store: TradeStore) -> None:
 async def test_more_than_its_limit_a_minute_is_left_out(store: TradeStore) -> None:
     await store.settings.create(FIRST)
     app, other = App(store, per_minute=2), App(store, "other", per_minute=2)
-    assert [await app.refused(change) for change in (PAUSE, None, RAISE, None)] == [
-        None,
-        None,
-        "too_many",
-        "too_many",
-    ]
-    assert await other.refused(RAISE) is None
+    raised = [replace(RAISE, value=value) for value in (11.0, 12.0, 13.0)]
+    assert [await app.refused(change) for change in raised] == [None, None, "too_many"]
+    assert await other.refused(replace(RAISE, key="SOL")) is None
+
+
+async def test_each_kind_is_counted_apart(store: TradeStore) -> None:
+    await store.settings.create(FIRST)
+    app = App(store, per_minute=1)
+    assert [await app.refused(change) for change in (None, None, PAUSE, RAISE)] == [None, "too_many", None, None]
+    assert await app.refused(replace(PAUSE, key="SOL")) == "too_many"
+
+
+async def test_what_takes_back_is_never_too_many_and_counts_for_nothing(store: TradeStore) -> None:
+    await store.settings.create(FIRST)
+    app = App(store, per_minute=2)
+    lower = replace(RAISE, value=None)
+    rows = (PAUSE, RESUME, PAUSE, RESUME, PAUSE, RAISE, lower, RAISE, lower, RAISE)
+    refused = [await app.refused(change) for change in rows]
+    assert [number for number, reason in enumerate(refused) if reason is not None] == [4, 9]
+    assert (refused[4], refused[9]) == ("too_many", "too_many")
+    assert await store.settings.entries_of_apps() == ()
+
+
+async def test_entries_of_apps_stand_with_their_authors(store: TradeStore) -> None:
+    first = await store.settings.create(settings_of(asset_thresholds={"BTC": 7.0}))
+    assert await store.settings.entries_of_apps() == ()
+    assert await App(store).refused(PAUSE) is None
+    outcome = await App(store, "other")(RAISE)
+    assert outcome.settings is not None
+    by_hand = EntryChange("pair_thresholds", "alpha>beta", 9.0).applied(outcome.settings)
+    await store.settings.change(by_hand, first.version + 2, "ada")
+    found = await store.settings.entries_of_apps()
+    assert [(one.app, one.entry) for one in found] == [("guard", PAUSE), ("other", RAISE)]
+    now = await store.server_now()
+    assert all(now - 60_000_000 < one.at <= now for one in found)
 
 
 async def test_a_notice_is_an_entry_alone(store: TradeStore) -> None:

@@ -1,8 +1,8 @@
 """Rows of stream apps that act on the session: what they ask for, and doing it within what the operator allowed.
 
 A row can do nothing else than `session.app_actions` names. What the store keeps in its audit log under the row's id is
-done once; what an app may not do, or does too often, is left out and said once a minute with its number. `ActionLimits`
-answers most of what is refused, so that the store is not asked for each row.
+done once; what an app may not do, or does too often, is left out, and counted and said (`LeftOutActions`).
+`ActionLimits` answers most of what is refused, so that the store is not asked for each row.
 """
 
 import logging
@@ -25,13 +25,13 @@ from store.app_actions import AppAction, AppActionName, Refusal, app_author
 from store.errors import StoreUnavailableError
 from store.ports.parts import SettingsStore
 from store.records.audit_entry import AuditEntry
-from ui.apps.action_limits import ActionLimits
+from ui.apps.action_limits import ActionLimits, AskedAction
+from ui.apps.left_out_actions import LeftOutActions
 
 ACTION_SECONDS = 60
-"""Maximum age of a row, by the app's clock: an app that catches up reports the past."""
+"""Maximum age of a row that makes or changes something, by the app's clock: an app that catches up reports the past."""
 MOST_CHARACTERS = 500
 """Of a notice's text; the rest is cut."""
-SAID_EVERY = 60 * MICROSECONDS
 
 log = logging.getLogger("ui")
 
@@ -40,7 +40,7 @@ _REFUSED: Mapping[Refusal, str] = {
     "overtaken": "a later row of the app was acted on",
     "not_its_own": "somebody else set it, and an app changes only what is its own",
     "held": "a person removed it within the last hour",
-    "too_many": "more actions within a minute than per_minute allows",
+    "too_many": "more actions of its kind within a minute than per_minute allows",
 }
 """The other refusals change nothing, and need no word."""
 
@@ -52,12 +52,12 @@ def _one_line(text: object) -> object:
 class _Origin(BaseModel):
     app: str
     stream: str
+    time: int
+    """Milliseconds."""
 
 
 class _Row(BaseModel):
     id: str
-    time: int
-    """Milliseconds."""
     values: dict[str, object]
     not_finite: tuple[str, ...] = ()
     """Columns that have null instead of NaN or an infinity."""
@@ -103,13 +103,23 @@ class WantedAction:
         """Return what the target is to be."""
         return self.text if self.change is None else self.change.value
 
+    @property
+    def takes_back(self) -> bool:
+        """Return whether it removes an entry."""
+        return self.value is None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.app, self.target
+
 
 class UnreadableRowError(Exception):
     """A row of a stream that acts, of an app that may act, which asks for nothing that can be done."""
 
-    def __init__(self, app: str, stream: ActionStream, reason: str) -> None:
+    def __init__(self, app: str, stream: ActionStream, reason: str, at: int) -> None:
+        """`at`: microseconds, by the app's clock."""
         super().__init__(reason)
-        self.app, self.stream = app, stream
+        self.app, self.stream, self.at = app, stream, at
 
 
 def action_in(message: bytes, allowed: Mapping[str, AppActionTerms]) -> WantedAction | None:
@@ -120,18 +130,18 @@ def action_in(message: bytes, allowed: Mapping[str, AppActionTerms]) -> WantedAc
     except ValidationError as error:
         log.warning("row of an app not read", extra={"reason": _said(error)})
         return None
-    stream = _STREAMS.get(origin.stream)
+    stream, at = _STREAMS.get(origin.stream), origin.time * 1_000
     if stream is None or origin.app not in allowed:
         return None
     try:
         row = _Row.model_validate_json(message)
         name, change, text = _asked(stream, row.values)
     except ValidationError as error:
-        raise UnreadableRowError(origin.app, stream, f"it cannot be read: {_said(error)}") from error
+        raise UnreadableRowError(origin.app, stream, f"it cannot be read: {_said(error)}", at) from error
     for column in COLUMNS[stream]:
         if column in row.not_finite:
-            raise UnreadableRowError(origin.app, stream, f"its {column} is NaN or infinite; only null removes")
-    return WantedAction(row.id, origin.app, stream, row.time * 1_000, name, change, text)
+            raise UnreadableRowError(origin.app, stream, f"its {column} is NaN or infinite; only null removes", at)
+    return WantedAction(row.id, origin.app, stream, at, name, change, text)
 
 
 def _said(error: ValidationError) -> str:
@@ -156,36 +166,14 @@ def _asked(stream: ActionStream, values: Mapping[str, object]) -> tuple[AppActio
             return "app.notice", None, _Text.model_validate(values).text
 
 
-@dataclass(slots=True)
-class _LeftOut:
-    """What is left out, by app and reason: said at once, then once a minute with its number."""
-
-    _counts: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    """Since when, microseconds, and how many were not said yet."""
-
-    def add(self, app: str, what: Mapping[str, str], reason: str, now: int) -> None:
-        """Count one. `what`: what else to say of the first."""
-        key = (app, reason)
-        if key in self._counts:
-            since, count = self._counts[key]
-            self._counts[key] = (since, count + 1)
-        else:
-            self._counts[key] = (now, 0)
-            log.warning("action of an app left out", extra={"app": app, **what, "reason": reason})
-
-    def tell(self, now: int) -> None:
-        """Say what a minute has collected."""
-        for (app, reason), (since, count) in list(self._counts.items()):
-            if now - since < SAID_EVERY:
-                continue
-            del self._counts[app, reason]
-            if count:
-                log.warning("more actions of an app left out", extra={"app": app, "reason": reason, "actions": count})
-
-
 @dataclass(frozen=True, slots=True)
 class AppActions:
-    """The actions of one session's apps. `changed` gets the settings in force after each that changed them."""
+    """The actions of one session's apps. `changed` gets the settings in force after each that changed them.
+
+    What takes an app's own entry back has no maximum age, since the entry would stay for good. If its row is old, it
+    waits (`has_late`) until `settle` is called with all later rows taken: one that makes the entry again may be among
+    them, and is too old to act.
+    """
 
     session: Session
     settings: SettingsStore
@@ -193,29 +181,54 @@ class AppActions:
     changed: Callable[[Settings], None]
     waits: Callable[[Exception], None]
     """Hears of outages."""
-    _left_out: _LeftOut = field(default_factory=_LeftOut)
+    left_out: LeftOutActions
+    began: int
+    """When this process began, by the session's clock: rows that were too old then were taken by an earlier one."""
     _limits: dict[str, ActionLimits] = field(default_factory=dict)
+    _late: dict[tuple[str, str], WantedAction] = field(default_factory=dict)
+    """The last row for each app and target, if it is old and takes back."""
 
     @property
     def allowed(self) -> dict[str, AppActionTerms]:
         return {one.app: one for one in self.session.page.access.acting_apps}
 
+    @property
+    def has_late(self) -> bool:
+        """Return whether something is to be settled once all later rows are taken."""
+        return bool(self._late)
+
     async def take(self, message: bytes) -> None:
         """Do what a row asks for, also through an outage of the store. Raises StoreError."""
-        self._left_out.tell(self.clock.now())
+        now = self.clock.now()
+        self.left_out.tell(now)
         try:
             wanted = action_in(message, self.allowed)
         except UnreadableRowError as error:
-            self._left_out.add(error.app, {"stream": error.stream}, str(error), self.clock.now())
+            if not self._is_of_earlier(error.at):
+                self.left_out.add(error.app, {"stream": error.stream}, str(error), now)
             return
         if wanted is None:
             return
         problem = self._problem(wanted)
         if problem is None:
+            self._late.pop(wanted.key, None)
             problem = await retry_on(partial(self._act, wanted), (StoreUnavailableError,), self.waits)
-        if problem is not None:
+        self._tell_left_out(wanted, problem)
+
+    async def settle(self) -> None:
+        """Do what takes back by old rows; all later rows were taken. Raises StoreError, and may be called again."""
+        for key, wanted in list(self._late.items()):
+            problem = await retry_on(partial(self._ask, wanted), (StoreUnavailableError,), self.waits)
+            self._tell_left_out(wanted, problem)
+            del self._late[key]
+
+    def _is_of_earlier(self, at: int) -> bool:
+        return at < self.began - ACTION_SECONDS * MICROSECONDS
+
+    def _tell_left_out(self, wanted: WantedAction, problem: str | None) -> None:
+        if problem is not None and not self._is_of_earlier(wanted.at):
             what = {"action": wanted.name, "target": wanted.target}
-            self._left_out.add(wanted.app, what, problem, self.clock.now())
+            self.left_out.add(wanted.app, what, problem, self.clock.now())
 
     def _problem(self, wanted: WantedAction) -> str | None:
         """Return why the operator's terms, or the session, do not allow it."""
@@ -237,11 +250,19 @@ class AppActions:
     async def _act(self, wanted: WantedAction) -> str | None:
         """Return why nothing was changed, if that is worth a word."""
         # with each attempt: an outage may have lasted longer
-        if self.clock.now() - wanted.at > ACTION_SECONDS * MICROSECONDS:
+        if self.clock.now() - wanted.at <= ACTION_SECONDS * MICROSECONDS:
+            return await self._ask(wanted)
+        if not wanted.takes_back:
             return "its row is too old"
+        self._late[wanted.key] = wanted
+        return None
+
+    async def _ask(self, wanted: WantedAction) -> str | None:
+        """Return why the store refuses it, if that is worth a word."""
         limits = self._limits.setdefault(wanted.app, ActionLimits())
-        per_minute, asked = self.allowed[wanted.app].per_minute, (wanted.target, wanted.value, wanted.at)
-        known = limits.known(*asked, per_minute)
+        per_minute = self.allowed[wanted.app].per_minute
+        asked = AskedAction(wanted.name, wanted.target, wanted.value, wanted.at)
+        known = limits.known(asked, per_minute)
         if known is not None:
             return _REFUSED.get(known)
         who = app_author(wanted.app)
@@ -251,7 +272,7 @@ class AppActions:
             outcome = await self.settings.act(AppAction(wanted.change, wanted.at, per_minute), entry)
         except ValueError:
             return "the settings do not allow it: a threshold must not be below emit_net_bps"
-        limits.note(*asked, outcome.refused)
+        limits.note(asked, outcome.refused)
         if outcome.refused is not None:
             return _REFUSED.get(outcome.refused)
         if outcome.settings is not None:

@@ -1,11 +1,13 @@
 """Changes of stored stream apps: one set of functions for all routes. Each leaves an entry in the audit log."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from market.decide.settings_entries import changed_entries
 from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError
 from session.app_actions import action_problem, names_actions
+from store.app_actions import StandingEntry
 from store.errors import AppExistsError, AppRunsError, VersionConflictError
 from store.records.apps import (
     MOST_NOTE_CHARACTERS,
@@ -17,6 +19,7 @@ from store.records.apps import (
     is_app_name,
 )
 from ui.apps.app_texts import AppMistakesError, AppTexts, TextsBusyError, TextTimeError
+from ui.apps.left_out_actions import LeftOutActions
 from ui.auth.callers import Caller, rate_name
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard
@@ -52,6 +55,8 @@ class AppDesk:
 
     dashboard: Dashboard
     texts: AppTexts
+    left_out: LeftOutActions = field(default_factory=LeftOutActions)
+    """What rows of apps asked for in vain."""
 
     async def create(self, name: str, new: NewText, caller: Caller, action: str = "app.create") -> StoredApp:
         """Store a new app. Raises AppAnswerError, AppMistakesError, TextTimeError, TextsBusyError,
@@ -145,6 +150,13 @@ class AppDesk:
     async def app(self, name: str) -> StoredApp:
         """Raise AppAnswerError 404 if there is none."""
         return _there(await self.dashboard.reader.apps.app(name), name)
+
+    async def standing_entries(self, name: str) -> tuple[StandingEntry, ...]:
+        """Return the entries of the settings in force that the app made, whether it runs or not. Raises StoreError."""
+        settings = self.dashboard.hub.settings
+        if settings is None or not changed_entries(None, settings):
+            return ()
+        return tuple(one for one in await self.dashboard.reader.settings.entries_of_apps() if one.app == name)
 
     async def text(self, name: str, version: int) -> str:
         """Raise AppAnswerError 404 if there is no such version."""

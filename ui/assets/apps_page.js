@@ -1,6 +1,7 @@
 // The page Apps: write a stream app, try it, publish it, watch it and ask it. Streamlit only makes room for it; all that
 // is typed lives in this browser.
 
+import { AppActing } from "./app_acting.js";
 import { AppDryRunPanel } from "./app_dry_run_panel.js";
 import { AppList } from "./app_list.js";
 import { AppPicture } from "./app_picture.js";
@@ -38,7 +39,7 @@ class AppsPage {
     this.tab = this.panels[recall(TAB)] ? recall(TAB) : "Text";
     this.head = this.headBox();
     this.welcome = element("div", { class: "app-welcome" });
-    this.work = element("div", { class: "app-work", hidden: true }, this.head, this.said, this.publishing.root, this.status.root, this.tabs(), ...this.panelBoxes());
+    this.work = element("div", { class: "app-work", hidden: true }, this.head, this.said, this.publishing.root, this.status.root, this.acting.root, this.tabs(), ...this.panelBoxes());
     this.root = element("section", { class: "apps", "data-part": "apps", "aria-label": "Stream apps" }, this.list.root, element("div", {}, this.welcome, this.work));
     this.service.listen((what, name) => this.take(what, name));
     user.listen(() => this.say("", ""));
@@ -58,6 +59,7 @@ class AppsPage {
     this.keepIt = button("Keep it", () => this.showSure(false));
     this.said = element("p", { class: "said", role: "status", "data-part": "app-said" });
     this.status = new AppStatus();
+    this.acting = new AppActing();
     return element("div", { class: "app-head" }, element("div", { class: "row" }, this.name, this.pill, this.version), this.reason, element("div", { class: "row app-acts" }, this.publish, this.stop, this.start, this.remove, this.surely, this.keepIt));
   }
 
@@ -172,6 +174,7 @@ class AppsPage {
     setText(this.version, versionWords(stored, this.service.isChanged));
     setText(this.reason, stored?.reason ?? "");
     this.status.show(state, stored?.status);
+    this.acting.show(state, stored?.actions);
     this.publish.disabled = this.isBusy || (!this.service.isChanged && stored?.published_version === stored?.version && state === "running");
     this.stop.hidden = !mayStop(state);
     this.start.hidden = !mayStart(state);

@@ -5,6 +5,7 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from store.app_actions import StandingEntry
 from store.records.apps import AppVersion, StoredApp
 from ui.rows.attribute import row_from
 
@@ -63,11 +64,37 @@ class AppsRow(TypedDict):
     apps: list[AppListRow]
 
 
+class LeftOutRow(TypedDict):
+    """Rows that acted on nothing since the dashboard began. `last`: what the newest asked for."""
+
+    reason: str
+    actions: int
+    last: str
+    last_at: int
+
+
+class StandingEntryRow(TypedDict):
+    """An entry of the settings in force that the app made. `value`: bps; none of a paused asset."""
+
+    setting: str
+    key: str
+    value: NotRequired[float]
+    since: int
+
+
+class AppActionsRow(TypedDict):
+    """What the app did to the settings, and what it asked for in vain."""
+
+    standing: list[StandingEntryRow]
+    left_out: list[LeftOutRow]
+
+
 class StoredAppRow(AppListRow):
     """With the newest text, and what the running app does at this moment."""
 
     text: str
     status: dict[str, Any]
+    actions: AppActionsRow
 
 
 class AppVersionRow(TypedDict):
@@ -106,6 +133,13 @@ def app_list_row(app: StoredApp, session_id: str, statuses: Mapping[str, Any] | 
     row["rows_per_second"] = float(status.get("rows_per_second") or 0.0)
     errors = dict(status.get("errors") or {}).values()
     row["errors"] = sum(map(int, errors)) + int(status.get("rejected_rows") or 0)
+    return row
+
+
+def standing_row(one: StandingEntry) -> StandingEntryRow:
+    row = StandingEntryRow(setting=one.entry.setting, key=one.entry.key, since=one.at)
+    if one.entry.setting != "disabled_assets" and one.entry.value is not None:
+        row["value"] = one.entry.value
     return row
 
 

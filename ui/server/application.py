@@ -52,6 +52,7 @@ from ui.apps.app_endpoints import AppEndpoints
 from ui.apps.app_processes import DRY_RUN, TEXTS, configured
 from ui.apps.app_texts import AppTexts
 from ui.apps.dry_runs import DryRuns
+from ui.apps.left_out_actions import LeftOutActions
 from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
 from ui.auth.key_changes import audit_key_changes
@@ -224,7 +225,9 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     hub = LiveHub(session, reader)
     following = asyncio.create_task(hub.run())
     auditing = asyncio.create_task(audit_key_changes(session.home, reader.audit))
-    acting = asyncio.create_task(follow_acting_apps(session, reader.settings, hub.apply_settings))
+    app.state.left_out_actions = LeftOutActions()
+    following_apps = follow_acting_apps(session, reader.settings, hub.apply_settings, app.state.left_out_actions)
+    acting = asyncio.create_task(following_apps)
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)

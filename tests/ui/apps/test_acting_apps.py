@@ -7,11 +7,12 @@ from pathlib import Path
 
 import orjson
 
+from market.decide.settings_entries import EntryChange
 from runtime.clock import SystemClock, wall_now
 from session.access_terms import AccessTerms
 from session.app_actions import AppActionTerms
 from session.session import PageTerms, Services, Session
-from store.app_actions import AppAction, AppActionOutcome
+from store.app_actions import AppAction, AppActionOutcome, app_author
 from store.errors import StoreError
 from store.memory.parts import MemorySettings
 from store.records.audit_entry import AuditEntry
@@ -19,16 +20,29 @@ from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS
 from tests.market.samples import MARKETS, settings_of
+from tests.store.conftest import SteppedClock
 from tests.ui.waiting import until
-from ui.apps.acting_apps import follow_acting_apps
+from ui.apps.acting_apps import follow_acting_apps, since_oldest_entry
+from ui.apps.app_actions import ACTION_SECONDS
+from ui.apps.left_out_actions import LeftOutActions
 
 OWN = "acting apps followed"
 """Name of an app that no other test on this broker has."""
 
 
-def row(number: int, stream: str, app: str = OWN, **values: str) -> bytes:
-    at = wall_now() // 1_000
+def row(number: int, stream: str, app: str = OWN, age: int = 0, **values: str) -> bytes:
+    """`age`: seconds."""
+    at = wall_now() // 1_000 - 1_000 * age
     return orjson.dumps({"id": f"{app}-1:0:{number}:0", "app": app, "stream": stream, "time": at, "values": values})
+
+
+def pause(row_time: int) -> AppAction:
+    """`row_time`: microseconds."""
+    return AppAction(EntryChange("disabled_assets", "BTC", value=True), row_time, 6)
+
+
+def pause_entry(app: str) -> AuditEntry:
+    return AuditEntry("action row 1", app_author(app), "app", "app", "", "app.pause", "disabled_assets BTC")
 
 
 @asynccontextmanager
@@ -41,10 +55,10 @@ async def followed(kafka: str, settings: MemorySettings, app: str) -> AsyncItera
     await settings.create(settings_of(enabled_exchanges=("alpha", "beta", "gamma")))
     writer = TopicWriter(kafka)
     await writer.open()
-    following = asyncio.create_task(follow_acting_apps(session, settings, lambda _: None))
+    following = asyncio.create_task(follow_acting_apps(session, settings, lambda _: None, LeftOutActions()))
 
-    def write(number: int, stream: str, **values: str) -> None:
-        writer.write(APPS, row(number, stream, app, **values), app, 0)
+    def write(number: int, stream: str, age: int = 0, **values: str) -> None:
+        writer.write(APPS, row(number, stream, app, age, **values), app, 0)
 
     yield write
     following.cancel()
@@ -111,6 +125,29 @@ async def test_after_a_failure_it_goes_on_where_it_was(kafka_address: str) -> No
     assert settings.asked == ["1", "2", "3", "3", "4"]
 
 
+async def test_an_old_resume_is_done_once_nothing_is_behind_it(kafka_address: str) -> None:
+    app, settings = "acting apps that resume late", MemorySettings(SystemClock())
+    await settings.create(settings_of())
+    await settings.act(pause(wall_now() - 2 * ACTION_SECONDS * 1_000_000), pause_entry(app))
+    assert settings.in_force().disabled_assets == ("BTC",)
+    async with followed(kafka_address, settings, app) as write:
+        write(2, "AssetResumes", age=ACTION_SECONDS + 5, asset="BTC")
+        await until(lambda: settings.in_force().disabled_assets == ())
+
+
+async def test_rows_are_read_since_the_oldest_entry_of_an_app_was_made() -> None:
+    clock = SteppedClock()
+    settings = MemorySettings(clock)
+    await settings.create(settings_of())
+    start = await since_oldest_entry(settings)
+    assert wall_now() - start >= ACTION_SECONDS * 1_000_000
+    made = clock.now()
+    await settings.act(pause(made), pause_entry("guard"))
+    await clock.sleep(3_600)
+    assert await since_oldest_entry(settings) == made - ACTION_SECONDS * 1_000_000
+
+
 async def test_where_no_app_may_act_nothing_is_read() -> None:
     session = Session("s", "paper", Path(), Services("nowhere:1", "", ""), MARKETS, "USD")
-    await asyncio.wait_for(follow_acting_apps(session, MemorySettings(SystemClock()), lambda _: None), 5)
+    nobody = follow_acting_apps(session, MemorySettings(SystemClock()), lambda _: None, LeftOutActions())
+    await asyncio.wait_for(nobody, 5)

@@ -19,6 +19,7 @@ from store.records.audit_entry import AuditEntry
 from tests.market.samples import MARKETS, settings_of
 from tests.store.conftest import SteppedClock
 from ui.apps.app_actions import ACTION_SECONDS, MOST_CHARACTERS, AppActions
+from ui.apps.left_out_actions import MOST_REASONS, OTHER_REASONS, LeftOutActions
 
 NOW = SteppedClock().now() // 1_000
 ALL = AppActionTerms("guard", pause=True, asset_thresholds=(4, 40), pair_thresholds=(6, 60), notices=True)
@@ -43,22 +44,30 @@ class Follower:
     told: list[Settings] = field(default_factory=list)
     waited: list[Exception] = field(default_factory=list)
     first: Settings = field(default_factory=settings_of)
+    left_out: LeftOutActions = field(default_factory=LeftOutActions)
 
     def __post_init__(self) -> None:
         self.follow(MemorySettings(self.clock))
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        return {one.reason: one.actions for one in self.left_out.of("guard")}
 
     def follow(self, settings: MemorySettings) -> None:
         access = AccessTerms(acting_apps=(self.terms,))
         services, page = Services("nowhere:1", "", ""), PageTerms(access=access)
         session = Session("s", "paper", Path(), services, MARKETS, "USD", page=page)
         self.settings = settings
-        self.actions = AppActions(session, settings, self.clock, self.told.append, self.waited.append)
+        self.actions = AppActions(
+            session, settings, self.clock, self.told.append, self.waited.append, self.left_out, self.clock.now()
+        )
 
     async def after(self, *messages: bytes) -> Settings:
         """Return the settings in force afterwards."""
         await self.settings.create(self.first)
         for one in messages:
             await self.actions.take(one)
+        await self.actions.settle()
         return self.settings.in_force()
 
 
@@ -276,3 +285,83 @@ async def test_rows_that_were_too_many_are_so_for_the_next_process_too() -> None
         await follower.actions.take(row)
     assert follower.settings.audited == done
     assert len(done) == 2
+
+
+async def test_notices_use_up_no_pauses_and_nothing_that_takes_back_is_too_many() -> None:
+    follower = Follower(replace(ALL, per_minute=1))
+    notices = [message("OperatorNotices", n, NOW + n, text=f"number {n}") for n in range(7)]
+    pauses = [message("AssetPauses", 10, NOW + 10, asset="BTC"), message("AssetPauses", 12, NOW + 12, asset="BTC")]
+    resumes = [message("AssetResumes", n, NOW + n, asset="BTC") for n in (11, 13)]
+    before = await follower.after(*notices, pauses[0])
+    assert before.disabled_assets == ("BTC",)
+    assert (await follower.after(resumes[0], pauses[1], resumes[1])).disabled_assets == ()
+    raised = [message("AssetThresholds", n, NOW + n, asset="BTC", min_net_bps=float(n)) for n in (20, 21)]
+    removed = message("AssetThresholds", 22, NOW + 22, asset="BTC", min_net_bps=None)
+    assert (await follower.after(*raised)).asset_thresholds == {"BTC": 20.0}
+    assert (await follower.after(removed)).asset_thresholds == {}
+    assert follower.reasons == {"more actions of its kind within a minute than per_minute allows": 6 + 1 + 1}
+
+
+LONG_AGO = NOW - 10 * ACTION_SECONDS * 1_000
+
+
+@pytest.mark.parametrize(
+    ("later", "stands"),
+    [
+        ((), False),
+        ((message("OperatorNotices", 8, NOW, text="of something else"),), False),
+        # it made the entry again, and was too old itself
+        ((message("AssetThresholds", 8, LONG_AGO + 1, asset="BTC", min_net_bps=15.0),), True),
+        # what asks for nothing that can be done says nothing of what is wanted
+        ((message("AssetThresholds", 8, LONG_AGO + 1, asset="BTC", min_net_bps=1_500.0),), False),
+        (
+            (
+                message("AssetThresholds", 8, LONG_AGO + 1, asset="BTC", min_net_bps=15.0),
+                message("AssetThresholds", 9, LONG_AGO + 2, asset="BTC", min_net_bps=None),
+            ),
+            False,
+        ),
+    ],
+)
+async def test_what_takes_back_is_done_however_old_it_is_unless_a_later_row_makes_it_again(
+    later: tuple[bytes, ...], stands: bool
+) -> None:
+    follower = Follower()
+    made = message("AssetThresholds", 6, LONG_AGO - 1, asset="BTC", min_net_bps=12.0)
+    await follower.settings.create(follower.first)
+    # an earlier process, when that was young
+    follower.clock.time -= 10 * ACTION_SECONDS * 1_000_000
+    follower.follow(follower.settings)
+    assert (await follower.after(made)).asset_thresholds == {"BTC": 12.0}
+    follower.clock.time += 10 * ACTION_SECONDS * 1_000_000
+    follower.follow(follower.settings)
+    removed = message("AssetThresholds", 7, LONG_AGO, asset="BTC", min_net_bps=None)
+    after = await follower.after(made, removed, *later)
+    assert after.asset_thresholds == ({"BTC": 12.0} if stands else {})
+    # what an earlier process has left out, or done, is not counted again
+    assert follower.reasons == {}
+
+
+async def test_a_resume_that_waited_for_the_store_is_done_once_the_rows_behind_it_are_known() -> None:
+    follower = Follower()
+    settings = LostOnce(follower.clock)
+    settings.outage = None
+    follower.follow(settings)
+    await follower.after(PAUSE)
+    settings.outage = ACTION_SECONDS + 1
+    resume = message("AssetResumes", 8, NOW + 1, asset="BTC")
+    await follower.actions.take(resume)
+    assert follower.actions.has_late
+    assert settings.in_force().disabled_assets == ("BTC",)
+    await follower.actions.settle()
+    assert settings.in_force().disabled_assets == ()
+    assert not follower.actions.has_late
+
+
+async def test_what_is_left_out_is_counted_by_reason_and_in_all() -> None:
+    follower = Follower()
+    await follower.after(*(message("AssetPauses", n, NOW + n, asset=f"COIN{n}") for n in range(2 * MOST_REASONS)))
+    counted = follower.left_out.of("guard")
+    assert len(counted) == MOST_REASONS + 1
+    assert follower.reasons[OTHER_REASONS] == MOST_REASONS
+    assert follower.left_out.of("other") == ()

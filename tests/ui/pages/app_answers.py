@@ -47,6 +47,7 @@ class AnsweredApp:
     reason: str | None = None
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     injected: list[Any] = field(default_factory=list)
+    actions: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -170,7 +171,7 @@ class AppAnswers:
     def _whole(self, name: str) -> dict[str, Any]:
         app = self.apps[name]
         status = {"rows_per_second": 3.0, "streams": {"quotes": 40.0}} if app.state == "running" else {}
-        return {**self._listed(name), "text": app.texts[-1], "reason": app.reason, "status": status}
+        return {**self._listed(name), "text": app.texts[-1], "reason": app.reason, "status": status, "actions": app.actions}
 
     def _create(self, body: dict[str, Any]) -> Answer:
         wrong = [] if body.get("draft") else mistakes_of(body["text"])

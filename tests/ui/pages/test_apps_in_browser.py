@@ -305,6 +305,23 @@ def test_what_publishing_does_is_said_before(apps: Apps) -> None:
     assert apps.answers.apps["wide"].published == 2
 
 
+def test_an_app_says_what_it_set_and_which_rows_did_nothing(apps: Apps) -> None:
+    standing = [
+        {"setting": "disabled_assets", "key": "ETH", "since": AT},
+        {"setting": "pair_thresholds", "key": "kraken>bitflyer", "value": 12.5, "since": AT},
+    ]
+    reason = "more actions of its kind within a minute than per_minute allows"
+    left_out = [{"reason": reason, "actions": 7, "last": "app.notice notice", "last_at": AT}]
+    acting = AnsweredApp([TEXT], "running", 1, actions={"standing": standing, "left_out": left_out})
+    apps.answers.apps["wide"] = acting
+    apps.choose("wide")
+    apps.expect_said("app-standing", "ETH is paused since")
+    apps.expect_said("app-standing", "Kraken → bitFlyer trades from 12.5 bps")
+    apps.expect_said("app-left-out", f"7 because {reason} (last: app.notice notice")
+    acting.state = "stopped"
+    apps.expect_said("app-standing", "a person does on Bots & thresholds")
+
+
 def test_rows_are_followed_held_filtered_drawn_and_put_in(apps: Apps) -> None:
     apps.answers.apps["wide"] = AnsweredApp([TEXT], "running", 1)
     apps.answers.add_row("wide", "Means", symbol="BTC/USD", mean=1.5)

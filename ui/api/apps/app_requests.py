@@ -30,7 +30,7 @@ def texts_of(request: Request) -> AppTexts:
 
 
 def app_desk(request: Request) -> AppDesk:
-    return AppDesk(dashboard_of(request.app), texts_of(request))
+    return AppDesk(dashboard_of(request.app), texts_of(request), request.app.state.left_out_actions)
 
 
 Desk = Annotated[AppDesk, Depends(app_desk)]

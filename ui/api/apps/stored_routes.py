@@ -13,7 +13,18 @@ from ui.apps.stored_apps import AppAnswerError, AppDesk, NewText
 from ui.auth.callers import Caller, rate_name
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Asker, Author
-from ui.rows.app import AppListRow, AppsRow, AppVersionRow, AppVersionsRow, StoredAppRow, app_list_row, version_row
+from ui.rows.app import (
+    AppListRow,
+    AppsRow,
+    AppVersionRow,
+    AppVersionsRow,
+    LeftOutRow,
+    StoredAppRow,
+    app_list_row,
+    standing_row,
+    version_row,
+)
+from ui.rows.attribute import row_from
 
 router = APIRouter(prefix="/apps", tags=["apps"])
 
@@ -237,6 +248,10 @@ async def _answer(
         **_listed(desk, app, statuses),
         "text": await desk.text(app.name, app.version),
         "status": dict((statuses or {}).get(app.name) or {}),
+        "actions": {
+            "standing": [standing_row(one) for one in await desk.standing_entries(app.name)],
+            "left_out": [row_from(LeftOutRow, one) for one in desk.left_out.of(app.name)],
+        },
     }
     return JSONResponse(row, status_code, {"ETag": f'"{app.version}"', **(headers or {})})
 

@@ -10,10 +10,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from market.decide.settings_entries import EntryChange
 from session.app_actions import AppActionTerms
 from session.session import Session
+from store.app_actions import AppAction
 from store.mongo.store import MongoTradeStore
 from store.records.apps import MOST_TEXT_BYTES, MOST_VERSIONS, AppReport
+from store.records.audit_entry import AuditEntry
 from tests.ui.api.apps.app_samples import WIDE, WIDER, WRONG, key_of
 from tests.ui.api.apps.door import door_of
 from tests.ui.clients import client_of
@@ -247,6 +250,30 @@ async def test_an_app_that_acts_is_published_only_if_the_operator_allows_it(
         assert (await api.post("/api/apps/guard/publish", json={}, headers=operator)).status_code == 202
         allow()
         assert (await api.post("/api/apps/guard/start", headers=operator)).status_code == 422
+
+
+async def test_an_app_says_what_it_set_and_what_it_asked_for_in_vain(
+    application: FastAPI, author: Headers, store: MongoTradeStore
+) -> None:
+    """Also one that does not run: what it set stays until a person takes it off."""
+    change = EntryChange("asset_thresholds", "BTC", 12.0)
+    entry = AuditEntry("action row 1", "app wide", "app", "app", "", "app.threshold", change.name)
+    outcome = await store.settings.act(AppAction(change, 1, 6), entry)
+    assert outcome.settings is not None
+    dashboard_of(application).hub.apply_settings(outcome.settings)
+    what = {"action": "app.notice", "target": "notice"}
+    for at in (7, 8):
+        application.state.left_out_actions.add("wide", what, "its row is too old", at)
+    async with client_of(application) as api:
+        for name in ("wide", "other"):
+            await api.post("/api/apps", json={"name": name, "text": WIDE}, headers=author)
+        found = (await api.get("/api/apps/wide")).json()["actions"]
+        [standing] = found["standing"]
+        assert standing.pop("since") > 0
+        assert standing == {"setting": "asset_thresholds", "key": "BTC", "value": 12.0}
+        last = {"last": "app.notice notice", "last_at": 8}
+        assert found["left_out"] == [{"reason": "its row is too old", "actions": 2, **last}]
+        assert (await api.get("/api/apps/other")).json()["actions"] == {"standing": [], "left_out": []}
 
 
 async def test_the_audit_log_has_every_change(api: httpx.AsyncClient, author: Headers, key: str) -> None:
