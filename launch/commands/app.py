@@ -22,9 +22,8 @@ from cep.apps.hosts.product_streams import STORE, parse_with_product_streams, re
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.stream_names import output_streams
 from cep.apps.parts.app_limits import AppLimitError, AppLimits
-from cep.apps.texts.text_check import checked_text
 from launch.apps.configured_terms import configured_terms
-from launch.apps.files import app_in, app_text, apps_in, in_file
+from launch.apps.files import app_text, apps_in, explained_in, in_file, mistakes_in
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import home_folder
 from streams.topics import APPS, HEALTH
@@ -111,7 +110,7 @@ def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
 
 def explanation(path: Path, terms: OperatorTerms) -> Iterator[str]:
     """Return what the app is made of. Raises CannotStartError if no host can run it."""
-    source, engine = app_in(path, terms)
+    source, engine = explained_in(path, terms)
     yield f"{source.name}, version {source.version}"
     yield from (f"  {line}" for line in described_parts(engine.plan))
     streams = ", ".join(stream.name for stream in read_streams(source.app))
@@ -202,10 +201,10 @@ def _tell_mistakes(path: Path, text: str, terms: OperatorTerms, echo: Echo) -> N
         _engine_of(text, terms, with_ends=True)
         return AppSource(name, text)
 
-    mistakes = checked_text(text, path.stem, terms, compiled).mistakes
+    mistakes = mistakes_in(path, text, path.stem, terms, compiled)
     if len(mistakes) > 1:
         for mistake in mistakes:
-            echo(in_file(path, mistake))
+            echo(mistake)
         raise CannotStartError(f"{path}: {len(mistakes)} mistakes.")
 
 

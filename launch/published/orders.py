@@ -12,9 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.language.errors import AppTextError
 from launch.apps.acting import check_may_act
-from launch.apps.files import app_text, published_in
+from launch.apps.files import app_text, published_in, right_text
 from launch.apps.published_texts import texts_of
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import read_session
@@ -23,7 +22,6 @@ from launch.setup.login_rights import SUPERVISOR
 from market.time_units import MICROSECONDS
 from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError
 from runtime.clock import SystemClock, steady_now
-from session.app_actions import names_actions
 from session.session import Session
 from store.errors import StoreError
 from store.operations.apps import MongoApps
@@ -176,14 +174,14 @@ class _Publishing:
         return 0
 
     async def _check_stored(self, apps: StoredApps, name: str, version: int) -> None:
-        """Raise CannotStartError if that version acts on the session, and may not. What is wrong in its text, its host
-        says."""
+        """Raise CannotStartError with all that is wrong in the text of that version, or if it acts on the session and
+        may not."""
         found = await apps.version(name, version)
-        if found is None or not names_actions(found.text):
+        if found is None:
             return
-        with suppress(AppTextError):
-            source = texts_of(self._session, self._terms).source(found.text, name)
-            check_may_act(source, self._session.page.access.acting_apps)
+        texts = texts_of(self._session, self._terms)
+        source = right_text(f"{name}, version {version}", found.text, name, texts.terms, texts.source)
+        check_may_act(source, self._session.page.access.acting_apps)
 
     async def _stored(self, apps: MongoApps, name: str, text: str, note: str) -> int:
         """Return the number of the version that has the text; the newest one, if it is the same."""

@@ -242,6 +242,18 @@ def test_a_check_says_all_mistakes_each_with_what_was_expected_and_the_nearest_n
     ]
 
 
+def test_what_is_explained_is_checked_whole(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError) as found:
+        run(tmp_path, "explain", "from quotes[bidd > 1.0] select askk insert into O;\nfrom quotes select bid insert int P;")
+    file = tmp_path / "a.app"
+    assert [line.partition(": ")[0] for line in str(found.value).splitlines()] == [
+        str(file),
+        f"{file}, line 1, column 13",
+        f"{file}, line 1, column 32",
+        f"{file}, line 2, column 31",
+    ]
+
+
 def test_cases_that_hold_and_one_that_does_not(tmp_path: Path) -> None:
     slow = case(id="too slow", events=[[0, "Trades", TRADE], [2_000, "Trades", TRADE]])
     code, said = run(tmp_path, "test", APP, case(), "", slow)

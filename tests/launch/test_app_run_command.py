@@ -91,6 +91,23 @@ def test_mistakes_get_one_sentence_and_2(
     assert said.count("\n") == 1
 
 
+def test_all_mistakes_of_all_files_are_said(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / f"{number}.app" for number in range(3)]
+    texts = ("from quotes[bidd > 1.0] select askk insert into O;", QUOTES, OPPORTUNITIES.replace("base", "bace"))
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARBITRAGE_HOME", str(home))
+        assert run(["app", "run", *map(str, files), "--replay", SESSION_ID]) == 2
+    said = capsys.readouterr().err.removeprefix("arbitrage: ").splitlines()
+    assert [line.partition(": ")[0] for line in said] == [
+        str(files[0]),
+        f"{files[0]}, line 1, column 13",
+        f"{files[0]}, line 1, column 32",
+        f"{files[2]}, line 1, column 44",
+    ]
+
+
 @pytest.mark.parametrize(
     ("texts", "sentence"),
     [

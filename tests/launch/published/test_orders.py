@@ -195,6 +195,22 @@ async def test_a_mistake_is_one_sentence(
     assert [(one.name, one.order.wanted) for one in await store.apps.apps()] == [("draft", "draft")]
 
 
+async def test_all_mistakes_of_a_text_are_said_of_a_stored_one_too(store: MongoTradeStore, command: Told) -> None:
+    wrong = "from quotes[bidd > 1.0] select exchange, askk\ninsert int Wide;"
+    await store.apps.create("draft", wrong, "ada")
+    await asyncio.to_thread(Path("wrong.app").write_text, wrong)
+    for name, place in (("wrong.app", "wrong.app"), ("draft", "draft, version 1")):
+        code, out, err = await command("publish", name)
+        assert (code, out) == (2, "")
+        assert [line.partition(": ")[0] for line in err.removeprefix("arbitrage: ").splitlines()] == [
+            place,
+            f"{place}, line 1, column 13",
+            f"{place}, line 1, column 42",
+            f"{place}, line 2, column 8",
+        ]
+    assert [(one.name, one.order.wanted) for one in await store.apps.apps()] == [("draft", "draft")]
+
+
 @pytest.mark.parametrize(
     "words",
     [("publish", "wide.app"), ("stop", "wide"), ("start", "wide"), ("list",), ("versions", "wide"), ("status",)],
