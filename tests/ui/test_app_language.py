@@ -10,6 +10,8 @@ from cep.apps.compiler.window_plans import STREAM_WORKER_NAMES, WINDOWS
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS, parse_with_product_streams
 from cep.apps.language.grammar_parser import terminals
+from session.app_actions import COLUMNS
+from ui.apps.app_halts import STREAM as HALTS
 from ui.language.app_language import app_language
 from ui.rows.app_language import AppTemplateRow
 
@@ -23,6 +25,15 @@ def test_streams_have_the_columns_that_the_engine_gives_them() -> None:
     assert offered == {
         name: [(column.name, column.type) for column in one.columns] for name, one in PRODUCT_STREAMS.items()
     }
+
+
+def test_streams_that_act_have_the_columns_that_are_read() -> None:
+    offered = {one["name"]: [column["name"] for column in one["columns"]] for one in LANGUAGE["actions"]}
+    assert offered == {name: list(columns) for name, columns in COLUMNS.items()} | {HALTS: ["exchange"]}
+    for one in LANGUAGE["actions"]:
+        defined = ", ".join(f"{column['name']} {column['type']}" for column in one["columns"])
+        StreamEngine(parse_with_product_streams(f"define stream {one['name']} ({defined});"))
+        assert one["description"]
 
 
 def test_every_function_aggregator_and_function_of_a_stream_is_explained() -> None:

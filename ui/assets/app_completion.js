@@ -5,7 +5,7 @@ import { bare, namesWithin, ownStreams, placeKind, statementAt } from "./app_wor
 
 export class AppVocabulary {
   constructor() {
-    this.take({ streams: [], functions: [], windows: [], annotations: [], keywords: [], types: [], templates: [] });
+    this.take({ streams: [], actions: [], functions: [], windows: [], annotations: [], keywords: [], types: [], templates: [] });
     this.explained = new Map();
   }
 
@@ -13,6 +13,7 @@ export class AppVocabulary {
   take(language) {
     this.language = language;
     this.ofProduct = new Map(language.streams.map((stream) => [stream.name, stream]));
+    this.acting = new Map(language.actions.map((stream) => [stream.name, stream]));
     this.functions = language.functions.filter(({ name }) => !name.startsWith("#")).map((one) => functionOption(one));
     this.streamFunctions = language.functions.filter(({ name }) => name.startsWith("#")).map((one) => functionOption(one, "function", 50));
     this.annotations = language.annotations.filter(({ text }) => !text.includes("@App:…")).map(annotationOption);
@@ -59,14 +60,21 @@ export class AppVocabulary {
     if (kind === "member") return columnOptions([[of, streams.get(within.get(of) ?? of) ?? []]]);
     const named = [...streams].map(([name, columns]) => this.streamOption(name, columns));
     if (kind === "stream") return [...named, ...this.keywords];
+    if (kind === "target") return [...named, ...this.actionOptions(streams), ...this.keywords];
     const read = [...new Set(within.values())].map((name) => [name, streams.get(name)]);
     return [...columnOptions(read), ...this.functions, ...this.keywords, ...named, ...this.types];
   }
 
   streamOption(name, columns) {
-    const about = this.ofProduct.get(name)?.description ?? "of this app";
+    const about = (this.ofProduct.get(name) ?? this.acting.get(name))?.description ?? "of this app";
     const list = columns.map((one) => `${one.name} ${one.type}`.trim()).join(", ");
-    return { label: name, type: "class", detail: this.ofProduct.has(name) ? "stream of the product" : "stream", info: () => note(about, list), boost: 5 };
+    const detail = this.acting.has(name) ? "acts on the session" : this.ofProduct.has(name) ? "stream of the product" : "stream";
+    return { label: name, type: "class", detail, info: () => note(about, list), boost: 5 };
+  }
+
+  // Those that the text does not write to yet.
+  actionOptions(streams) {
+    return [...this.acting.values()].filter(({ name }) => !streams.has(name)).map(({ name, columns }) => this.streamOption(name, columns));
   }
 }
 

@@ -74,7 +74,8 @@ export function placeKind(text, place) {
   if (head.endsWith("#")) return { kind: "stream function", from: from - 1 };
   const member = new RegExp(`(${NAME})(?:\\s*\\[[^\\]]*\\])?\\.$`).exec(head);
   if (member) return { kind: "member", from, of: member[1] };
-  if (/\b(from|join|into|update|delete|of|in)\s+[#!]?$/i.test(head) || /(->|\bevery\s+(?:\w+\s*=\s*)?|\bnot\s+)$/i.test(head)) return { kind: "stream", from };
+  if (/\binto\s+[#!]?$/i.test(head)) return { kind: "target", from };
+  if (/\b(from|join|update|delete|of|in)\s+[#!]?$/i.test(head) || /(->|\bevery\s+(?:\w+\s*=\s*)?|\bnot\s+)$/i.test(head)) return { kind: "stream", from };
   if (/\b(define|create)\b[^(]*\((?:[^()]*,)?\s*\w+\s+$/i.test(head)) return { kind: "type", from };
   return { kind: "any", from };
 }

@@ -35,7 +35,8 @@ _keyword = re.compile(r"^\w+\.2: /(\w+)[^/]*/i$", re.MULTILINE).findall
 def app_language() -> AppLanguageRow:
     """Return the language as the editor needs it; read once, since it is a part of the program."""
     return {
-        "streams": list(_streams()),
+        "streams": list(_streams("Streams of the product")),
+        "actions": list(_streams("Apps that change settings")),
         "functions": [*_functions(), *_aggregators()],
         "windows": list(_windows()),
         "annotations": list(_annotations()),
@@ -60,8 +61,8 @@ def _rows(page: str, heading: str = "") -> Iterator[list[str]]:
             yield [_link.sub(r"\1", cell).strip() for cell in line.strip("|").split(" | ")]
 
 
-def _streams() -> Iterator[AppStreamRow]:
-    for name, description, columns in _rows("running.md", "Streams of the product"):
+def _streams(heading: str) -> Iterator[AppStreamRow]:
+    for name, description, columns in _rows("running.md", heading):
         yield {"name": name.strip("`"), "description": _plain(description), "columns": list(_typed(columns))}
 
 

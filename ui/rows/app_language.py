@@ -9,7 +9,8 @@ class AppColumnRow(TypedDict):
 
 
 class AppStreamRow(TypedDict):
-    """A stream of the product, which an app reads by its name."""
+    """A stream of the product, which an app reads by its name; or one of `actions`, by whose rows an app acts on the
+    session if the operator allows it."""
 
     name: str
     description: str
@@ -53,6 +54,7 @@ class AppTemplateRow(TypedDict):
 
 class AppLanguageRow(TypedDict):
     streams: list[AppStreamRow]
+    actions: list[AppStreamRow]
     functions: list[AppFunctionRow]
     windows: list[AppWindowRow]
     annotations: list[AppAnnotationRow]

@@ -210,6 +210,7 @@ COMPLETED = [
     ("define stream Mine (price double);\nfrom Mi", "Mine", "price double"),
     ("define stream Mine (price double);\nfrom every a = Mine -> b = quotes select a.pr", "price", None),
     ("@Prim", "@PrimaryKey('a')", None),
+    ("from spreads select base as asset insert into AssetP", "AssetPauses", "nothing new begins in the asset"),
 ]
 
 
