@@ -99,6 +99,11 @@ class AppDoor:
         found: Values = await self._ask({"do": "savepoint", "app": app})
         return found
 
+    async def savepoints(self, app: str) -> list[str]:
+        """Return the names of the app's savepoints in the data folder, newest first; of one that does not run too."""
+        found: list[str] = await self._ask({"do": "savepoints", "app": app})
+        return found
+
     async def fits(self, app: str, text: str) -> Mapping[str, Sequence[str]]:
         """Return which parts of the app, as it runs or ran last in the session, another text would go on with (`fit`),
         which begin `empty`, and which would be `dropped`."""

@@ -1,5 +1,6 @@
 """The immutable description of one run, written by the supervisor and read by each of its processes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal, cast
@@ -55,6 +56,16 @@ class Placement:
     def __post_init__(self) -> None:
         if self.region not in (self.regions or (None,)):
             raise ValueError(f"region is {self.region!r}, and the session's regions are {self.regions}.")
+
+    def chosen(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the regions of these names in the session's order; none if all are named, or none is. Raises
+        ValueError in one sentence for a name that is no region's."""
+        wanted = set(names)
+        unknown = sorted(wanted - set(self.regions))
+        if unknown:
+            known = ", ".join(self.regions) or "none"
+            raise ValueError(f"this session has no region {unknown[0][:40]!r}; its regions: {known}.")
+        return () if len(wanted) == len(self.regions) else tuple(one for one in self.regions if one in wanted)
 
 
 @dataclass(frozen=True, slots=True)

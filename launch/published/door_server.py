@@ -18,6 +18,7 @@ from cep.apps.parts.scope import Columns
 from launch.apps.sent_rows import sent_message
 from launch.errors import CannotStartError
 from launch.published.host import PublishedApps
+from launch.published.kept_savepoints import savepoint_names
 from launch.published.hosted import CannotRunError, check_outside, published_source
 from launch.published.takeover import fitting
 from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError
@@ -129,6 +130,8 @@ class DoorServer:
                 return await self._inject(str(request["app"]), str(request["stream"]), request["values"])
             case "savepoint":
                 return await self._apps.keep_savepoint(str(request["app"]))
+            case "savepoints":
+                return await asyncio.to_thread(savepoint_names, self._apps.session.home, str(request["app"]))
             case "fits":
                 return await self._fits(str(request["app"]), str(request["text"]))
             case other:

@@ -211,13 +211,13 @@ class PublishedApps:
         order, is_new = app.order, app.order.number != wanted.done
         if not is_new or order.wanted == "draft":
             return
-        if order.wanted == "stopped":
+        if not app.runs_in(self.session.place.region):
             await self._resume(app, wanted)
             if wanted.running is not None:
                 await self._report(app, "stopping")
                 await self._stop(wanted)
             note_end(self._folder, app.name)
-            await self._report(app, "stopped")
+            await self._report(app, "stopped", app.absence(self.session.place.region))
         elif wanted.done == 0 and app.state_in(self.session.session_id)[0] == "failed":
             # this part was started again; whoever wants the app to be begun again says so
             log.info("app stays failed", extra={"app": app.name})

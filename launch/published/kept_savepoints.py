@@ -15,7 +15,7 @@ from launch.published.hosted import CannotRunError, published_source
 from launch.published.takeover import SavedState
 from market.time_units import MICROSECONDS
 from session.session import Session
-from store.records.apps import AppVersion, StoredApp
+from store.records.apps import AppVersion, StoredApp, is_app_name
 
 FOLDER = "savepoints"
 SUFFIX = ".savepoint"
@@ -59,7 +59,9 @@ def keep_savepoint(home: Path, savepoint: Savepoint) -> str:
 
 
 def savepoint_names(home: Path, app: str) -> list[str]:
-    """Return the names of an app's savepoints, newest first."""
+    """Return the names of an app's savepoints, newest first; none of what is no app's name."""
+    if not is_app_name(app):
+        return []
     return sorted((path.stem for path in (home / FOLDER / app).glob(f"*{SUFFIX}")), reverse=True)
 
 

@@ -130,6 +130,7 @@ class _Publishing:
         name, version = arguments.app, arguments.version
         if arguments.savepoint and arguments.empty:
             raise CannotStartError("--empty begins with nothing, so not --from a savepoint; drop one of them.")
+        regions = None if arguments.regions is None else self._chosen(arguments.regions)
         is_stored = is_app_name(name) and not await asyncio.to_thread(Path(name).is_file)
         if len(arguments.note) > MOST_NOTE_CHARACTERS:
             raise CannotStartError(f"--note: at most {MOST_NOTE_CHARACTERS} characters.")
@@ -139,12 +140,7 @@ class _Publishing:
         else:
             if version is not None:
                 raise CannotStartError("--version is for a stored app; name it instead of a file.")
-            path = Path(name)
-            source = published_in(path, texts_of(self._session, self._terms))
-            check_may_act(source, self._session.page.access.acting_apps)
-            name, text = source.name, app_text(path)
-            if not is_app_name(name):
-                raise CannotStartError(f"{path}: {name!r} is no name for a published app: {NAME_ADVICE}.")
+            name, text = self._of_file(Path(name))
         async with self._audited(audit, "app.publish", name) as after:
             if text is not None:
                 version = await self._stored(apps, name, text, arguments.note)
@@ -155,11 +151,31 @@ class _Publishing:
                 version,
                 keeps_state=not arguments.empty,
                 savepoint=arguments.savepoint,
+                regions=regions,
             )
             if app is None:
                 raise CannotStartError(f"the app {name} has no version {version}.")
             after |= {"version": app.order.version or 0, "keeps_state": not arguments.empty}
+            after |= {"regions": list(app.order.regions)} if app.order.regions else {}
+        absence = app.absence(self._session.place.region)
+        if absence:
+            self._echo(f"{app.name}: version {app.order.version}, {absence}")
+            return 0
         return await self._until_done(apps, app, "running")
+
+    def _of_file(self, path: Path) -> tuple[str, str]:
+        """Return the app's name and its text. Raises CannotStartError."""
+        source = published_in(path, texts_of(self._session, self._terms))
+        check_may_act(source, self._session.page.access.acting_apps)
+        if not is_app_name(source.name):
+            raise CannotStartError(f"{path}: {source.name!r} is no name for a published app: {NAME_ADVICE}.")
+        return source.name, app_text(path)
+
+    def _chosen(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return self._session.place.chosen(names)
+        except ValueError as error:
+            raise CannotStartError(f"--regions: {error}") from None
 
     async def _keep_savepoint(self, apps: MongoApps, audit: MongoAudit) -> int:
         name = self._arguments.app

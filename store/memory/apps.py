@@ -48,6 +48,7 @@ class MemoryApps:
         *,
         keeps_state: bool = True,
         savepoint: str = "",
+        regions: tuple[str, ...] | None = None,
     ) -> StoredApp | None:
         known = self._apps.get(name)
         if known is None:
@@ -55,7 +56,10 @@ class MemoryApps:
         number = known.order.version if wanted == "stopped" else version or known.version
         if number is not None and (name, number) not in self._versions:
             return None
-        order = AppOrder(wanted, number, keeps_state, by=who, at=self._clock.now(), savepoint=savepoint)
+        places = known.order.regions if regions is None else regions
+        order = AppOrder(
+            wanted, number, keeps_state, by=who, at=self._clock.now(), savepoint=savepoint, regions=places
+        )
         self._apps[name] = ordered(known, order)
         self._tell()
         return self._apps[name]

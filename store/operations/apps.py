@@ -81,6 +81,7 @@ class MongoApps:
         *,
         keeps_state: bool = True,
         savepoint: str = "",
+        regions: tuple[str, ...] | None = None,
     ) -> StoredApp | None:
         def step(transaction: Transaction, known: StoredApp | None) -> StoredApp | None:
             if known is None:
@@ -88,9 +89,11 @@ class MongoApps:
             number = known.order.version if wanted == "stopped" else version or known.version
             if number is not None and transaction.find_one(APP_VERSIONS, {"_id": _key(name, number)}) is None:
                 return None
-            after = ordered(
-                known, AppOrder(wanted, number, keeps_state, by=who, at=transaction.now(), savepoint=savepoint)
+            places = known.order.regions if regions is None else regions
+            order = AppOrder(
+                wanted, number, keeps_state, by=who, at=transaction.now(), savepoint=savepoint, regions=places
             )
+            after = ordered(known, order)
             _write(transaction, after)
             return after
 

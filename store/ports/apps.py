@@ -33,10 +33,12 @@ class StoredApps(Protocol):
         *,
         keeps_state: bool = True,
         savepoint: str = "",
+        regions: tuple[str, ...] | None = None,
     ) -> StoredApp | None:
         """Want an app to run (`published`), in that version or in the newest, or not to run (`stopped`, in which its
         version stays). The same again is a new order, which starts an app that has failed. `savepoint`: the name of
-        the one to begin with. None if there is no such app, or no such version."""
+        the one to begin with. `regions`: those to run in, all if empty; None: those of the order before. Returns None
+        if there is no such app, or no such version."""
         ...
 
     async def remove(self, name: str) -> bool:

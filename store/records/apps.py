@@ -58,6 +58,8 @@ class AppOrder:
     at: int = 0
     savepoint: str = ""
     """The name of the one whose state it begins with, in place of that of the version before it."""
+    regions: tuple[str, ...] = ()
+    """Those in which it runs; empty: all. Without regions it runs in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,17 @@ class StoredApp:
     @property
     def done(self) -> int:
         return 0 if self.report is None else self.report.done
+
+    def runs_in(self, region: str | None) -> bool:
+        """Return whether it is to run in that region of a session; None: the session has no regions."""
+        is_chosen = region is None or not self.order.regions or region in self.order.regions
+        return self.order.wanted == "published" and is_chosen
+
+    def absence(self, region: str | None) -> str:
+        """Return why it does not run there although it is published; empty otherwise."""
+        if self.order.wanted != "published" or self.runs_in(region):
+            return ""
+        return f"it is published for {', '.join(self.order.regions)}, and this is {region}"
 
     def state_in(self, session_id: str) -> tuple[AppState, str]:
         """Return its state in the running session, and the reason. What a host said of an earlier order, or in an

@@ -92,3 +92,26 @@ def test_nothing_else_lies_in_its_folder() -> None:
         if isinstance(node, ast.ImportFrom) and node.module is not None
     ]
     assert others == {name.removeprefix("session.") for name in imported if name.startswith("session.")}
+
+
+@pytest.mark.parametrize(
+    ("regions", "names", "chosen"),
+    [
+        (("us", "eu", "jp"), ("jp", "us"), ("us", "jp")),
+        (("us", "eu", "jp"), ("jp", "us", "eu"), ()),
+        (("us", "eu", "jp"), (), ()),
+        ((), (), ()),
+        (("us", "eu"), ("mars", "us"), "this session has no region 'mars'; its regions: us, eu."),
+        ((), ("us",), "this session has no region 'us'; its regions: none."),
+    ],
+)
+def test_regions_are_chosen_by_name(
+    regions: tuple[str, ...], names: tuple[str, ...], chosen: tuple[str, ...] | str
+) -> None:
+    place = Placement(regions[0] if regions else None, regions)
+    if isinstance(chosen, str):
+        with pytest.raises(ValueError, match="has no region") as found:
+            place.chosen(names)
+        assert str(found.value) == chosen
+    else:
+        assert place.chosen(names) == chosen

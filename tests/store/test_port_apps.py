@@ -107,6 +107,24 @@ async def test_an_order_names_a_version_that_is_there(store: TradeStore) -> None
     assert await store.apps.app("wide") == stopped
 
 
+async def test_an_app_runs_where_it_was_ordered_to_until_somebody_says_otherwise(store: TradeStore) -> None:
+    await store.apps.create("wide", TEXT, "ada")
+    everywhere = await ordered(store, "published")
+    assert [everywhere.runs_in(region) for region in (None, "us", "eu")] == [True, True, True]
+    await store.apps.order("wide", "published", "ada", regions=("eu", "jp"))
+    for wanted in ("published", "stopped", "published"):
+        again = await ordered(store, wanted)
+        assert again.order.regions == ("eu", "jp")
+        assert again == await store.apps.app("wide")
+        is_wanted = wanted == "published"
+        assert [again.runs_in(region) for region in (None, "us", "eu")] == [is_wanted, False, is_wanted]
+    assert again.absence("us") == "it is published for eu, jp, and this is us"
+    assert (again.absence("eu"), again.absence(None)) == ("", "")
+    back = await store.apps.order("wide", "published", "ada", regions=())
+    assert back is not None
+    assert back.runs_in("us")
+
+
 async def test_an_app_that_is_to_run_is_not_removed(store: TradeStore) -> None:
     await store.apps.create("wide", TEXT, "ada")
     before = await ordered(store, "published")

@@ -1,6 +1,7 @@
 """Changes of stored stream apps: one set of functions for all routes. Each leaves an entry in the audit log."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -101,9 +102,10 @@ class AppDesk:
         *,
         keeps_state: bool = True,
         savepoint: str = "",
+        regions: Sequence[str] | None = None,
     ) -> StoredApp:
-        """Let a version run, the newest if none is named, or stop the app. Raises as `create`; a text with mistakes is
-        not published."""
+        """Let a version run, the newest if none is named, or stop the app. `regions`: those that it runs in from now on,
+        all if empty; None: where it ran. Raises as `create`; a text with mistakes is not published."""
         wanted: AppWanted = "stopped" if work == "stop" else "published"
         async with auditing(self.dashboard, caller, f"app.{work}", name) as note:
             before = await self.app(name)
@@ -112,14 +114,25 @@ class AppDesk:
             self._check_may_write(name, caller)
             if savepoint and not keeps_state:
                 raise AppAnswerError(422, "An app that begins empty begins from no savepoint; leave one of them out.")
+            places = None if regions is None else self._chosen(regions)
             if wanted == "published":
                 # what is checked is what is ordered, whoever stores another version meanwhile
                 version = version or before.version
                 await self._check_published(name, version, caller, was_checked=version == before.order.version)
             apps = self.dashboard.reader.apps
-            ordered = await apps.order(name, wanted, caller.name, version, keeps_state=keeps_state, savepoint=savepoint)
-            ordered = _there(ordered, name)
-            note.after = {"wanted": wanted, "version": ordered.order.version, "keeps_state": keeps_state}
+            ordered = _there(
+                await apps.order(
+                    name,
+                    wanted,
+                    caller.name,
+                    version,
+                    keeps_state=keeps_state,
+                    savepoint=savepoint,
+                    regions=places,
+                ),
+                name,
+            )
+            note.after = _ordered_note(ordered)
             return ordered
 
     async def keep_savepoint(self, name: str, caller: Caller) -> dict[str, Any]:
@@ -134,6 +147,14 @@ class AppDesk:
                 raise AppAnswerError(503, str(error)) from None
             note.after = kept
             return kept
+
+    async def savepoints(self, name: str) -> list[str]:
+        """Return the names of an app's savepoints, newest first. Raises AppAnswerError 404, 503."""
+        await self.app(name)
+        try:
+            return await AppDoor(self.dashboard.session.home).savepoints(name)
+        except (AppDoorSilentError, AppDoorRefusedError) as error:
+            raise AppAnswerError(503, str(error)) from None
 
     async def remove(self, name: str, caller: Caller) -> None:
         """Remove an app that is not wanted to run, with its versions. Raises as `create`."""
@@ -208,6 +229,13 @@ class AppDesk:
             raise AppAnswerError(422, problem)
         return checked
 
+    def _chosen(self, regions: Sequence[str]) -> tuple[str, ...]:
+        """Raise AppAnswerError 422 for a region that the session does not have."""
+        try:
+            return self.dashboard.session.place.chosen(regions)
+        except ValueError as error:
+            raise AppAnswerError(422, f"{str(error)[:1].upper()}{str(error)[1:]}") from None
+
     def _check_may_write(self, name: str, caller: Caller) -> None:
         """Raise AppAnswerError 403 if the app may act on trading, and the caller may not."""
         if self.dashboard.session.page.access.acts_on_trading(name) and not caller.may_change:
@@ -231,6 +259,13 @@ def _there(app: StoredApp | None, name: str) -> StoredApp:
     if app is None:
         raise unknown(name)
     return app
+
+
+def _ordered_note(app: StoredApp) -> dict[str, Any]:
+    """Return what the audit log keeps of an order."""
+    order = app.order
+    kept = {"wanted": order.wanted, "version": order.version, "keeps_state": order.keeps_state}
+    return kept | ({"regions": list(order.regions)} if order.regions else {})
 
 
 def _noted(new: NewText) -> dict[str, Any]:

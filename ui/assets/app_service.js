@@ -222,6 +222,12 @@ export class AppService {
     return answer.isDone ? null : problemText(answer);
   }
 
+  // What the running app has kept, as a savepoint: {savepoint, bytes}, or {problem}.
+  async keepSavepoint() {
+    const answer = await ask("POST", appAddress(this.open, "/savepoint"), {});
+    return answer.isDone ? answer.body : { problem: problemText(answer) };
+  }
+
   async remove() {
     const name = this.open;
     if (this.stored) {

@@ -5,7 +5,7 @@ import { AppActing } from "./app_acting.js";
 import { AppDryRunPanel } from "./app_dry_run_panel.js";
 import { AppList } from "./app_list.js";
 import { AppPicture } from "./app_picture.js";
-import { AppPublishing } from "./app_publishing.js";
+import { AppPublishing, savepointWords } from "./app_publishing.js";
 import { AppQueryPanel } from "./app_query_panel.js";
 import { AppRowsPanel } from "./app_rows_panel.js";
 import { AppService } from "./app_service.js";
@@ -14,6 +14,7 @@ import { AppStatus } from "./app_status.js";
 import { AppTextPanel } from "./app_text_panel.js";
 import { AppVersionsPanel } from "./app_versions_panel.js";
 import { button, element, setClass, setText } from "./elements.js";
+import { count } from "./format.js";
 import { persistentPart } from "./persistent_part.js";
 import { user } from "./signed_in_user.js";
 import { recall, remember } from "./tab_memory.js";
@@ -54,13 +55,15 @@ class AppsPage {
     this.publish = button("Publish…", () => this.askPublish(), "main");
     this.stop = button("Stop", () => this.act("stop", "Stopped."));
     this.start = button("Start", () => this.act("start", "Started."));
+    this.keep = button("Savepoint", () => this.keepSavepoint());
+    this.keep.title = "Keep what the app has kept so far, to begin with it later";
     this.remove = button("Delete…", () => this.askRemove());
     this.surely = button("Delete it", () => this.doRemove(), "halt");
     this.keepIt = button("Keep it", () => this.showSure(false));
     this.said = element("p", { class: "said", role: "status", "data-part": "app-said" });
     this.status = new AppStatus();
     this.acting = new AppActing();
-    return element("div", { class: "app-head" }, element("div", { class: "row" }, this.name, this.pill, this.version), this.reason, element("div", { class: "row app-acts" }, this.publish, this.stop, this.start, this.remove, this.surely, this.keepIt));
+    return element("div", { class: "app-head" }, element("div", { class: "row" }, this.name, this.pill, this.version), this.reason, element("div", { class: "row app-acts" }, this.publish, this.stop, this.start, this.keep, this.remove, this.surely, this.keepIt));
   }
 
   tabs() {
@@ -175,11 +178,12 @@ class AppsPage {
     setText(this.reason, stored?.reason ?? "");
     this.status.show(state, stored?.status);
     this.acting.show(state, stored?.actions);
-    this.publish.disabled = this.isBusy || (!this.service.isChanged && stored?.published_version === stored?.version && state === "running");
+    this.publish.disabled = Boolean(this.isBusy);
     this.stop.hidden = !mayStop(state);
     this.start.hidden = !mayStart(state);
+    this.keep.hidden = state !== "running";
     this.remove.hidden = !mayDelete(state) || !this.surely.hidden;
-    this.stop.disabled = this.start.disabled = Boolean(this.isBusy);
+    this.stop.disabled = this.start.disabled = this.keep.disabled = Boolean(this.isBusy);
     this.drawTabs();
   }
 
@@ -217,6 +221,16 @@ class AppsPage {
     this.draw();
   }
 
+  async keepSavepoint() {
+    this.isBusy = true;
+    this.draw();
+    const { open } = this.service;
+    const { savepoint, bytes, problem } = await this.service.keepSavepoint();
+    this.isBusy = false;
+    if (open === this.service.open) this.say(problem ? `No savepoint: ${problem}` : `Kept as ${savepointWords(savepoint)} (${count(bytes)} bytes); Publish… begins with it.`, problem ? "bad" : "good");
+    this.draw();
+  }
+
   askRemove() {
     this.showSure(true);
     this.keepIt.focus();
@@ -247,8 +261,9 @@ function tabId(name) {
 function versionWords(stored, isChanged) {
   if (!stored) return "not saved on the server";
   const published = stored.published_version;
+  const regions = stored.regions?.length ? ` (in ${stored.regions.join(", ")})` : "";
   const words = published === stored.version ? `version ${stored.version}` : `version ${stored.version}, ${published ? `version ${published} is published` : "not published"}`;
-  return isChanged ? `${words}; your changes are not saved` : words;
+  return isChanged ? `${words}${regions}; your changes are not saved` : `${words}${regions}`;
 }
 
 export const { mount, unmount } = persistentPart(() => new AppsPage());

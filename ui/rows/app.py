@@ -43,13 +43,15 @@ class CheckedTextRow(TypedDict):
 class AppListRow(TypedDict):
     """`version`: of the newest text; `published_version`: the one that was published last. `reason`: why it failed,
     what it waits for, or what goes wrong although it runs. `description`: what the newest text says of itself
-    (`@App:description`). `errors`: since the app was started. Times in microseconds UTC."""
+    (`@App:description`). `errors`: since the app was started. `regions`: those that it was published for, all if
+    empty. Times in microseconds UTC."""
 
     name: str
     state: str
     reason: NotRequired[str]
     version: int
     published_version: int | None
+    regions: list[str]
     author: str
     description: str
     created_at: int
@@ -123,7 +125,14 @@ def app_list_row(app: StoredApp, session_id: str, statuses: Mapping[str, Any] | 
         trouble = NOBODY_RUNS_APPS if statuses is None else (status or {}).get("reason")
         reason = "; ".join(one for one in (reason, trouble) if one)
     row: AppListRow = row_from(
-        AppListRow, app, state=state, reason=reason, published_version=app.order.version, rows_per_second=0.0, errors=0
+        AppListRow,
+        app,
+        state=state,
+        reason=reason,
+        published_version=app.order.version,
+        regions=list(app.order.regions),
+        rows_per_second=0.0,
+        errors=0,
     )
     if not reason:
         del row["reason"]
@@ -134,6 +143,12 @@ def app_list_row(app: StoredApp, session_id: str, statuses: Mapping[str, Any] | 
     errors = dict(status.get("errors") or {}).values()
     row["errors"] = sum(map(int, errors)) + int(status.get("rejected_rows") or 0)
     return row
+
+
+class AppSavepointsRow(TypedDict):
+    """By name, which is when each was taken: UTC, to the second. Newest first."""
+
+    savepoints: list[str]
 
 
 def standing_row(one: StandingEntry) -> StandingEntryRow:

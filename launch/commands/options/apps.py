@@ -60,6 +60,12 @@ def _add_publishing(works: "argparse._SubParsersAction[argparse.ArgumentParser]"
     publish.add_argument(
         "--from", dest="savepoint", default="", metavar="SAVEPOINT", help="begin with what the app had kept there"
     )
+    publish.add_argument(
+        "--regions",
+        type=region_names,
+        metavar="NAME,NAME,…",
+        help="in these regions of the session (default: where it ran, at first in all); name all to have it everywhere",
+    )
     publish.add_argument("--note", default="", help="what is new in it")
     add_configured(publish)
     for work, text in (

@@ -34,3 +34,9 @@ def test_there_are_not_too_many_of_one_app(tmp_path: Path) -> None:
     with pytest.raises(CannotStartError, match="has 50 savepoints; remove some"):
         keep_savepoint(tmp_path, replace(SAVEPOINT, taken_at=1))
     assert keep_savepoint(tmp_path, replace(SAVEPOINT, app="other"))
+
+
+@pytest.mark.parametrize("app", ["", "..", "../savepoints/wide", "*", "wide/", "nobody"])
+def test_no_other_app_has_some(tmp_path: Path, app: str) -> None:
+    keep_savepoint(tmp_path, SAVEPOINT)
+    assert savepoint_names(tmp_path, app) == []

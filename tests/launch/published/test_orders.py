@@ -175,6 +175,7 @@ async def test_status_is_what_the_part_says(session: tuple[Session, MongoTradeSt
         (("publish", "odd name.app"), "is no name for a published app"),
         (("publish", "wide.app", "--version", "1"), "--version is for a stored app; name it instead of a file."),
         (("publish", "draft", "--version", "7"), "the app draft has no version 7."),
+        (("publish", "draft", "--regions", "us"), "--regions: this session has no region 'us'; its regions: none."),
         (("publish", "draft", "--note", "x" * (MOST_NOTE_CHARACTERS + 1)), f"at most {MOST_NOTE_CHARACTERS} char"),
         (("stop", "draft"), "the app draft was never published; use: arbitrage app publish draft"),
         (("start", "draft"), "the app draft was never published; use: arbitrage app publish draft"),

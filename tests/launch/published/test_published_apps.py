@@ -18,7 +18,7 @@ from launch.published.hosted import published_source
 from launch.setup.data_dir import process_lock
 from runtime.app_door import AppDoorRefusedError, AppDoorSilentError
 from runtime.clock import SystemClock, wall_now
-from session.session import Session
+from session.session import Placement, Session
 from store.memory.apps import MemoryApps
 from store.records.apps import AppVersion
 from streams.message_format import row_of
@@ -317,3 +317,19 @@ def reaching(end: int) -> Callable[[list[bytes]], bool]:
 
 def offset(message: bytes) -> int:
     return int(row_of(message)["id"].split(":")[2])
+
+
+async def test_an_app_of_other_regions_does_not_run_here(session: Session) -> None:
+    here = replace(session, place=Placement("jp", ("us", "jp")))
+    apps = MemoryApps(SystemClock())
+    await log_begins(here)
+    async with published(here, apps, 0) as world:
+        await apps.create("means", MEANS, "ada")
+        await apps.order("means", "published", "ada", regions=("us",))
+        assert await world.until_says("means", "stopped", "jp") == "it is published for us, and this is jp"
+        await apps.order("means", "published", "ada", regions=())
+        await world.until("means", "running")
+        await apps.order("means", "published", "ada", regions=("us",))
+        await world.until_says("means", "stopped", "this is jp")
+        with pytest.raises(AppDoorRefusedError, match="it is stopped"):
+            await world.door.status("means")

@@ -29,6 +29,8 @@ ROUTES = (
     ("PUT", APP, "replace"),
     ("DELETE", APP, "remove"),
     ("POST", rf"{APP}/(?P<verb>publish|stop|start)", "order"),
+    ("GET", rf"{APP}/savepoints", "savepoints"),
+    ("POST", rf"{APP}/savepoint", "keep_savepoint"),
     ("GET", rf"{APP}/versions", "versions"),
     ("GET", rf"{APP}/versions/(?P<number>\d+)", "version"),
     ("GET", rf"{APP}/streams/(?P<stream>\w+)", "newest"),
@@ -37,6 +39,7 @@ ROUTES = (
 )
 """Method, path below `/api/apps`, and the method of AppAnswers that answers."""
 AT = 1_700_000_000_000_000
+SAVEPOINT = "20261130T081500Z"
 
 
 @dataclass
@@ -48,6 +51,9 @@ class AnsweredApp:
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     injected: list[Any] = field(default_factory=list)
     actions: dict[str, Any] = field(default_factory=dict)
+    savepoints: list[str] = field(default_factory=list)
+    orders: list[dict[str, Any]] = field(default_factory=list)
+    """Bodies of publications."""
 
 
 @dataclass
@@ -198,8 +204,16 @@ class AppAnswers:
             return 200, {"keeps": ["means"], "empty": ["peaks"]}
         if verb == "publish":
             self.apps[app].published = body["version"]
+            self.apps[app].orders.append(body)
         self.apps[app].state = "stopped" if verb == "stop" else "running"
         return 202, self._whole(app)
+
+    def _savepoints(self, app: str, body: Any) -> Answer:
+        return 200, {"savepoints": self.apps[app].savepoints}
+
+    def _keep_savepoint(self, app: str, body: Any) -> Answer:
+        self.apps[app].savepoints.insert(0, SAVEPOINT)
+        return 201, {"savepoint": SAVEPOINT, "bytes": 4096}
 
     def _sources(self, body: Any) -> Answer:
         return 200, {

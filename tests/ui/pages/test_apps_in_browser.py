@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
-from tests.ui.pages.app_answers import AT, AnsweredApp, AppAnswers
+from tests.ui.pages.app_answers import AT, SAVEPOINT, AnsweredApp, AppAnswers
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Scheme, Watched, opened
 from tests.ui.pages.test_every_page_in_browser import grave_violations
 from tests.ui.serving import Served
@@ -304,6 +304,40 @@ def test_what_publishing_does_is_said_before(apps: Apps) -> None:
     publishing.get_by_role("button", name="Publish", exact=True).click()
     apps.expect_said("app-said", "Version 2 is published.")
     assert apps.answers.apps["wide"].published == 2
+
+
+def test_an_app_begins_with_a_savepoint_that_was_kept_on_the_page(apps: Apps) -> None:
+    apps.answers.apps["wide"] = wide = AnsweredApp([TEXT], "running", 1)
+    apps.choose("wide")
+    apps.press("Savepoint")
+    apps.expect_said("app-said", "Kept as 2026-11-30 08:15:00 UTC (4,096 bytes)")
+    apps.press("Publish…")
+    publishing = apps.watched.part("app-publish")
+    expect(publishing).to_contain_text("Version 1 runs already", timeout=NEWS_MS)
+    expect(publishing.get_by_role("group", name="Regions")).to_be_hidden()
+    publishing.get_by_label("begin with what it had kept at").check()
+    publishing.get_by_role("button", name="Publish", exact=True).click()
+    apps.expect_said("app-said", "Version 1 is published.")
+    assert wide.orders == [{"version": 1, "state": "keep", "savepoint": SAVEPOINT}]
+
+
+def test_an_app_is_published_in_some_regions(apps: Apps) -> None:
+    regions = json.dumps({"regions": [{"name": name} for name in ("us", "eu", "jp")]})
+    apps.page.route("**/api/regions", lambda route: route.fulfill(body=regions, content_type="application/json"))
+    apps.answers.apps["wide"] = wide = AnsweredApp([TEXT])
+    apps.choose("wide")
+    apps.expect_said("app-verdict", "No mistakes")
+    apps.press("Publish…")
+    chosen = apps.watched.part("app-publish").get_by_role("group", name="Regions")
+    for name in ("us", "eu", "jp"):
+        chosen.get_by_label(name).uncheck(timeout=NEWS_MS)
+    publish = apps.watched.part("app-publish").get_by_role("button", name="Publish", exact=True)
+    publish.click()
+    expect(apps.watched.part("app-publish").get_by_role("alert")).to_have_text("Choose at least one region.")
+    chosen.get_by_label("eu").check()
+    publish.click()
+    apps.expect_said("app-said", "Version 1 is published.")
+    assert wide.orders == [{"version": 1, "regions": ["eu"]}]
 
 
 def test_an_app_says_what_it_set_and_which_rows_did_nothing(apps: Apps) -> None:

@@ -15,6 +15,7 @@ from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Asker, Author
 from ui.rows.app import (
     AppListRow,
+    AppSavepointsRow,
     AppsRow,
     AppVersionRow,
     AppVersionsRow,
@@ -29,6 +30,8 @@ from ui.rows.attribute import row_from
 router = APIRouter(prefix="/apps", tags=["apps"])
 
 TEXT = "@App:name('wide')\nfrom spreads[max_bps > 20.0] select base, max_bps insert into Wide;"
+MOST_REGIONS = 50
+RegionName = Annotated[str, Field(max_length=40)]
 LONGEST_VERSION = 18
 """Digits; Python refuses to parse thousands."""
 Version = Annotated[int, Query(ge=1, le=10**9)]
@@ -61,14 +64,15 @@ class ReplaceBody(TextBody):
 
 class PublishBody(BaseModel):
     """`version`: default the newest. `state`: whether what the version before it has kept goes on, where it fits.
-    `savepoint`: the name of one whose state it begins with instead. `preview`: say what would go on, and change
-    nothing."""
+    `savepoint`: the name of one whose state it begins with instead. `regions`: those that it runs in, all if empty;
+    default where it ran. `preview`: say what would go on, and change nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
     version: int | None = Field(default=None, ge=1, le=10**9)
     state: str = Field(default="keep", pattern="^(keep|empty)$")
     savepoint: str = Field(default="", pattern="^([0-9]{8}T[0-9]{6}Z)?$")
+    regions: list[RegionName] | None = Field(default=None, max_length=MOST_REGIONS)
     preview: bool = False
 
 
@@ -154,7 +158,15 @@ async def publish(request: Request, name: AppName, desk: Desk, caller: Author) -
         stored = await desk.app(name)
         return JSONResponse(await _preview(desk, stored, body.version or stored.version, caller, body.state == "keep"))
     keeps_state = body.state == "keep"
-    app = await desk.order(name, "publish", caller, body.version, keeps_state=keeps_state, savepoint=body.savepoint)
+    app = await desk.order(
+        name,
+        "publish",
+        caller,
+        body.version,
+        keeps_state=keeps_state,
+        savepoint=body.savepoint,
+        regions=body.regions,
+    )
     return await _answer(desk, app, 202)
 
 
@@ -164,6 +176,12 @@ async def savepoint(request: Request, name: AppName, desk: Desk, caller: Author)
     `publish` takes. 409: it does not run."""
     await body_of(request, NoBody, "nothing")
     return await desk.keep_savepoint(name, caller)
+
+
+@router.get("/{name}/savepoints", responses=dict.fromkeys((404, 503), PROBLEM_RESPONSE))
+async def savepoints(name: AppName, desk: Desk) -> AppSavepointsRow:
+    """Return the app's savepoints, newest first, also while it does not run."""
+    return {"savepoints": await desk.savepoints(name)}
 
 
 @router.post("/{name}/start", status_code=202, responses=CHANGED, openapi_extra=body_schema(NoBody, {}))

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from market.decide.settings_entries import EntryChange
 from session.app_actions import AppActionTerms
-from session.session import Session
+from session.session import Placement, Session
 from store.app_actions import AppAction
 from store.mongo.store import MongoTradeStore
 from store.records.apps import MOST_TEXT_BYTES, MOST_VERSIONS, AppReport
@@ -250,6 +250,37 @@ async def test_an_app_that_acts_is_published_only_if_the_operator_allows_it(
         assert (await api.post("/api/apps/guard/publish", json={}, headers=operator)).status_code == 202
         allow()
         assert (await api.post("/api/apps/guard/start", headers=operator)).status_code == 422
+
+
+async def test_an_app_is_published_for_some_regions_of_the_session(
+    application: FastAPI, author: Headers, session: Session
+) -> None:
+    async def published(api: httpx.AsyncClient, **body: object) -> tuple[int, object]:
+        answer = await api.post("/api/apps/wide/publish", json=body, headers=author)
+        found = answer.json()
+        return answer.status_code, found.get("regions", found.get("detail"))
+
+    async with client_of(application) as api:
+        await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+        refused = "This session has no region 'us'; its regions: none."
+        assert await published(api, regions=["us"]) == (422, refused)
+        assert await published(api, regions=[]) == (202, [])
+        placed = replace(session, place=Placement("us", ("us", "eu", "jp")))
+        application.state.dashboard = replace(dashboard_of(application), session=placed)
+        assert await published(api, regions=["jp", "eu"]) == (202, ["eu", "jp"])
+        assert await published(api) == (202, ["eu", "jp"])
+        refused = "This session has no region 'mars'; its regions: us, eu, jp."
+        assert await published(api, regions=["eu", "mars"]) == (422, refused)
+        assert await published(api, regions=["jp", "eu", "us"]) == (202, [])
+
+
+async def test_savepoints_are_listed(api: httpx.AsyncClient, author: Headers, session: Session) -> None:
+    await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=author)
+    async with door_of(session, lambda _: ["20261130T081500Z"]) as asked:
+        assert (await api.get("/api/apps/wide/savepoints")).json() == {"savepoints": ["20261130T081500Z"]}
+        assert asked == [{"do": "savepoints", "app": "wide"}]
+        assert (await api.get("/api/apps/other/savepoints")).status_code == 404
+    assert (await api.get("/api/apps/wide/savepoints")).status_code == 503
 
 
 async def test_an_app_says_what_it_set_and_what_it_asked_for_in_vain(
