@@ -2,7 +2,8 @@
 
 import { microseconds } from "./app_states.js";
 import { element, setText } from "./elements.js";
-import { clockTime, count, exchangeName } from "./format.js";
+import { clockTime, count } from "./format.js";
+import { pairWords } from "./settings_words.js";
 
 export class AppActing {
   constructor() {
@@ -29,12 +30,8 @@ function put(place, words) {
 function entryWords({ setting, key, value, since }) {
   const at = `since ${clockTime(microseconds(since))}`;
   if (setting === "disabled_assets") return `${key} is paused ${at}`;
-  const subject = setting === "pair_thresholds" ? key.split(/([>/])/).map(pairWord).join("") : key;
+  const subject = setting === "pair_thresholds" ? pairWords(key) : key;
   return `${subject} trades from ${value} bps ${at}`;
-}
-
-function pairWord(part) {
-  return { ">": " → ", "/": " and " }[part] ?? exchangeName(part);
 }
 
 function leftOutWords({ reason, actions, last, last_at: at }) {

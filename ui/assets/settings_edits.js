@@ -2,7 +2,7 @@
 // No DOM and no server here: settings come in, the changes to send go out.
 
 const FEES = "taker_fees";
-const OPTIONAL = ["exchange_limits", "asset_limits"];
+const OPTIONAL = ["exchange_limits", "asset_limits", "asset_thresholds", "pair_thresholds"];
 const DECIMAL = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,4}))?$/;
 
 // A table's entries each under a name of their own: `taker_fees.EXCHANGE`.
@@ -88,6 +88,11 @@ export class Edits {
     else this.typed.delete(name);
   }
 
+  // Keys of a table that have an edit.
+  typedIn(table) {
+    return [...this.typed.keys()].filter((name) => name.startsWith(`${table}.`)).map((name) => name.slice(table.length + 1));
+  }
+
   touch(name, value) {
     const base = this.typed.has(name) ? this.typed.get(name).base : this.inForce(name);
     this.typed.set(name, { value, base });
@@ -130,7 +135,9 @@ export class Edits {
     const body = {};
     for (const name of this.touched) {
       const { value } = this.typed.get(name);
-      const sent = Array.isArray(value) ? value : isNumber(name) ? Number(value) : String(value).trim();
+      const text = Array.isArray(value) ? "" : String(value).trim();
+      // an entry without a value is taken away
+      const sent = Array.isArray(value) ? value : text && isNumber(name) ? Number(text) : text;
       const entry = optionalEntry(name);
       if (entry) this.putEntry(body, entry, sent);
       else if (name.startsWith(`${FEES}.`)) (body[FEES] ??= {})[name.slice(FEES.length + 1)] = sent;

@@ -10,16 +10,21 @@ import { liveFeed } from "./live_feed.js";
 import { SettingsBar } from "./settings_bar.js";
 import { Edits, differences } from "./settings_edits.js";
 import { ChoiceControl, ExchangesControl, NumberControl } from "./settings_inputs.js";
-import { changeList, sentence, whoSince, withLabels } from "./settings_words.js";
+import { PairAdder } from "./pair_adder.js";
+import { changeList, pairWords, sentence, whoSince, withLabels } from "./settings_words.js";
 import { user } from "./signed_in_user.js";
 
 const KEPT = "settings.edits";
 const OPEN = "settings.topics";
-// Table, its topic, and the setting that holds for those without an entry.
+// Table, its topic, the setting that holds for those without an entry, and what an entry is.
 const LIMITS = [
-  ["exchange_limits", "Maximum open notional of one exchange", "max_exchange_notional"],
-  ["asset_limits", "Maximum open notional of one asset", "max_asset_notional"],
+  ["asset_thresholds", "Minimum net spread of one asset", "min_net_bps", "threshold"],
+  ["pair_thresholds", "Minimum net spread of one pair of exchanges", "min_net_bps", "threshold"],
+  ["exchange_limits", "Maximum open notional of one exchange", "max_exchange_notional", "limit"],
+  ["asset_limits", "Maximum open notional of one asset", "max_asset_notional", "limit"],
 ];
+const PAIRS = "pair_thresholds";
+const WORDS = { exchange_limits: exchangeName, pair_thresholds: pairWords };
 const EXCHANGES = "enabled_exchanges";
 const FEES = "taker_fees";
 
@@ -35,6 +40,7 @@ class SettingsForm {
       drop: () => this.discard(),
     });
     this.topics = [];
+    this.addedPairs = [];
     this.fields = element("div", {}, element("p", { class: "quiet" }, "Waiting for the first settings; they appear once the system has started."));
     this.bar.root.hidden = true;
     this.root = element("section", { class: "settings", "data-part": "settings-form", "aria-label": "Thresholds and limits" }, this.bar.root, this.fields);
@@ -57,7 +63,8 @@ class SettingsForm {
     this.isLive = feed === "live";
     if (changed.has("all") || changed.has("settings")) this.take(model.settings);
     if (changed.has("all") && model.settings?.version < this.edits.settings?.version) this.reload();
-    this.draw();
+    if (this.isLate) this.build();
+    else this.draw();
   }
 
   // Report changes by others at the fields that have unsaved edits here.
@@ -89,22 +96,24 @@ class SettingsForm {
     return [...this.controls].find(([, control]) => control.isHeld)?.[0] ?? "";
   }
 
-  // Rebuild only if the exchanges changed: a field must not vanish while the user types in it.
+  // Rebuild only if there are other fields, and later if the user types in one: apps add and remove entries too.
   build() {
     const { settings } = this.edits;
     if (!this.spec || !settings) return;
     const offered = [...new Set([...this.spec.exchanges, ...settings.enabled_exchanges, ...(this.edits.value(EXCHANGES) ?? [])])];
     // what has no fee trades nothing: it only has prices
-    const known = { exchange_limits: Object.keys(settings[FEES]), asset_limits: this.spec.bases };
-    const limited = Object.fromEntries(LIMITS.map(([table]) => [table, [...new Set([...known[table], ...Object.keys(settings[table])])]]));
+    const { bases } = this.spec;
+    const known = { exchange_limits: Object.keys(settings[FEES]), asset_limits: bases, asset_thresholds: bases, [PAIRS]: this.addedPairs };
+    const limited = Object.fromEntries(LIMITS.map(([table]) => [table, [...new Set([...known[table], ...Object.keys(settings[table] ?? {}), ...this.edits.typedIn(table)])]]));
     const shape = JSON.stringify([this.spec, offered, Object.keys(settings[FEES]), limited]);
-    if (shape !== this.shape) {
+    this.isLate = shape !== this.shape && Boolean(this.held);
+    if (shape !== this.shape && !this.isLate) {
       this.shape = shape;
       this.bar.root.hidden = false;
       this.controls.clear();
       this.topics = [
         ...this.spec.topics.map(({ title, fields }) => this.topic(title, this.fieldsOf(fields))),
-        ...LIMITS.map(([table, title, general]) => this.topic(title, limited[table].map((name) => this.limitField(table, name, general)))),
+        ...LIMITS.map(([table, title, general, kind]) => this.topic(title, limited[table].map((name) => this.limitField(table, name, { ...this.spec[kind], general })), table === PAIRS ? this.pairAdder() : null)),
         this.topic("Exchanges and fees", this.exchangeFields(offered, Object.keys(settings[FEES]))),
       ];
       this.fields.replaceChildren(element("div", { class: "columns" }, ...this.fieldsOf(this.spec.first.fields)), ...this.topics.map(({ root }) => root));
@@ -117,16 +126,30 @@ class SettingsForm {
   }
 
   // Folded, unless the user opened it in this tab.
-  topic(title, fields) {
+  topic(title, fields, more = null) {
     const mark = element("span", { class: "warn" });
-    const root = element("details", { class: "topic", open: openTopics().includes(title) }, element("summary", {}, title, " ", mark), element("div", { class: "columns" }, ...fields));
+    const root = element("details", { class: "topic", open: openTopics().includes(title) }, element("summary", {}, title, " ", mark), element("div", { class: "columns" }, ...fields), more);
     root.ontoggle = () => remember(OPEN, JSON.stringify([...openTopics().filter((one) => one !== title), ...(root.open ? [title] : [])]));
     return { root, mark, names: fields.map((field) => field.dataset.setting) };
   }
 
   // An empty one takes the general limit.
-  limitField(table, name, general) {
-    return this.field(`${table}.${name}`, new NumberControl({ ...this.spec.limit, general, label: table === "exchange_limits" ? exchangeName(name) : name }));
+  limitField(table, name, spec) {
+    return this.field(`${table}.${name}`, new NumberControl({ ...spec, label: WORDS[table]?.(name) ?? name }));
+  }
+
+  pairAdder() {
+    return new PairAdder(this.spec.exchanges, (name) => this.addPair(name)).root;
+  }
+
+  // Both directions are one pair, whichever of its exchanges is named first.
+  addPair(name) {
+    const turned = name.split("/").reverse().join("/");
+    const shown = [name, turned].find((one) => this.controls.has(`${PAIRS}.${one}`)) ?? name;
+    this.addedPairs = [...new Set([...this.addedPairs, shown])];
+    this.build();
+    this.showField(`${PAIRS}.${shown}`);
+    this.controls.get(`${PAIRS}.${shown}`)?.control.focus();
   }
 
   exchangeFields(offered, charging) {
@@ -160,7 +183,7 @@ class SettingsForm {
     if (this.isSaving) return;
     this.edits.leave(name);
     this.keep();
-    this.draw();
+    this.build();
   }
 
   discard() {
@@ -183,8 +206,16 @@ class SettingsForm {
   }
 
   problemOf(name) {
-    if (!this.edits.isTouched(name)) return null;
-    return this.controls.get(name).problem(this.edits.value(name)) ?? this.rejected.get(name) ?? null;
+    const control = this.controls.get(name);
+    if (!this.edits.isTouched(name) || !control) return null;
+    return control.problem(this.edits.value(name)) ?? this.belowLeast(control.spec?.least, this.edits.value(name)) ?? this.rejected.get(name) ?? null;
+  }
+
+  // Some numbers must not be below another setting.
+  belowLeast(least, value) {
+    const lowest = least ? this.edits.value(least) : null;
+    const isBelow = least && String(value).trim() && Number(value) < Number(lowest);
+    return isBelow ? `Must not be below "${this.labels[least]}" (${lowest}).` : null;
   }
 
   draw() {

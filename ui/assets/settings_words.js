@@ -8,7 +8,14 @@ const ENTRIES = [
   ["taker_fees.", (name) => `Taker fee on ${exchangeName(name)}`],
   ["exchange_limits.", (name) => `Maximum open notional on ${exchangeName(name)}`],
   ["asset_limits.", (name) => `Maximum open notional in ${name}`],
+  ["asset_thresholds.", (name) => `Minimum net spread of ${name}`],
+  ["pair_thresholds.", (name) => `Minimum net spread, ${pairWords(name)}`],
 ];
+
+// A pair's name in words: `a>b` is buying on a and selling on b, `a/b` both directions.
+export function pairWords(name) {
+  return name.split(/([>/])/).map((part) => ({ ">": " → ", "/": " ↔ " })[part] ?? exchangeName(part)).join("");
+}
 
 export function sentence(why) {
   const text = why.trim();

@@ -9,6 +9,8 @@ from ui.services.dashboard import Dashboard
 from ui.services.settings_bounds import Bounds, bounds_of
 from ui.services.settings_fields import FEE_UNIT, FIRST, TOPICS, FieldGroup, SettingField, unit_of
 
+BPS, BPS_STEP = "bps", 0.5
+
 
 def render_settings(dashboard: Dashboard) -> None:
     """Draw the form. Its values come from the tab's live feed and are saved through REST."""
@@ -18,7 +20,8 @@ def render_settings(dashboard: Dashboard) -> None:
 
 def form_document(session: Session) -> dict[str, object]:
     """Return JSON: the group of fields that is always in view (`first`), those by topic, `fee` for the taker fee of an
-    exchange, `limit` for the limits of one exchange or asset, and the session's `exchanges` and `bases`."""
+    exchange, `limit` for the limits of one exchange or asset, `threshold` for those of one asset or pair, and the
+    session's `exchanges` and `bases`."""
     currency = session.settlement_currency
     return {
         "exchanges": list(session.exchanges),
@@ -27,6 +30,8 @@ def form_document(session: Session) -> dict[str, object]:
         "topics": [_group(group, currency) for group in TOPICS],
         "fee": _ends(bounds_of("taker_fees"), FEE_UNIT) | {"unit": ""},
         "limit": _ends(bounds_of("exchange_limits"), currency) | {"unit": currency},
+        "threshold": _ends(bounds_of("asset_thresholds"), BPS)
+        | {"unit": BPS, "step": BPS_STEP, "least": "emit_net_bps"},
     }
 
 

@@ -78,6 +78,7 @@ def test_the_form_gets_every_field_with_its_range_and_no_value(dashboard: Dashbo
     }
     assert fields.keys() | elsewhere | over_rest == set(Settings.model_fields)
     assert fields["min_net_bps"]["range"] == "−1,000 to 10,000 bps"
+    assert (reported["threshold"]["range"], reported["threshold"]["unit"]) == (fields["min_net_bps"]["range"], "bps")
     assert fields["max_notional"]["range"] == "above 0, up to 10,000,000 USD"
     assert fields["single_leg_policy"]["choices"] == ["complete", "reverse", "hold"]
     assert reported["fee"]["range"] == "0 to 0.1 of the notional"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Request, Route, expect
 
-from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Watched, opened
+from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Scheme, Watched, opened
+from tests.ui.pages.test_every_page_in_browser import grave_violations
 from tests.ui.serving import Served
 from ui.auth.api_keys import ensure_api_key
 
@@ -46,6 +47,8 @@ TYPED = {
     "ma_interval_ms": "5500",
     "taker_fees.alpha": "0.0011",
     "taker_fees.beta": "0.0013",
+    "asset_thresholds.BTC": "13.5",
+    "asset_thresholds.ETH": "14.5",
     "exchange_limits.alpha": "5100",
     "exchange_limits.beta": "5200",
     "asset_limits.BTC": "9100",
@@ -251,7 +254,8 @@ def test_whatever_is_redrawn_in_the_middle_of_each_edit_what_was_touched_is_sent
     money = {name: text for name, text in TYPED.items() if name in MONEY}
     fees = {"alpha": "0.0011", "beta": "0.0013"}
     limits = {"exchange_limits": {"alpha": "5100", "beta": "5200"}, "asset_limits": {"BTC": "9100", "ETH": "9200"}}
-    sent = {**numbers, **money, **CHOSEN, "taker_fees": fees, "enabled_exchanges": ["alpha"], **limits}
+    thresholds = {"asset_thresholds": {"BTC": 13.5, "ETH": 14.5}}
+    sent = {**numbers, **money, **CHOSEN, "taker_fees": fees, "enabled_exchanges": ["alpha"], **limits, **thresholds}
     assert steering.patches == [sent]
     now = steering.settings()
     assert now == before | sent | {"version": now["version"], "trading_state": now["trading_state"]}
@@ -280,6 +284,56 @@ def test_an_empty_limit_takes_the_general_one_and_the_others_stay(steering: Stee
     steering.saved("exchange_limits.alpha", "Maximum open notional on alpha: 5100 → none")
     assert steering.patches == [{"exchange_limits": {"beta": "5200"}}]
     assert steering.settings()["exchange_limits"] == {"beta": "5200"}
+
+
+def add_pair(steering: Steering, buy: str, directions: str, sell: str) -> None:
+    adder = steering.watched.part("pair-adder")
+    adder.get_by_label("Buy on").select_option(buy)
+    adder.get_by_label("Directions").select_option(directions)
+    adder.get_by_label("Sell on").select_option(sell)
+    adder.get_by_role("button", name="Add the pair").click()
+
+
+def test_assets_and_pairs_have_thresholds_of_their_own(steering: Steering) -> None:
+    steering.patches.clear()
+    add_pair(steering, "alpha", ">", "alpha")
+    expect(steering.watched.part("pair-adder").get_by_role("alert")).to_have_text("Choose two exchanges.")
+    for sign, text in ((">", "20"), ("/", "30.5")):
+        add_pair(steering, "beta", sign, "alpha")
+        field = steering.field(f"pair_thresholds.beta{sign}alpha")
+        expect(field).to_be_focused()
+        expect(field).to_have_attribute("placeholder", "as for all: 12.5")
+        field.fill(text)
+    # the other way round it is the same pair
+    add_pair(steering, "alpha", "/", "beta")
+    expect(steering.field("pair_thresholds.beta/alpha")).to_be_focused()
+    for text, words in (("10001", "Out of range: −1,000 to 10,000 bps."), ("1", '"Minimum net spread to show" (1.25)')):
+        steering.type("asset_thresholds.ETH", text)
+        expect(steering.page.locator('[data-setting="asset_thresholds.ETH"]')).to_contain_text(words)
+    steering.type("asset_thresholds.ETH", "")
+    steering.save()
+    steering.saved("pair_thresholds.beta>alpha", "Minimum net spread, beta → alpha: none → 20")
+    assert steering.patches == [
+        {"asset_thresholds": {"BTC": 13.5}, "pair_thresholds": {"beta>alpha": 20, "beta/alpha": 30.5}}
+    ]
+    now = steering.settings()
+    assert (now["asset_thresholds"], now["pair_thresholds"]) == ({"BTC": 13.5}, {"beta>alpha": 20, "beta/alpha": 30.5})
+
+
+def test_an_entry_that_an_app_adds_takes_no_field_from_who_types(steering: Steering) -> None:
+    field = steering.field("max_notional")
+    field.focus()
+    steering.page.keyboard.press("Control+A")
+    steering.page.keyboard.type("14")
+    steering.elsewhere("app calm", pair_thresholds={"alpha>beta": 21})
+    steering.shown_version()
+    steering.page.keyboard.type("00")
+    expect(field).to_have_value("1400")
+    expect(field).to_be_focused()
+    steering.page.keyboard.press("Tab")
+    expect(steering.field("pair_thresholds.alpha>beta")).to_have_value("21", timeout=NEWS_MS)
+    expect(field).to_have_value("1400")
+    steering.page.get_by_role("button", name="Discard").click()
 
 
 def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steering) -> None:
@@ -424,3 +478,17 @@ def test_after_all_that_nothing_complained_but_of_what_was_rejected(steering: St
     assert steering.watched.hosts == {"127.0.0.1"}
     expected = ("Failed to load resource", "WebSocket connection")
     assert [one for one in steering.watched.complaints if not one.startswith(expected)] == []
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_thresholds_of_pairs_fit_a_phone_and_are_accessible(
+    chromium: Browser, served_dashboard: Served, scheme: Scheme
+) -> None:
+    with opened(chromium, served_dashboard, 390, scheme, path="bots") as watched:
+        expect(watched.page.locator("[data-setting]").first).to_be_visible(timeout=PAINT_MS)
+        steering = Steering(watched, served_dashboard)
+        steering.open_topics()
+        add_pair(steering, "alpha", "/", "beta")
+        expect(steering.field("pair_thresholds.alpha/beta")).to_be_focused()
+        assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert grave_violations(watched.page) == []
