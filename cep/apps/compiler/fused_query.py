@@ -25,6 +25,8 @@ from cep.apps.parts.selector import Selector, SelectorPlan
 from cep.apps.parts.windows import EventWindow
 
 STEP = "    "
+OF_A_COLUMN = re.compile(r"row\[\d+\]")
+"""The Python of a value that cannot fail."""
 OF_THE_CLOCK = re.compile(r"\b(at|app)\b")
 """What the Python of a value has that depends on more than its row."""
 Bind = Callable[[AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker]], RowTaker]
@@ -97,7 +99,7 @@ def _lines(shape: QueryShape) -> Iterator[str]:
     yield f"{STEP}def take(at, row):"
     body = [
         *(f"if not {condition}: return" for condition in shape.conditions),
-        *_window(shape.window, shape.selection),
+        *(_exchanged(shape) if _exchanges(shape) else _window(shape.window, shape.selection)),
         *_selected(shape),
         *_passed_on(shape),
     ]
@@ -142,6 +144,45 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
             return []
 
 
+def _exchanges(shape: QueryShape) -> bool:
+    """Whether a row takes the place of the oldest in all aggregators at once. Decimals are left out, and what is
+    computed: there one of the two steps may fail alone."""
+    selection = shape.selection
+    return (
+        isinstance(shape.window, LengthPlan)
+        and bool(selection.kinds)
+        and selection.source.group is None
+        and all(kind.source.exchange and kind.type == "double" for kind in selection.kinds)
+        and all(OF_A_COLUMN.fullmatch(source) for source in selection.source.arguments)
+    )
+
+
+def _exchanged(shape: QueryShape) -> list[str]:
+    """Return the row enters a window `length`, and takes the place of the one that leaves."""
+    kinds, arguments = shape.selection.kinds, shape.selection.source.arguments
+    length = shape.window.length if isinstance(shape.window, LengthPlan) else 0
+    names = [{"a": f"a{number}", "o": f"o{number}", "x": f"x{number}"} for number in range(len(kinds))]
+    olds = [f"{name['o']} = {source.replace('row', 'old')}" for name, source in zip(names, arguments, strict=True)]
+    both = [
+        line
+        for name, kind in zip(names, kinds, strict=True)
+        for line in (
+            f"if {name['o']} is not None and {name['x']} is not None: {kind.source.exchange.format(**name)}",
+            "else:",
+            STEP + kind.source.remove.format(a=name["a"], x=name["o"]),
+            STEP + kind.source.add.format(**name),
+        )
+    ]
+    return [
+        *(f"{name['x']} = {source}" for name, source in zip(names, arguments, strict=True)),
+        "kept.append((EXPIRED, at, row))",
+        f"if len(kept) > {length}:",
+        *_indented(["old = kept.popleft()[2]", *olds, *both]),
+        "else:",
+        *_indented([kind.source.add.format(**name) for name, kind in zip(names, kinds, strict=True)]),
+    ]
+
+
 def _of_what_left(selection: SelectorPlan) -> list[str]:
     """Return what is computed of a row that leaves."""
     return [selection.source.group or "", *selection.source.arguments]
@@ -164,7 +205,7 @@ def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
 
 def _selected(shape: QueryShape) -> list[str]:
     selection, source = shape.selection, shape.selection.source
-    added = _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
+    added = [] if _exchanges(shape) else _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
     values = [
         f"{aggregated_name(number)} = {kind.source.value.format(a=f'a{number}')}"
         for number, kind in enumerate(selection.kinds)

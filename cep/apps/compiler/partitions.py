@@ -29,6 +29,21 @@ def bind(by_key, made):
 """
 
 
+OF_A_STRING = """
+def bind(by_key, made):
+    def take(at, row):
+        value = {value}
+        try:
+            taker = by_key[value]
+        except KeyError:
+            if value is None: return
+            taker = made(value)
+        taker(at, row)
+    return take
+"""
+"""The same for a key that is a string, or null."""
+
+
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
     """Every `interval` what had no row for `idle` is forgotten; milliseconds."""
@@ -95,10 +110,11 @@ def partition_key(
         raise unknown(key.at, f"there is no stream {key.stream!r}", key.stream, list(sources))
     compiler = ExpressionCompiler(RowScope(sources[key.stream], frozenset((key.stream,))))
     if isinstance(key, ValueKey):
-        source = compiler.code_of(key.key).source
+        code = compiler.code_of(key.key)
+        source, template = code.source, OF_A_STRING if code.type == "string" else OF_A_VALUE
         value = function_of(source, "row, at", environment)
         names = {**environment.names, "text_of": text_of}
-        take = function_made(OF_A_VALUE.replace("{value}", source), "bind", replace(environment, names=names))
+        take = function_made(template.replace("{value}", source), "bind", replace(environment, names=names))
         return key.stream, PartitionKey(
             lambda row, at: [] if (one := value(row, at)) is None else [text_of(one)], cast(KeyedTaker, take)
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from cep.apps.compiler.expression_code import ExpressionCompiler, function_of
+from cep.apps.compiler.pattern_watch import watches
 from cep.apps.compiler.stages import source_columns
 from cep.apps.language.app_tree import (
     AbsentStep,
@@ -143,7 +144,8 @@ def pattern_plan(
     steps = _with_absence_in_every(compiler.steps) if read.kind == "sequence" else tuple(compiler.steps)
     order = [part.place for step in compiler.steps for part in step.ordered]
     scope = PatternScope(compiler.places, order)
-    return PatternPlan(read.kind, steps, len(compiler.places), read.within), scope
+    plan = PatternPlan(read.kind, steps, len(compiler.places), read.within)
+    return replace(plan, watches=watches(plan, environment)), scope
 
 
 def _with_absence_in_every(steps: Sequence[StepPlan]) -> tuple[StepPlan, ...]:
@@ -224,11 +226,11 @@ class _Steps:
             if step.wait == 0:
                 raise AppTextError(step.at, "`not` must wait longer than 0")
             self.places.append(_Place(frozenset(), columns))
-            return Part(place, name, passes, is_absent=True, looks_back=looks_back, wait=step.wait)
+            return Part(place, name, passes, is_absent=True, looks_back=looks_back, wait=step.wait, source=condition)
         self.places.append(_Place(own_names, columns, step.is_counted))
         if step.most is not None and step.most < step.least:
             raise AppTextError(step.at, "the most is less than the least")
-        return Part(place, name, passes, looks_back=looks_back)
+        return Part(place, name, passes, looks_back=looks_back, source=condition)
 
     def _condition(self, step: StreamStep | AbsentStep, scope: _OwnScope) -> str:
         conditions = list[Expression]()

@@ -96,7 +96,7 @@ class AppParts:
             receive = selector.receive if take is None else one_or_more(take, selector.receive)
             pattern = Pattern(query.input, context, receive)
             for stream in query.input.streams:
-                junctions[stream].add(pattern.receiver(stream), pattern.taker(stream))
+                junctions[stream].add(pattern.receiver(stream), pattern.taker(stream, is_fused=self._is_fused))
         else:
             self._build_stream(query, query.input, junctions)
 

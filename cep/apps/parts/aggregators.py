@@ -8,7 +8,7 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -275,6 +275,9 @@ class AggregatorSource:
     add: str = "{a}.add({x})"
     remove: str = "{a}.remove({x})"
     value: str = "{a}.value"
+    exchange: str = ""
+    """What `remove` of the value `{o}` and `add` do one after the other if both are numbers; "": no shorter than they
+    are."""
 
 
 OF_COUNT = AggregatorSource("{a}.value += 1", "{a}.value -= 1")
@@ -282,8 +285,10 @@ OF_SUM = AggregatorSource(
     "if {x} is not None: {a}.count += 1; {a}.total += {x}",
     "if {x} is not None: {a}.count -= 1; {a}.total -= {x}",
     "({a}.total if {a}.count else None)",
+    # in the order of both, since floats round at each
+    "{a}.total = {a}.total - {o} + {x}",
 )
-OF_AVERAGE = AggregatorSource(OF_SUM.add, OF_SUM.remove, "({a}.total / {a}.count if {a}.count else None)")
+OF_AVERAGE = replace(OF_SUM, value="({a}.total / {a}.count if {a}.count else None)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,13 @@ class PartialMatch:
 
     def values(self) -> Row:
         """As the generated Python reads it: each place's rows."""
-        return tuple(tuple(row for _, row in rows) for rows in self.places)
+        return tuple([tuple([row for _, row in rows]) for rows in self.places])
 
     def without(self, places: Iterable[int]) -> "PartialMatch":
         """Return a new one that has what this one has elsewhere."""
         left_out = frozenset(places)
+        if len(left_out) == len(self.places):
+            return PartialMatch([[] for _ in self.places], self.at)
         kept = [[] if place in left_out else list(rows) for place, rows in enumerate(self.places)]
         return PartialMatch(kept, self.at)
 
@@ -53,6 +55,8 @@ class Part:
     """Whether it passes depends on the places so far."""
     wait: int | None = None
     """For how long no row may come, if it is absent; None: until the other part's row."""
+    source: str = "True"
+    """The Python of `passes`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ sequence every row of its streams must be the next step's: a partial match that 
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, cast
 
@@ -14,6 +15,7 @@ from cep.apps.parts.absent_stages import AbsentLogicalStage, AbsentStage
 from cep.apps.parts.app_context import PartContext, Stateful
 from cep.apps.parts.chunks import CURRENT, Chunk, Receiver, Row, RowTaker
 from cep.apps.parts.pattern_stages import (
+    NEVER,
     CountedStage,
     LogicalStage,
     Part,
@@ -26,6 +28,9 @@ from cep.apps.parts.pattern_stages import (
 
 Offered = tuple[Stage, Passes | None, RowTaker]
 """A stage, what decides alone whether it takes a row, and how it does."""
+Watch = Callable[[Sequence[Stage], list[float], RowTaker], RowTaker]
+"""Made of the stages that read a stream, of the time up to which rows were seen, and of what the stages do with a row:
+lets them have those that matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ class PatternPlan:
     steps: tuple[StepPlan, ...]
     places: int
     within: int | None
+    watches: Mapping[str, Watch] = field(default_factory=dict)
+    """By stream, of those whose rows mostly do not matter."""
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -80,10 +87,15 @@ class Pattern(Stateful):
         self._plan, self._emit = plan, emit
         self._is_sequence = plan.kind == "sequence"
         self._out: Chunk = []
+        self._seen: list[float] = [-math.inf]
+        """The time of the last row, also of one that the stages did not have. A list, since generated functions hold
+        it."""
         starts = tuple(part.place for part in plan.steps[0].ordered)
         within = math.inf if plan.within is None else plan.within
         shared = Shared(self._is_sequence, within, starts, plan.places, context, self._finish)
         self._stages, self._steps = _linked(plan, shared)
+        # what waits at a plain first stage has no row from whose time it could be late
+        self._expiring = tuple(self._stages[1:] if type(self._stages[0]) is Stage else self._stages)
         self._limited = tuple(stage for stage in self._stages if stage.limits)
         self._has_limit = plan.within is not None or bool(self._limited)
         self._shared_streams = plan.shared
@@ -98,25 +110,32 @@ class Pattern(Stateful):
 
     @property
     def partial_matches(self) -> int:
-        """How many wait; both parts of `and` and `or` have the same ones."""
+        """How many wait, with those that are late since a row that mattered; both parts of `and` and `or` have the
+        same ones."""
         return sum(max(len(stage.pending) + len(stage.arriving) for stage in step) for step in self._steps)
 
     def state(self) -> object:
+        if self._plan.watches and self._has_limit and self._seen[0] > NEVER:
+            # as if the stages had had all rows
+            self._expire(int(self._seen[0]))
         return [stage.state() for stage in self._stages]
 
     def restore(self, state: Any) -> None:
         for stage, of_stage in zip(self._stages, state, strict=True):
             stage.restore(of_stage)
 
-    def taker(self, stream: str) -> RowTaker:
+    def taker(self, stream: str, *, is_fused: bool) -> RowTaker:
+        """`is_fused`: by a shorter way, if there is one."""
         own = [stage for stage in self._stages if stage.part.stream == stream]
         offered: list[Offered] = [
             (one, one.test, one.take if one.test is None else one.take_passing) for one in own[::-1]
         ]
-        return partial(self._take, own, offered, stream in self._shared_streams)
+        take = partial(self._take, own, offered, stream in self._shared_streams)
+        watch = self._plan.watches.get(stream) if is_fused else None
+        return take if watch is None else watch(own[::-1], self._seen, take)
 
     def receiver(self, stream: str) -> Receiver:
-        take = self.taker(stream)
+        take = self.taker(stream, is_fused=False)
 
         def receive(chunk: Chunk) -> None:
             for _, at, row in chunk:
@@ -126,7 +145,10 @@ class Pattern(Stateful):
 
     def _take(self, own: list[Stage], offered: list[Offered], together: bool, at: int, row: Row) -> None:
         if self._has_limit:
+            if at < self._seen[0] and self._plan.watches:
+                self._expire(int(self._seen[0]))
             self._expire(at)
+        self._seen[0] = at
         if self._is_sequence:
             self._move_on()
         for stage in own:
@@ -139,7 +161,7 @@ class Pattern(Stateful):
                     self._pass_on(together=together)
 
     def _expire(self, at: int) -> None:
-        for stage in self._stages:
+        for stage in self._expiring:
             if stage.pending or stage.arriving:
                 stage.expire(at)
         for stage in self._limited:

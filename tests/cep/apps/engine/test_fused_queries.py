@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cep.apps.compiler.query import QueryPlan
 from cep.apps.engine.explanation import generated_python
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.language.app_parser import parse_app
 from cep.apps.parts.chunks import Chunk
+from cep.apps.parts.patterns import PatternPlan
 
 Values = tuple[Any, ...]
 Event = tuple[int, str, Values]
@@ -61,9 +63,12 @@ def queries(draw: st.DrawFn, source: str = "Trades", target: str = "Out") -> str
 CHAIN = "from Trades#window.length(2) select symbol, price, amount, size, fee, count() as n insert into {to};\n"
 INTO = "from Trades#window.time(6) select symbol, count() as n group by symbol insert into {to};\n"
 PATTERN = (
-    "from every a = Trades[price > 2.0] -> b = Trades[{back}price < 4.0] within 12 milliseconds "
+    "from {every}a = Trades{at_first} -> b = Trades[{back}price < 4.0] {third}{within}"
     "select a.price as first, b.price as second, count() as n group by a.symbol {having} insert into {to};\n"
 )
+AT_FIRST = ("[price > 2.0]", "[price > 2.0]", "[amount > 1 and price > 1.0]", "", "[not (UUID() is null)]")
+THIRD = ("", "", "-> c = Trades[price > 1.0] ", "-> every c = Calm[amount > 1] ")
+WITHIN = ("within 12 milliseconds ", "within 12 milliseconds ", "within 3 milliseconds ", "")
 
 
 @st.composite
@@ -77,7 +82,15 @@ def apps(draw: st.DrawFn) -> str:
         case 3:
             having = draw(st.sampled_from(("", "having n > 1")))
             body = (
-                PATTERN.format(to="Out", having=having, back=draw(st.sampled_from(("", "symbol == a.symbol and "))))
+                PATTERN.format(
+                    to="Out",
+                    having=having,
+                    back=draw(st.sampled_from(("", "", "symbol == a.symbol and "))),
+                    every=draw(st.sampled_from(("every ", "every ", ""))),
+                    at_first=draw(st.sampled_from(AT_FIRST)),
+                    third=draw(st.sampled_from(THIRD)),
+                    within=draw(st.sampled_from(WITHIN)),
+                )
                 + "from Out select first, count() as n insert into Next;\n"
             )
         case 4:
@@ -102,9 +115,10 @@ ROWS = st.tuples(
 def events(draw: st.DrawFn) -> list[Event]:
     """Draw events; times go on, stand still, and sometimes go back."""
     at, out = 5, list[Event]()
-    for row, step in draw(st.lists(st.tuples(ROWS, st.integers(-2, 6)), min_size=1, max_size=30)):
+    streams = st.sampled_from(("Trades", "Trades", "Trades", "Calm"))
+    for stream, row, step in draw(st.lists(st.tuples(streams, ROWS, st.integers(-2, 6)), min_size=1, max_size=30)):
         at = max(0, at + step)
-        out.append((at, "Trades", row))
+        out.append((at, stream, row))
     return out
 
 
@@ -224,3 +238,47 @@ def test_a_window_of_no_time_ends_where_a_row_is_ahead_of_the_clock() -> None:
     by_parts = _rows(app, log, {}, is_fused=False)
     assert len(by_parts) == 2
     assert _rows(app, log, {}, is_fused=True) == by_parts
+
+
+def test_a_row_that_moves_no_partial_match_is_seen_by_one_function() -> None:
+    query = "from every a = T[b > 1.0] -> c = T[b < 0.5] within 1 sec select a.b as x insert into Out;"
+    engine = StreamEngine(parse_app(f"define stream T (a string, b double, c long); {query}"))
+    (plan,) = (one.input for one in engine.plan.elements if isinstance(one, QueryPlan))
+    assert isinstance(plan, PatternPlan)
+    assert list(plan.watches) == ["T"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from every a = T[b > 1.0], c = T[b < 0.5] select a.b as x insert into Out;",
+        "from every a = T[b > 1.0] -> c = T[b < a.b] select a.b as x insert into Out;",
+        "from every (a = T[b > 1.0] -> c = T[b < 0.5]) within 1 sec select a.b as x insert into Out;",
+        "from every a = T[b > 1.0]<2:3> -> c = T[b < 0.5] select c.b as x insert into Out;",
+        "from every a = T[b > 1.0] -> not T[b < 0.5] for 1 sec select a.b as x insert into Out;",
+        "from every a = T[b > 1.0] and c = T[b < 0.5] select a.b as x insert into Out;",
+        "from every a = T[UUID() != a] -> c = T[b < 0.5] select a.b as x insert into Out;",
+    ],
+)
+def test_where_a_row_may_matter_otherwise_the_stages_have_it(query: str) -> None:
+    engine = StreamEngine(parse_app(f"define stream T (a string, b double, c long); {query}"))
+    (plan,) = (one.input for one in engine.plan.elements if isinstance(one, QueryPlan))
+    assert isinstance(plan, PatternPlan)
+    assert not plan.watches
+
+
+def test_a_row_takes_the_place_of_the_oldest_in_one_step() -> None:
+    lines = (_source("from T#window.length(9) select avg(b) as m insert into Out;") or "").splitlines()
+    assert lines[4:15] == [
+        "        x0 = row[1]",
+        "        kept.append((EXPIRED, at, row))",
+        "        if len(kept) > 9:",
+        "            old = kept.popleft()[2]",
+        "            o0 = old[1]",
+        "            if o0 is not None and x0 is not None: a0.total = a0.total - o0 + x0",
+        "            else:",
+        "                if o0 is not None: a0.count -= 1; a0.total -= o0",
+        "                if x0 is not None: a0.count += 1; a0.total += x0",
+        "        else:",
+        "            if x0 is not None: a0.count += 1; a0.total += x0",
+    ]
