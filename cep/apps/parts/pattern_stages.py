@@ -179,6 +179,13 @@ class Stage:
         self.arriving = []
         self._newest, self._is_ordered = -math.inf, True
 
+    def arrives(self, at: int) -> bool:
+        """Let what arrived wait, if it is clear that none of it is late; return whether it was. There is something."""
+        if not self._is_ordered or self.shared.is_late(self.arriving[0], at):
+            return False
+        self.let_arrive()
+        return True
+
     def expire(self, at: int) -> None:
         """Drop what is late; the last of it makes room for a new one under `every`."""
         pending, arriving, is_late = self.pending, self.arriving, self.shared.is_late

@@ -28,9 +28,9 @@ from cep.apps.parts.pattern_stages import (
 
 Offered = tuple[Stage, Passes | None, RowTaker]
 """A stage, what decides alone whether it takes a row, and how it does."""
-Watch = Callable[[Sequence[Stage], list[float], RowTaker], RowTaker]
-"""Made of the stages that read a stream, of the time up to which rows were seen, and of what the stages do with a row:
-lets them have those that matter."""
+Watch = Callable[[Sequence[Stage], list[float], RowTaker, Callable[[int], None], Callable[[Stage, int, Row], None]], RowTaker]
+"""Made of the stages that read a stream, the time up to which rows were seen, what the stages do with a row, what drops
+those that are late, and what tells a stage of a row that it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Pattern(Stateful):
         return sum(max(len(stage.pending) + len(stage.arriving) for stage in step) for step in self._steps)
 
     def state(self) -> object:
-        if self._plan.watches and self._has_limit and self._seen[0] > NEVER:
+        if self._plan.watches and self._seen[0] > NEVER:
             # as if the stages had had all rows
             self._expire(int(self._seen[0]))
         return [stage.state() for stage in self._stages]
@@ -132,7 +132,9 @@ class Pattern(Stateful):
         ]
         take = partial(self._take, own, offered, stream in self._shared_streams)
         watch = self._plan.watches.get(stream) if is_fused else None
-        return take if watch is None else watch(own[::-1], self._seen, take)
+        if watch is None:
+            return take
+        return watch(own[::-1], self._seen, take, self._expire, partial(self._tell, stream in self._shared_streams))
 
     def receiver(self, stream: str) -> Receiver:
         take = self.taker(stream, is_fused=False)
@@ -144,10 +146,9 @@ class Pattern(Stateful):
         return receive
 
     def _take(self, own: list[Stage], offered: list[Offered], together: bool, at: int, row: Row) -> None:
-        if self._has_limit:
-            if at < self._seen[0] and self._plan.watches:
-                self._expire(int(self._seen[0]))
-            self._expire(at)
+        if at < self._seen[0] and self._plan.watches:
+            self._expire(int(self._seen[0]))
+        self._expire(at)
         self._seen[0] = at
         if self._is_sequence:
             self._move_on()
@@ -160,7 +161,16 @@ class Pattern(Stateful):
                 if self._out:
                     self._pass_on(together=together)
 
+    def _tell(self, together: bool, stage: Stage, at: int, row: Row) -> None:
+        """Let a stage take a row for which its test holds, unless all that waited was late."""
+        if stage.pending:
+            stage.take_passing(at, row)
+            if self._out:
+                self._pass_on(together=together)
+
     def _expire(self, at: int) -> None:
+        if not self._has_limit:
+            return
         for stage in self._expiring:
             if stage.pending or stage.arriving:
                 stage.expire(at)

@@ -66,7 +66,7 @@ PATTERN = (
     "from {every}a = Trades{at_first} -> b = Trades[{back}price < 4.0] {third}{within}"
     "select a.price as first, b.price as second, count() as n group by a.symbol {having} insert into {to};\n"
 )
-AT_FIRST = ("[price > 2.0]", "[price > 2.0]", "[amount > 1 and price > 1.0]", "", "[not (UUID() is null)]")
+AT_FIRST = ("[price > 2.0]", "[price > 2.0]", "[amount > 1 and price > 1.0]", "", "[not (UUID() is null)]", "[amount / 2 > 0]")
 THIRD = ("", "", "-> c = Trades[price > 1.0] ", "-> every c = Calm[amount > 1] ")
 WITHIN = ("within 12 milliseconds ", "within 12 milliseconds ", "within 3 milliseconds ", "")
 
