@@ -172,12 +172,12 @@ class AppDesk:
         """Raise AppAnswerError 404 if there is none."""
         return _there(await self.dashboard.reader.apps.app(name), name)
 
-    async def standing_entries(self, name: str) -> tuple[StandingEntry, ...]:
-        """Return the entries of the settings in force that the app made, whether it runs or not. Raises StoreError."""
+    async def standing_entries(self) -> tuple[StandingEntry, ...]:
+        """Return the entries of the settings in force that apps made, whether they run or not. Raises StoreError."""
         settings = self.dashboard.hub.settings
         if settings is None or not changed_entries(None, settings):
             return ()
-        return tuple(one for one in await self.dashboard.reader.settings.entries_of_apps() if one.app == name)
+        return await self.dashboard.reader.settings.entries_of_apps()
 
     async def text(self, name: str, version: int) -> str:
         """Raise AppAnswerError 404 if there is no such version."""

@@ -22,6 +22,11 @@ export class AppActing {
   }
 }
 
+// What apps that do not run have left in the settings; "" if nothing.
+export function leftWords(entries) {
+  return entries?.length ? `Left in the settings by apps that do not run: ${entries.map((one) => `${one.app}: ${entryWords(one)}`).join("; ")}. A person takes it off on Bots & thresholds.` : "";
+}
+
 function put(place, words) {
   setText(place, words);
   place.hidden = !words;

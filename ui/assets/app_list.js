@@ -1,5 +1,6 @@
 // The apps of the session: state, rows a second, errors; and how a new one begins.
 
+import { leftWords } from "./app_acting.js";
 import { nameProblem, renamed } from "./app_drafts.js";
 import { rateWords, STATES, stateWords } from "./app_states.js";
 import { element, setClass, setText, shape } from "./elements.js";
@@ -17,13 +18,14 @@ export class AppList {
     this.rows = new Map();
     this.empty = element("li", { class: "quiet" }, "No apps yet.");
     this.trouble = element("p", { class: "said bad", role: "status" });
+    this.left = element("p", { class: "bad", hidden: true, "data-part": "app-left" });
     this.begin = element("button", { type: "button", class: "main", "aria-expanded": "false" }, "New app");
     this.begin.onclick = () => this.toggle();
     this.form = this.newForm();
     this.root = element(
       "aside", { class: "app-list box", "aria-label": "All apps", "data-part": "app-list" },
       element("div", { class: "row" }, element("h3", {}, "All apps"), this.begin),
-      this.form, this.filter, this.trouble, this.items,
+      this.form, this.filter, this.trouble, this.left, this.items,
     );
   }
 
@@ -111,6 +113,8 @@ export class AppList {
     const wanted = this.filter.value.trim().toLowerCase();
     this.filter.hidden = rows.length < FILTERED_FROM && !wanted;
     setText(this.trouble, this.service.trouble ?? "");
+    setText(this.left, leftWords(this.service.left));
+    this.left.hidden = !this.left.textContent;
     const shown = rows.filter(({ name }) => name.toLowerCase().includes(wanted));
     setText(this.empty, rows.length ? "No app has such a name." : this.service.isListed ? "No apps yet." : "…");
     this.place(shown.map(({ name }) => name));

@@ -69,6 +69,7 @@ export class AppService {
     if (changes !== this.changes) return;
     this.trouble = answer.isDone ? "" : listTrouble(answer);
     if (answer.isDone) {
+      this.left = answer.body.left;
       this.listed = new Map(answer.body.apps.map((app) => [app.name, app]));
       for (const app of answer.body.apps) this.noteRate(app.name, app.rows_per_second);
       this.isListed = true;

@@ -60,12 +60,6 @@ class AppListRow(TypedDict):
     errors: NotRequired[int]
 
 
-class AppsRow(TypedDict):
-    """All apps, by name."""
-
-    apps: list[AppListRow]
-
-
 class LeftOutRow(TypedDict):
     """Rows that acted on nothing since the dashboard began. `last`: what the newest asked for."""
 
@@ -82,6 +76,19 @@ class StandingEntryRow(TypedDict):
     key: str
     value: NotRequired[float]
     since: int
+
+
+class LeftEntryRow(StandingEntryRow):
+    """Of an app that is not wanted to run, or is gone."""
+
+    app: str
+
+
+class AppsRow(TypedDict):
+    """All apps, by name. `left`: entries that apps left in the settings, which only a person takes off."""
+
+    apps: list[AppListRow]
+    left: list[LeftEntryRow]
 
 
 class AppActionsRow(TypedDict):

@@ -63,6 +63,7 @@ class AppAnswers:
     apps: dict[str, AnsweredApp] = field(default_factory=dict)
     dry_runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
+    left: list[dict[str, Any]] = field(default_factory=list)
     is_away: bool = False
     loses_answers: bool = False
     """To what changes something: it is done, and nobody hears of it."""
@@ -118,7 +119,7 @@ class AppAnswers:
         return _problem(404, "There is nothing here.")
 
     def _list(self, body: Any) -> Answer:
-        return 200, {"apps": [self._listed(name) for name in self.apps]}
+        return 200, {"apps": [self._listed(name) for name in self.apps], "left": self.left}
 
     def _check(self, body: Any) -> Answer:
         """Cases pass if `pass` is in their name."""

@@ -354,6 +354,8 @@ def test_an_app_says_what_it_set_and_which_rows_did_nothing(apps: Apps) -> None:
     apps.expect_said("app-standing", "Kraken → bitFlyer trades from 12.5 bps")
     apps.expect_said("app-left-out", f"7 because {reason} (last: app.notice notice")
     acting.state = "stopped"
+    apps.answers.left = [{**standing[0], "app": "gone"}]
+    apps.expect_said("app-left", "gone: ETH is paused since")
     apps.expect_said("app-standing", "a person does on Bots & thresholds")
 
 

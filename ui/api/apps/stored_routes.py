@@ -97,10 +97,16 @@ class CloneBody(BaseModel):
 
 @router.get("")
 async def apps(desk: Desk) -> AppsRow:
-    """Return all stored apps by name, with what those that run do at this moment."""
+    """Return all stored apps by name, with what those that run do at this moment; and what others have left in the
+    settings."""
     statuses = await _statuses(desk)
     stored = await desk.dashboard.reader.apps.apps()
-    return {"apps": [_listed(desk, app, statuses) for app in stored]}
+    published = {app.name for app in stored if app.order.wanted == "published"}
+    left = [one for one in await desk.standing_entries() if one.app not in published]
+    return {
+        "apps": [_listed(desk, app, statuses) for app in stored],
+        "left": [{**standing_row(one), "app": one.app} for one in left],
+    }
 
 
 @router.post(
@@ -267,7 +273,7 @@ async def _answer(
         "text": await desk.text(app.name, app.version),
         "status": dict((statuses or {}).get(app.name) or {}),
         "actions": {
-            "standing": [standing_row(one) for one in await desk.standing_entries(app.name)],
+            "standing": [standing_row(one) for one in await desk.standing_entries() if one.app == app.name],
             "left_out": [row_from(LeftOutRow, one) for one in desk.left_out.of(app.name)],
         },
     }

@@ -305,6 +305,10 @@ async def test_an_app_says_what_it_set_and_what_it_asked_for_in_vain(
         last = {"last": "app.notice notice", "last_at": 8}
         assert found["left_out"] == [{"reason": "its row is too old", "actions": 2, **last}]
         assert (await api.get("/api/apps/other")).json()["actions"] == {"standing": [], "left_out": []}
+        [left] = (await api.get("/api/apps")).json()["left"]
+        assert (left["app"], left["key"], left["value"]) == ("wide", "BTC", 12.0)
+        await api.post("/api/apps/wide/publish", json={}, headers=author)
+        assert (await api.get("/api/apps")).json()["left"] == []
 
 
 async def test_the_audit_log_has_every_change(api: httpx.AsyncClient, author: Headers, key: str) -> None:
