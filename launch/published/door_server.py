@@ -18,8 +18,8 @@ from cep.apps.parts.scope import Columns
 from launch.apps.sent_rows import sent_message
 from launch.errors import CannotStartError
 from launch.published.host import PublishedApps
-from launch.published.kept_savepoints import savepoint_names
 from launch.published.hosted import CannotRunError, check_outside, published_source
+from launch.published.kept_savepoints import savepoint_names
 from launch.published.takeover import fitting
 from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError
 from runtime.socket_path import short_path
@@ -128,14 +128,18 @@ class DoorServer:
                 return await one.group.query(one.place, str(request["query"]), values, may_write=may_write)
             case "inject":
                 return await self._inject(str(request["app"]), str(request["stream"]), request["values"])
-            case "savepoint":
-                return await self._apps.keep_savepoint(str(request["app"]))
-            case "savepoints":
-                return await asyncio.to_thread(savepoint_names, self._apps.session.home, str(request["app"]))
+            case "savepoint" | "savepoints":
+                return await self._savepoints(str(request["app"]), is_new=request["do"] == "savepoint")
             case "fits":
                 return await self._fits(str(request["app"]), str(request["text"]))
             case other:
                 raise AppDoorRefusedError(f"nobody knows how to do {other!r}.", "mistake")
+
+    async def _savepoints(self, app: str, *, is_new: bool) -> Any:
+        """Keep one, or return the names of all."""
+        if is_new:
+            return await self._apps.keep_savepoint(app)
+        return await asyncio.to_thread(savepoint_names, self._apps.session.home, app)
 
     async def _inject(self, app: str, stream: str, values: Any) -> Mapping[str, Any]:
         one = self._apps.running(app)

@@ -156,7 +156,8 @@ class _Publishing:
             if app is None:
                 raise CannotStartError(f"the app {name} has no version {version}.")
             after |= {"version": app.order.version or 0, "keeps_state": not arguments.empty}
-            after |= {"regions": list(app.order.regions)} if app.order.regions else {}
+            if app.order.regions:
+                after["regions"] = list(app.order.regions)
         absence = app.absence(self._session.place.region)
         if absence:
             self._echo(f"{app.name}: version {app.order.version}, {absence}")

@@ -29,10 +29,10 @@ NEXT_STATES: Mapping[ArbitrageState | None, frozenset[ArbitrageState]] = {
     None: frozenset({"reserved"}),
     "reserved": frozenset({"single_leg", "closed", "unwound", "residual", "unfilled"}),
     "single_leg": frozenset({"closed", "unwound", "residual", "unfilled"}),
-    # an end is final unless a late fill appears or trading resumes after a halt
-    "closed": frozenset({"single_leg", "residual", "unwound"}),
-    "unwound": frozenset({"single_leg", "residual", "closed"}),
-    "residual": frozenset({"single_leg", "closed", "unwound"}),
+    # an end is final unless a late fill appears, fills are restated (perhaps to none) or trading resumes after a halt
+    "closed": frozenset({"single_leg", "residual", "unwound", "unfilled"}),
+    "unwound": frozenset({"single_leg", "residual", "closed", "unfilled"}),
+    "residual": frozenset({"single_leg", "closed", "unwound", "unfilled"}),
     "unfilled": frozenset({"single_leg", "residual", "closed", "unwound"}),
 }
 """State → those that may follow it; None is the opportunity, not yet reserved by anybody."""

@@ -57,9 +57,7 @@ class MemoryApps:
         if number is not None and (name, number) not in self._versions:
             return None
         places = known.order.regions if regions is None else regions
-        order = AppOrder(
-            wanted, number, keeps_state, by=who, at=self._clock.now(), savepoint=savepoint, regions=places
-        )
+        order = AppOrder(wanted, number, keeps_state, by=who, at=self._clock.now(), savepoint=savepoint, regions=places)
         self._apps[name] = ordered(known, order)
         self._tell()
         return self._apps[name]

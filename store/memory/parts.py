@@ -133,7 +133,9 @@ class MemorySettings(SettingsVersions):
         return ActionFacts(
             now=now,
             is_repeated=entry.entry_id in self.audited,
-            since_minute=sum(one.at > now - MINUTE or _is_beside(action, one, now) for one in mine if _counts(one, entry)),
+            since_minute=sum(
+                one.at > now - MINUTE or _is_beside(action, one, now) for one in mine if _counts(one, entry)
+            ),
             last_row_time=int(str(on_this[-1].after["row_time"])) if on_this and action.change else None,
             last=None if action.change is None else self._last_author(action.change),
         )

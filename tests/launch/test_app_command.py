@@ -244,7 +244,11 @@ def test_a_check_says_all_mistakes_each_with_what_was_expected_and_the_nearest_n
 
 def test_what_is_explained_is_checked_whole(tmp_path: Path) -> None:
     with pytest.raises(LaunchError) as found:
-        run(tmp_path, "explain", "from quotes[bidd > 1.0] select askk insert into O;\nfrom quotes select bid insert int P;")
+        run(
+            tmp_path,
+            "explain",
+            "from quotes[bidd > 1.0] select askk insert into O;\nfrom quotes select bid insert int P;",
+        )
     file = tmp_path / "a.app"
     assert [line.partition(": ")[0] for line in str(found.value).splitlines()] == [
         str(file),

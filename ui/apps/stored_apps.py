@@ -104,8 +104,8 @@ class AppDesk:
         savepoint: str = "",
         regions: Sequence[str] | None = None,
     ) -> StoredApp:
-        """Let a version run, the newest if none is named, or stop the app. `regions`: those that it runs in from now on,
-        all if empty; None: where it ran. Raises as `create`; a text with mistakes is not published."""
+        """Let a version run, the newest if none is named, or stop the app. `regions`: where it runs from now on, all if
+        empty; None: where it ran. Raises as `create`; a text with mistakes is not published."""
         wanted: AppWanted = "stopped" if work == "stop" else "published"
         async with auditing(self.dashboard, caller, f"app.{work}", name) as note:
             before = await self.app(name)

@@ -1,7 +1,7 @@
 """One Python function for what a row does in a pattern, of which most rows do nothing.
 
-What a pattern means is defined by its stages (`cep.apps.parts.pattern_stages`). Of the common shape (steps of one stream
-each, one row each, with conditions that look at nothing before) a function is generated that asks whether a row
+What a pattern means is defined by its stages (`cep.apps.parts.pattern_stages`). Of the common shape (steps of one
+stream each, one row each, with conditions that look at nothing before) a function is generated that asks whether a row
 matters to what waits, and tells its stage if so. What is late is dropped before the next row that matters, which is the
 same as long as times go forward. If they go back, or a condition fails, the stages do with the row all that they do.
 """

@@ -28,7 +28,9 @@ from cep.apps.parts.pattern_stages import (
 
 Offered = tuple[Stage, Passes | None, RowTaker]
 """A stage, what decides alone whether it takes a row, and how it does."""
-Watch = Callable[[Sequence[Stage], list[float], RowTaker, Callable[[int], None], Callable[[Stage, int, Row], None]], RowTaker]
+Watch = Callable[
+    [Sequence[Stage], list[float], RowTaker, Callable[[int], None], Callable[[Stage, int, Row], None]], RowTaker
+]
 """Made of the stages that read a stream, the time up to which rows were seen, what the stages do with a row, what drops
 those that are late, and what tells a stage of a row that it takes."""
 

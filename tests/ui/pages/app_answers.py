@@ -178,7 +178,13 @@ class AppAnswers:
     def _whole(self, name: str) -> dict[str, Any]:
         app = self.apps[name]
         status = {"rows_per_second": 3.0, "streams": {"quotes": 40.0}} if app.state == "running" else {}
-        return {**self._listed(name), "text": app.texts[-1], "reason": app.reason, "status": status, "actions": app.actions}
+        return {
+            **self._listed(name),
+            "text": app.texts[-1],
+            "reason": app.reason,
+            "status": status,
+            "actions": app.actions,
+        }
 
     def _create(self, body: dict[str, Any]) -> Answer:
         wrong = [] if body.get("draft") else mistakes_of(body["text"])

@@ -10,6 +10,6 @@ router = APIRouter(prefix="/apps", tags=["apps"])
 
 @router.get("/language")
 async def language() -> AppLanguageRow:
-    """Return the streams of the product and those that act on the session, functions, windows, annotations and words, each with its documentation, and
-    the shipped apps as templates."""
+    """Return the streams of the product and those that act on the session, functions, windows, annotations and words,
+    each with its documentation, and the shipped apps as templates."""
     return app_language()

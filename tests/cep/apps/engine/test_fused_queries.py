@@ -66,7 +66,14 @@ PATTERN = (
     "from {every}a = Trades{at_first} -> b = Trades[{back}price < 4.0] {third}{within}"
     "select a.price as first, b.price as second, count() as n group by a.symbol {having} insert into {to};\n"
 )
-AT_FIRST = ("[price > 2.0]", "[price > 2.0]", "[amount > 1 and price > 1.0]", "", "[not (UUID() is null)]", "[amount / 2 > 0]")
+AT_FIRST = (
+    "[price > 2.0]",
+    "[price > 2.0]",
+    "[amount > 1 and price > 1.0]",
+    "",
+    "[not (UUID() is null)]",
+    "[amount / 2 > 0]",
+)
 THIRD = ("", "", "-> c = Trades[price > 1.0] ", "-> every c = Calm[amount > 1] ")
 WITHIN = ("within 12 milliseconds ", "within 12 milliseconds ", "within 3 milliseconds ", "")
 
@@ -269,7 +276,7 @@ def test_where_a_row_may_matter_otherwise_the_stages_have_it(query: str) -> None
 
 def test_a_row_takes_the_place_of_the_oldest_in_one_step() -> None:
     lines = (_source("from T#window.length(9) select avg(b) as m insert into Out;") or "").splitlines()
-    assert lines[4:15] == [
+    assert lines[5:16] == [
         "        x0 = row[1]",
         "        kept.append((EXPIRED, at, row))",
         "        if len(kept) > 9:",
