@@ -155,9 +155,7 @@ class _Publishing:
             )
             if app is None:
                 raise CannotStartError(f"the app {name} has no version {version}.")
-            after |= {"version": app.order.version or 0, "keeps_state": not arguments.empty}
-            if app.order.regions:
-                after["regions"] = list(app.order.regions)
+            after.update(_order_note(app))
         absence = app.absence(self._session.place.region)
         if absence:
             self._echo(f"{app.name}: version {app.order.version}, {absence}")
@@ -256,3 +254,9 @@ class _Publishing:
             await audit.end(kept.entry_id, "rejected", before, after, str(error))
             raise
         await audit.end(kept.entry_id, "done", before, after)
+
+
+def _order_note(app: StoredApp) -> dict[str, Any]:
+    """Return what the audit log keeps of a publication."""
+    kept = {"version": app.order.version or 0, "keeps_state": app.order.keeps_state}
+    return kept | ({"regions": list(app.order.regions)} if app.order.regions else {})
