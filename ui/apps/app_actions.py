@@ -171,7 +171,7 @@ class AppActions:
     """The actions of one session's apps. `changed` gets the settings in force after each that changed them.
 
     What takes an app's own entry back has no maximum age, since the entry would stay for good. If its row is old, it
-    waits (`has_late`) until `settle` is called with all later rows taken: one that makes the entry again may be among
+    waits (`has_late`) until `settle` is called after all later rows: one that makes the entry again may be among
     them, and is too old to act.
     """
 

@@ -55,7 +55,8 @@ export class AppVocabulary {
     if (kind === "window") return this.language.windows.map((one) => windowOption(one, isWorker)).filter(Boolean);
     if (kind === "stream function") return [{ label: "#window.", type: "keyword", detail: "a window of the stream", boost: 60 }, ...this.streamFunctions];
     if (kind === "type") return this.types;
-    const streams = this.streams(text);
+    // a target that is half typed is no stream yet
+    const streams = this.streams(kind === "target" ? withoutWord(text, place) : text);
     const within = namesWithin(statementAt(text, place).text, streams);
     if (kind === "member") return columnOptions([[of, streams.get(within.get(of) ?? of) ?? []]]);
     const named = [...streams].map(([name, columns]) => this.streamOption(name, columns));
@@ -81,6 +82,11 @@ export class AppVocabulary {
 // In a comment or a string nothing is offered: `bare` has blanks there.
 function isWithinQuiet(text, place) {
   return place > 0 && /\S/.test(text[place - 1]) && bare(text)[place - 1] === " ";
+}
+
+function withoutWord(text, place) {
+  const word = /[\w:]*$/.exec(text.slice(0, place))[0];
+  return text.slice(0, place - word.length) + text.slice(place);
 }
 
 function columnOptions(read) {

@@ -79,7 +79,7 @@ export class AppPublishing {
 
   factsOf(before, preview) {
     if (!before) return ["The session runs the app from now on, also after a restart, until you stop it.", "Its rows are under Rows and in the topic apps; it does not trade."];
-    const again = this.service.state === "running" ? "runs already; its state and its regions may be chosen anew" : "starts again";
+    const again = this.service.state === "running" ? "runs already; its state and its regions may be chosen again" : "starts again";
     const facts = [before === this.version ? `Version ${before} ${again}.` : `Version ${this.version} takes over from version ${before} at one place of the input log.`];
     const { keeps, empty, dropped, reason } = preview?.isDone ? preview.body : {};
     if (keeps?.length) facts.push(`Keeps the state of: ${keeps.join(", ")}.`);

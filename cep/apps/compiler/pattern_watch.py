@@ -28,7 +28,7 @@ def bind(stages, seen, take_by_stages, expire, tell):
         seen[0] = at
         if {any_hit}:
             expire(at)
-{told}
+{reports}
     return take
 """
 
@@ -70,11 +70,11 @@ def _source(parts: Sequence[Part], first: Part) -> str:
         f"            {hit} = {stage}.pending and ({part.source})"
         for hit, stage, part in zip(hits, stages, parts, strict=True)
     ]
-    told = [f"            if {hit}: tell({stage}, at, row)" for hit, stage in zip(hits, stages, strict=True)]
+    reports = [f"            if {hit}: tell({stage}, at, row)" for hit, stage in zip(hits, stages, strict=True)]
     return TEMPLATE.format(
         stages=", ".join(stages),
         arrivals="\n".join(arrivals),
         hits="\n".join(asked),
         any_hit=" or ".join(hits),
-        told="\n".join(told),
+        reports="\n".join(reports),
     )

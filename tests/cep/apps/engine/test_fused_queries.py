@@ -276,7 +276,7 @@ def test_where_a_row_may_matter_otherwise_the_stages_have_it(query: str) -> None
 
 def test_a_row_takes_the_place_of_the_oldest_in_one_step() -> None:
     lines = (_source("from T#window.length(9) select avg(b) as m insert into Out;") or "").splitlines()
-    assert lines[5:16] == [
+    assert lines[6:17] == [
         "        x0 = row[1]",
         "        kept.append((EXPIRED, at, row))",
         "        if len(kept) > 9:",
