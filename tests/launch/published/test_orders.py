@@ -197,7 +197,7 @@ async def test_a_mistake_is_one_sentence(
 
 
 async def test_all_mistakes_of_a_text_are_said_of_a_stored_one_too(store: MongoTradeStore, command: Told) -> None:
-    wrong = "from quotes[bidd > 1.0] select exchange, askk\ninsert int Wide;"
+    wrong = "from quotes[bidd > 1.0] select exchange, askk insert into A;\nfrom quotes select bid insert int Wide;"
     await store.apps.create("draft", wrong, "ada")
     await asyncio.to_thread(Path("wrong.app").write_text, wrong)
     for name, place in (("wrong.app", "wrong.app"), ("draft", "draft, version 1")):
@@ -207,7 +207,7 @@ async def test_all_mistakes_of_a_text_are_said_of_a_stored_one_too(store: MongoT
             place,
             f"{place}, line 1, column 13",
             f"{place}, line 1, column 42",
-            f"{place}, line 2, column 8",
+            f"{place}, line 2, column 31",
         ]
     assert [(one.name, one.order.wanted) for one in await store.apps.apps()] == [("draft", "draft")]
 
