@@ -17,7 +17,7 @@ Compile = Callable[[str, str], AppSource]
 """How a host compiles the text of the file of that name; raises AppTextError."""
 
 
-class AppMistakesError(CannotStartError):
+class WrongAppError(CannotStartError):
     """No host can run the text of a file; the error says all that is wrong with it."""
 
 
@@ -44,7 +44,7 @@ def mistakes_in(
 
 
 def right_text(place: Path | str, text: str, name: str, terms: OperatorTerms, compiled: Compile) -> AppSource:
-    """Return the app. Raises AppMistakesError."""
+    """Return the app. Raises WrongAppError."""
     try:
         return compiled(text, name)
     except AppTextError as error:
@@ -60,9 +60,9 @@ def explained_in(path: Path, terms: OperatorTerms) -> tuple[AppSource, StreamEng
         raise _mistaken(mistakes_in(path, text, path.stem, terms), path) from error
 
 
-def _mistaken(said: list[str], place: Path | str) -> AppMistakesError:
+def _mistaken(said: list[str], place: Path | str) -> WrongAppError:
     """Return all mistakes, a line each, with their number before them if there are several."""
-    return AppMistakesError("\n".join([f"{place}: {len(said)} mistakes.", *said] if len(said) > 1 else said))
+    return WrongAppError("\n".join([f"{place}: {len(said)} mistakes.", *said] if len(said) > 1 else said))
 
 
 def published_in(path: Path, texts: PublishedTexts) -> AppSource:
@@ -96,10 +96,10 @@ def _all_right(paths: Iterable[Path], read: Callable[[Path], AppSource]) -> list
     for path in paths:
         try:
             sources.append((path, read(path)))
-        except AppMistakesError as error:
+        except WrongAppError as error:
             wrong.append(str(error))
     if wrong:
-        raise AppMistakesError("\n".join(wrong))
+        raise WrongAppError("\n".join(wrong))
     return _named_apart(sources)
 
 

@@ -119,19 +119,10 @@ class AppDesk:
                 # what is checked is what is ordered, whoever stores another version meanwhile
                 version = version or before.version
                 await self._check_published(name, version, caller, was_checked=version == before.order.version)
-            apps = self.dashboard.reader.apps
-            ordered = _there(
-                await apps.order(
-                    name,
-                    wanted,
-                    caller.name,
-                    version,
-                    keeps_state=keeps_state,
-                    savepoint=savepoint,
-                    regions=places,
-                ),
-                name,
+            ordered = await self.dashboard.reader.apps.order(
+                name, wanted, caller.name, version, keeps_state=keeps_state, savepoint=savepoint, regions=places
             )
+            ordered = _there(ordered, name)
             note.after = _ordered_note(ordered)
             return ordered
 
