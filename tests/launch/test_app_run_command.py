@@ -104,7 +104,7 @@ def test_all_mistakes_of_all_files_are_said(home: Path, tmp_path: Path, capsys: 
         str(files[0]),
         f"{files[0]}, line 1, column 13",
         f"{files[0]}, line 1, column 32",
-        f"{files[2]}, line 1, column 44",
+        f"{files[2]}, line 1, column 42",
     ]
 
 
