@@ -10,7 +10,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 PACKAGES = (
     *("market", "runtime", "wording", "session", "streams", "store", "exchanges", "simulators", "tick_sets"),
-    *("pricefeeds", "cep", "bots", "backtest", "notices", "ui", "launch"),
+    *("pricefeeds", "cep", "bots", "backtest", "notices", "ui", "launch", "remote", "arbitrage"),
 )
 SETUP_STAMP = Path(sys.prefix) / "setup.stamp"
 """`make` writes it once it has installed other versions of what we import."""

@@ -20,6 +20,8 @@ from launch.supervisor.spark_archive import without_archive
 
 LEFT_OUT = {"pydeck"}
 """Streamlit's maps: 47 MB, imported only by an app that draws one."""
+OPTIONAL = {"mcp", "polars"}
+"""Imported only where somebody asks for it, and named in the refusal: an extra, and what a user's notebook may have."""
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_whatever_the_product_imports_comes_with_running() -> None:
     owners = packages_distributions()
     missing = {
         name
-        for name in imported - sys.stdlib_module_names - set(rooms)
+        for name in imported - sys.stdlib_module_names - set(rooms) - OPTIONAL
         if names_in(PINS).isdisjoint(map(canonicalize_name, owners.get(name, [])))
     }
     assert missing == set()

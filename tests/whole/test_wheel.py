@@ -14,7 +14,7 @@ from streams.broker.embedded_broker import free_ports
 from tests.arbitrage.made_up_files import quote_files
 from tests.whole.running import ROOT, new_home, ours_running
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.soak
 
 DEPENDENCIES = sysconfig.get_path("purelib")
 """Packages of others. As a plain folder of the path its own .pth files count for nothing, so nothing of our source tree

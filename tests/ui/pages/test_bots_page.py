@@ -67,7 +67,7 @@ def test_the_form_gets_every_field_with_its_range_and_no_value(dashboard: Dashbo
     reported = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "topics" in one.proto.json)
     fields = {field["name"]: field for group in (reported["first"], *reported["topics"]) for field in group["fields"]}
     assert len(reported["first"]["fields"]) == 6
-    elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees", "market_rules"}
+    elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees", "market_rules", "close_now"}
     over_rest = {
         "enabled_assets",
         "disabled_assets",
