@@ -36,8 +36,6 @@ LONGEST_SNAPSHOT_SECONDS = 1.5
 """If a round takes long, for many apps or much state: then what is computed again stays below two seconds."""
 SNAPSHOT_PAUSES = 10
 """Times as long as its rounds compute, a process goes without one, up to that."""
-SLICE = 20_000
-"""Microseconds after which whoever asks an app is answered between two rows."""
 ROWS_BETWEEN_FLUSHES = 10_000
 """Far fewer than the writer's buffer holds, which many apps that catch up would fill."""
 
@@ -99,7 +97,7 @@ class AppWorker:
         if kernel is None:
             return None
         # no row is taken any more before what it has is saved
-        self._stop_reading(place, kernel)
+        self._readers[kernel.position].remove(place)
         self._changed.set()
         await self._save({place: kernel})
         self._leave(place)
@@ -153,15 +151,9 @@ class AppWorker:
                     self._reader = None
 
     async def _read(self, reader: TopicReader) -> None:
-        clock = SystemClock()
         async for batch in reader.batches():
-            until = steady_now() + SLICE
             for record in batch:
                 self._take(record)
-                if steady_now() > until:
-                    # hundreds of rows, each for hundreds of apps, take most of a second
-                    await clock.sleep(0)
-                    until = steady_now() + SLICE
                 if self._unflushed >= ROWS_BETWEEN_FLUSHES:
                     self._unflushed = 0
                     await self._writer.flush()
@@ -201,16 +193,11 @@ class AppWorker:
     def _leave(self, place: int) -> None:
         # both loops may find that an app has ended
         kernel = self.kernels.pop(place, None)
-        if kernel is not None:
-            self._stop_reading(place, kernel)
+        if kernel is not None and kernel.position in self._readers:
+            self._readers[kernel.position].remove(place)
         figures = self.figures.pop(place, None)
         if figures is not None:
             figures.close()
-
-    def _stop_reading(self, place: int, kernel: ResidentKernel) -> None:
-        readers = self._readers.get(kernel.position)
-        if readers is not None:
-            readers.remove(place)
 
     async def _keep_saving(self) -> None:
         """Save until no app is left, if they do not come and go."""
