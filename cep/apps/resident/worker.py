@@ -18,7 +18,6 @@ from cep.apps.parts.chunks import Row
 from cep.apps.resident.app_figures import AppFigures
 from cep.apps.resident.ended_apps import note_end, noted_end
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
-from cep.apps.resident.partition_readers import PartitionReaders
 from cep.apps.resident.worker_progress import MOST_LOSSES, ProgressNotes
 from cep.apps.resident.written_mark import WrittenMark
 from market.time_units import MICROSECONDS
@@ -51,7 +50,7 @@ class AppWorker:
         """Those that run, by place."""
         self.figures: dict[int, AppFigures] = {}
         """Of those that are looked at, by place."""
-        self._readers: dict[Position, PartitionReaders[ResidentKernel]] = {}
+        self._readers: dict[Position, dict[int, ResidentKernel]] = {}
         self._last: ResidentKernel | None = None
         """The one that was given a row last."""
         self._unflushed = 0
@@ -86,7 +85,7 @@ class AppWorker:
             figures = AppFigures(placed.source, self.partition, WrittenMark(placed.folder, self.partition))
         kernel = ResidentKernel(placed, self.partition, None if figures is None else figures.observe)
         self.apps[place], self.kernels[place] = placed, kernel
-        self._readers.setdefault(position, PartitionReaders()).add(place, kernel)
+        self._readers.setdefault(position, {})[place] = kernel
         if figures is not None:
             self.figures[place] = figures
         self._changed.set()
@@ -97,7 +96,7 @@ class AppWorker:
         if kernel is None:
             return None
         # no row is taken any more before what it has is saved
-        self._readers[kernel.position].remove(place)
+        self._readers.get(kernel.position, {}).pop(place, None)
         self._changed.set()
         await self._save({place: kernel})
         self._leave(place)
@@ -132,7 +131,7 @@ class AppWorker:
 
     def _opened(self) -> TopicReader:
         """Return one consumer for all, from where the one that is furthest behind goes on."""
-        first = {position: readers.begin() for position, readers in self._readers.items()}
+        first = {position: min(one.next for one in kernels.values()) for position, kernels in self._readers.items()}
         return TopicReader(self._kafka, tuple({topic: None for topic, _ in first}), first)
 
     async def _follow(self) -> None:
@@ -142,7 +141,7 @@ class AppWorker:
             if not self.kernels:
                 await self._changed.wait()
                 continue
-            self._readers = {position: readers for position, readers in self._readers.items() if readers}
+            self._readers = {position: kernels for position, kernels in self._readers.items() if kernels}
             async with self._opened() as reader:
                 self._reader = reader
                 try:
@@ -166,7 +165,7 @@ class AppWorker:
         except WireError:
             row = None
         notes, offset, read = self._notes, record.offset, dict[str, Row | None]()
-        for place, kernel in self._readers[record.position].due(offset):
+        for place, kernel in list(self._readers.get(record.position, {}).items()):
             self._last, figures = kernel, self.figures.get(place)
             if figures is not None:
                 figures.begin(record)
@@ -193,8 +192,8 @@ class AppWorker:
     def _leave(self, place: int) -> None:
         # both loops may find that an app has ended
         kernel = self.kernels.pop(place, None)
-        if kernel is not None and kernel.position in self._readers:
-            self._readers[kernel.position].remove(place)
+        if kernel is not None:
+            self._readers.get(kernel.position, {}).pop(place, None)
         figures = self.figures.pop(place, None)
         if figures is not None:
             figures.close()
