@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cep.apps.hosts.hosted_app import AppSource
-from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row
+from cep.apps.hosts.input_log import TABLES, InputPlace, SourceRow, input_message, place_in, record_row
 from cep.apps.hosts.product_streams import read_streams
 from cep.apps.hosts.row_merge import RowMerge
 from cep.apps.hosts.shared_rows import SharedReader
@@ -234,7 +234,7 @@ class FreshRecords:
 
 async def merged(sources: Sequence[InputSource], most_waiting: int = MOST_WAITING) -> AsyncGenerator[SourceRow]:
     """Their rows in one order, without end; as `RowMerge`. A source is asked for more once few of its rows wait."""
-    merge = RowMerge([source.topic for source in sources])
+    merge = RowMerge([source.topic for source in sources], leading=TABLES)
     asked: dict[asyncio.Future[list[SourceRow]], InputSource] = {}
     merge.note_present(source.topic for source in sources if not source.is_behind)
     try:

@@ -15,9 +15,11 @@ _Placed = tuple[int, int, SourceRow]
 
 
 class RowMerge:
-    """`topics`: all of them; of rows with one time those of an earlier topic are first."""
+    """`topics`: all of them; of rows with one time those of an earlier topic are first. `leading`: the one whose rows
+    come before all others', whatever their times: a clock that was set back gives others earlier ones."""
 
-    def __init__(self, topics: Sequence[str]) -> None:
+    def __init__(self, topics: Sequence[str], leading: str | None = None) -> None:
+        self._leading = leading
         self._waiting: dict[str, deque[tuple[int, SourceRow]]] = {topic: deque() for topic in topics}
         self._newest = dict.fromkeys(topics, 0)
         self._behind = set(topics)
@@ -25,7 +27,8 @@ class RowMerge:
     def add(self, topic: str, rows: Iterable[SourceRow]) -> None:
         """Add the next rows of the topic."""
         for row in rows:
-            self._newest[topic] = max(self._newest[topic], row.time)
+            if topic != self._leading:
+                self._newest[topic] = max(self._newest[topic], row.time)
             self._waiting[topic].append((self._newest[topic], row))
 
     def note_present(self, topics: Iterable[str]) -> None:

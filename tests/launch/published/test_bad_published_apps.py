@@ -90,8 +90,6 @@ def terms(tmp_path: Path) -> OperatorTerms:
     return OperatorTerms(functions=folder, limits=AppLimits(event_seconds=0.5), brokers=(broker,))
 
 
-# seen to stand still once, on a busy machine: its group was left without a process
-@pytest.mark.soak
 async def test_bad_apps_end_alone(session: Session, terms: OperatorTerms) -> None:
     log, apps, first = LogMaker(17).write(1_100), MemoryApps(SystemClock()), await log_begins(session)
     source = published_source(session, AppVersion("means", 1, MEANS, "ada", 1), terms)

@@ -123,8 +123,6 @@ def bids(lasts: Mapping[str, tuple[float, int]]) -> dict[str, float]:
     return {exchange: bid for exchange, (bid, _) in lasts.items()}
 
 
-# also the short form: in the next session, its last step, the app was asked before it ran there
-@pytest.mark.soak
 @pytest.mark.parametrize(
     ("count", "processes", "victims"),
     [

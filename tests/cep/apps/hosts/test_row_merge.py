@@ -38,6 +38,17 @@ def test_old_rows_come_by_their_times(times: dict[str, tuple[int, ...]], order: 
     assert told(list(merge.ready())) == order
 
 
+def test_what_leads_comes_before_rows_of_earlier_times() -> None:
+    """What tables had is there before a row of a clock that was set back, and in its own order."""
+    merge = RowMerge(["a", "tables"], leading="tables")
+    merge.add("a", rows("a", 1, 2))
+    assert list(merge.ready()) == []
+    merge.add("tables", rows("tables", 9, 8))
+    assert told(list(merge.ready())) == "tables9 tables8"
+    merge.note_present(["a", "tables"])
+    assert told(list(merge.ready())) == "a1 a2"
+
+
 def test_while_a_topic_is_behind_what_may_come_after_its_rows_waits() -> None:
     merge = RowMerge(["a", "b"])
     a, b = rows("a", 1, 5, 9), rows("b", 2, 3)
