@@ -43,6 +43,7 @@ class LegPace:
 class _Gap:
     """One price gap, which makes an opportunity at row after row while it lasts; `worth`: its best."""
 
+    pair: MarketPair
     since: int
     until: int
     worth: Decimal
@@ -55,6 +56,7 @@ class _Demand:
     pace: LegPace
     _gaps: deque[_Gap] = field(default_factory=deque)
     _newest: dict[MarketPair, _Gap] = field(default_factory=dict)
+    """Of each pair, if it is one of `_gaps`."""
     _worths: list[Decimal] = field(default_factory=list)
     """Of all gaps, ascending."""
     _known_since: int | None = None
@@ -65,7 +67,7 @@ class _Demand:
         self._forget(now)
         pair = pair_of(opportunity)
         known = self._newest.get(pair)
-        if known is not None and now <= known.until and known.since > now - SPAN:
+        if known is not None and now <= known.until:
             known.until = max(known.until, opportunity.expires_at)
             if worth > known.worth:
                 self._remove(known.worth)
@@ -74,7 +76,7 @@ class _Demand:
             return
         if self._known_since is None:
             self._known_since = now
-        gap = self._newest[pair] = _Gap(now, opportunity.expires_at, worth)
+        gap = self._newest[pair] = _Gap(pair, now, opportunity.expires_at, worth)
         self._gaps.append(gap)
         insort(self._worths, worth)
         if len(self._gaps) > MOST_GAPS:
@@ -96,10 +98,10 @@ class _Demand:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        self._remove(self._gaps.popleft().worth)
-        if len(self._newest) > 2 * MOST_GAPS:
-            kept = set(map(id, self._gaps))
-            self._newest = {pair: gap for pair, gap in self._newest.items() if id(gap) in kept}
+        oldest = self._gaps.popleft()
+        self._remove(oldest.worth)
+        if self._newest[oldest.pair] is oldest:
+            del self._newest[oldest.pair]
 
     def _remove(self, worth: Decimal) -> None:
         del self._worths[bisect_left(self._worths, worth)]

@@ -110,6 +110,18 @@ def test_of_a_busy_minute_the_newest_are_kept() -> None:
     assert values.price(gap(99), (2, None), now) == Decimal(2 * MOST_GAPS - 10)
 
 
+def test_a_gap_that_is_dropped_and_seen_again_is_a_new_one() -> None:
+    """Of a busy minute; what is known of the others stays."""
+    values = PlaceValues({"alpha": LegPace(4, Fraction(60))})
+    # the first one, which is dropped, is the best
+    for number in range(MOST_GAPS + 1):
+        values.see(gap(number), Decimal(5_000 - number), (4, None), 0)
+    for profit in (6_000, 7_000):
+        values.see(gap(0, 1), Decimal(profit), (4, None), 1)
+    # ten are served: 7,000, and nine of 4,998 to 4,990, since the next oldest makes room
+    assert values.price(gap(9_999), (2, None), 1) == Decimal(4_990)
+
+
 SIGHTINGS = st.lists(
     st.tuples(
         st.integers(0, 5),
