@@ -38,13 +38,15 @@ class SettingsVersions(ABC):
 
     async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
         """From whatever version is in force; None if there are none. An amendment that changes nothing stores
-        nothing."""
+        nothing. Raises ValueError before it stores what could not be read again: a copy is not checked."""
 
         def amended(current: Settings | None) -> Settings | None:
             if current is None:
                 return None
             after = amendment(current)
-            return current if after == current else after.model_copy(update={"version": current.version + 1})
+            if after == current:
+                return current
+            return Settings.model_validate(after.model_dump() | {"version": current.version + 1})
 
         return await self.put(amended, person(who))
 

@@ -38,6 +38,10 @@ class MarketRules(BaseModel):
     closed: str = Field(default="", max_length=200)
 
 
+MOST_CLOSE_ORDERS = 20
+"""At a time."""
+
+
 class CloseOrder(BaseModel):
     """An operator's order to close a residual arbitrage: the best price on its market then, and when, by the server's
     clock (microseconds)."""
@@ -119,7 +123,9 @@ class Settings(BaseModel):
     """How far from the quoted price completing or reversing a single leg may go."""
     flatten_limit_bps: Bps = 200.0
     """How far from the quoted price flattening the residual base of a late fill may go."""
-    close_now: dict[Annotated[str, Field(max_length=200)], CloseOrder] = Field(default_factory=dict, max_length=20)
+    close_now: dict[Annotated[str, Field(max_length=200)], CloseOrder] = Field(
+        default_factory=dict, max_length=MOST_CLOSE_ORDERS
+    )
     """By arbitrage: what an operator closes now (`market.trade.closing`). Orders that are over stay until the next."""
     ma_trading: Literal["off", "signals", "orders"] = "signals"
     """The moving average strategy: not at all, its signals alone, or with orders of `ma_notional`."""

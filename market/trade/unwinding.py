@@ -156,7 +156,9 @@ def _end_of(
 
 
 def _residual_reason(arbitrage: Arbitrage, settings: Settings) -> str:
-    """Why the residual base is not unwound."""
+    """Why the residual base is not unwound. What an operator closes is not resumed: its price is that of a moment."""
+    if arbitrage.reason == CLOSE_NOW:
+        return "single_leg_left"
     if not permits_orders(settings.trading_state):
         return HALTED
     if waits_for_market(arbitrage, settings):

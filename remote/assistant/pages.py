@@ -10,7 +10,7 @@ from ui.services.settings_fields import FIRST, TOPICS, setting_label
 
 FOLDER = Path(__file__).with_name("pages")
 """Links to the documentation, so that it is where the package is."""
-NOT_SET = ("version", "market_rules")
+NOT_SET = ("version", "market_rules", "close_now")
 """What nobody sets by hand."""
 
 

@@ -3,7 +3,9 @@
 from decimal import Decimal
 from typing import Literal
 
-from market.decide.settings import CloseOrder, Settings
+import pytest
+
+from market.decide.settings import MOST_CLOSE_ORDERS, CloseOrder, Settings
 from market.trade.closing import CLOSE_WITHIN
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import advancing
@@ -55,6 +57,16 @@ async def test_what_is_left_is_flattened_at_the_price_of_now_and_once(store: Tra
     assert all(row.held == 0 for row in await store.balances.rows())
 
 
+async def test_what_could_not_be_read_again_is_not_stored(store: TradeStore) -> None:
+    await left_alone(store)
+    before = await store.settings.current()
+    order = CloseOrder(price=Decimal(80), asked_at=0)
+    too_many = {str(number): order for number in range(MOST_CLOSE_ORDERS + 1)}
+    with pytest.raises(ValueError, match="close_now"):
+        await store.settings.amend(lambda now: now.model_copy(update={"close_now": too_many}), "operator")
+    assert await store.settings.current() == before
+
+
 async def test_an_order_that_is_over_closes_nothing(store: TradeStore) -> None:
     await left_alone(store)
     await ordered(store, "80", CLOSE_WITHIN + 1_000_000)
@@ -79,7 +91,9 @@ async def test_one_that_never_left_is_sent_again_at_the_new_price(store: TradeSt
     await ordered(store, "80")
     assert await store.resume(ID, ADVANCE, UNFENCED)
     first = await granted(store, ID, "flatten")
-    await finish_leg(store, ID, "flatten", STOPPED, ADVANCE, UNFENCED)
+    ended = await finish_leg(store, ID, "flatten", STOPPED, ADVANCE, UNFENCED)
+    # bots resume what waits for room in the rate limits, and this price will be long gone
+    assert (ended.state, ended.reason) == ("residual", "single_leg_left")
     await ordered(store, "70")
     assert await store.resume(ID, ADVANCE, UNFENCED)
     second = await granted(store, ID, "flatten")

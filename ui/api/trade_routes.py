@@ -11,7 +11,7 @@ from market.trade.arbitrages import Arbitrage
 from ui.api.download_routes import router as downloads
 from ui.api.market_routes import Base, Exchange
 from ui.api.trade_filters import ArbitrageSort, FillSort, Wanted, order_of
-from ui.desk.closing import NotClosedError, close_now, closing_of
+from ui.desk.closing import ConfirmedClosing, NotClosedError, close_now, closing_of
 from ui.desk.decisions import decision_row
 from ui.examples.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
@@ -82,12 +82,15 @@ async def closing(request: Request, arbitrage_id: str) -> ClosingRow:
 @router.post(
     "/arbitrages/{arbitrage_id}/close", status_code=202, responses=dict.fromkeys((401, 404, 409), PROBLEM_RESPONSE)
 )
-async def close(request: Request, arbitrage_id: str, caller: Operator) -> ClosingRow:
+async def close(
+    request: Request, arbitrage_id: str, caller: Operator, confirmed: ConfirmedClosing | None = None
+) -> ClosingRow:
     """Order that what is left of a residual arbitrage be sold or bought back now, once: the bots carry it out within
-    seconds, within `flatten_limit_bps` of the price of now. 409: it cannot be closed, and why."""
+    seconds, within `flatten_limit_bps` of the price of now. With what a person confirmed, of what GET answered: no more
+    than that, and within the same of its price if that is the better one. 409: it cannot be closed, and why."""
     dashboard = dashboard_of(request.app)
     try:
-        ordered, settings = await close_now(dashboard, await _found(request, arbitrage_id), caller)
+        ordered, settings = await close_now(dashboard, await _found(request, arbitrage_id), caller, confirmed)
     except (NotClosedError, SettingsMissingError) as reason:
         raise ProblemError(409, str(reason) or "There are no settings yet.") from None
     return closing_row(ordered, settings.version)

@@ -32,7 +32,7 @@ export class CloseNow {
   }
 
   take(answer) {
-    const plan = answer.isDone ? answer.body : null;
+    const plan = (this.plan = answer.isDone ? answer.body : null);
     const reason = plan ? plan.why_not : `Not known: ${problemText(answer)}`;
     setText(this.words, reason ?? this.planWords(plan));
     this.begin.disabled = Boolean(reason);
@@ -62,7 +62,8 @@ export class CloseNow {
   async order() {
     this.showSure(false);
     this.say("Ordering…", "");
-    const answer = await ask("POST", this.path);
+    const { side, amount, price } = this.plan;
+    const answer = await ask("POST", this.path, { side, amount, price });
     this.isOrdered = answer.isDone;
     if (answer.isDone) this.say(`Ordered (version ${answer.body.settings_version} of the settings): a bot sends it within seconds.`, "good");
     else this.say(`Not closed: ${problemText(answer)}`, "bad");

@@ -4,11 +4,15 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated
 
-from market.decide.settings import CloseOrder, Settings
+from pydantic import BaseModel, ConfigDict, Field
+
+from market.decide.settings import MOST_CLOSE_ORDERS, CloseOrder, Settings
 from market.instruments.order_rules import limit_price
 from market.instruments.orders import Side
-from market.money import Price, text_of
+from market.money import BoundedDecimal, Price, text_of
+from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.closing import CLOSE_WITHIN, why_not_closed
 from market.trade.unwinding import flattening, outcome_of
@@ -38,7 +42,17 @@ class Closing:
     limit_price: Decimal
 
 
-async def closing_of(dashboard: Dashboard, arbitrage: Arbitrage) -> Closing:
+class ConfirmedClosing(BaseModel):
+    """What somebody was shown and confirmed; what is ordered is no more, and at no worse price."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    side: Side
+    amount: Annotated[BoundedDecimal, Field(gt=0)]
+    price: Annotated[BoundedDecimal, Field(gt=0)]
+
+
+async def closing_of(dashboard: Dashboard, arbitrage: Arbitrage, confirmed: ConfirmedClosing | None = None) -> Closing:
     """Return what closing would order now. Raises NotClosedError, StoreError."""
     settings = await known_settings(dashboard)
     if settings is None:
@@ -52,19 +66,25 @@ async def closing_of(dashboard: Dashboard, arbitrage: Arbitrage) -> Closing:
     if market is None:
         raise NotClosedError(f"This session does not have {seen.symbol} on {seen.exchange}.")
     price = _price(dashboard, settings, side, seen.exchange, seen.symbol)
-    limit = limit_price(market, side, Price(price), settings.flatten_limit_bps)
     left = abs(outcome_of(arbitrage).left)
+    if confirmed is not None:
+        if confirmed.side != side or left > confirmed.amount:
+            raise NotClosedError("What is left of it has changed since it was confirmed: look at it again.")
+        price = (max if side == "sell" else min)(price, confirmed.price)
+    limit = limit_price(market, side, Price(price), settings.flatten_limit_bps)
     return Closing(side, seen.exchange, seen.symbol, arbitrage.base, left, price, limit)
 
 
-async def close_now(dashboard: Dashboard, arbitrage: Arbitrage, caller: Caller) -> tuple[Closing, Settings]:
+async def close_now(
+    dashboard: Dashboard, arbitrage: Arbitrage, caller: Caller, confirmed: ConfirmedClosing | None = None
+) -> tuple[Closing, Settings]:
     """Order that it be closed; the bots carry it out. Return the order, and the settings that it is a part of.
 
     Raises NotClosedError, SettingsMissingError, StoreError.
     """
     async with auditing(dashboard, caller, "arbitrage.close", arbitrage.arbitrage_id) as note:
         note.before = {"state": arbitrage.state, "reason": arbitrage.reason}
-        closing = await closing_of(dashboard, arbitrage)
+        closing = await closing_of(dashboard, arbitrage, confirmed)
         now = await dashboard.reader.server_now()
         order = CloseOrder(price=closing.price, asked_at=now)
 
@@ -83,9 +103,13 @@ async def close_now(dashboard: Dashboard, arbitrage: Arbitrage, caller: Caller) 
 
 
 def _with(orders: Mapping[str, CloseOrder], arbitrage_id: str, order: CloseOrder) -> dict[str, CloseOrder]:
-    """Return the orders that are not over, and this one."""
+    """Return the orders that are not over, and this one. Raises NotClosedError if they are too many."""
     alive = {name: one for name, one in orders.items() if one.asked_at + CLOSE_WITHIN > order.asked_at}
-    return {**alive, arbitrage_id: order}
+    together = {**alive, arbitrage_id: order}
+    if len(together) > MOST_CLOSE_ORDERS:
+        seconds = CLOSE_WITHIN // MICROSECONDS
+        raise NotClosedError(f"{MOST_CLOSE_ORDERS} are being closed already: ask again in {seconds} seconds.")
+    return together
 
 
 def _price(dashboard: Dashboard, settings: Settings, side: Side, exchange: str, symbol: str) -> Decimal:

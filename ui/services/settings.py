@@ -169,6 +169,9 @@ def changed_settings(
         why = f"this session has no exchange {', '.join(sorted(unknown))}; it has {', '.join(exchanges)}"
         named = "enabled_exchanges" if enabled else "taker_fees"
         raise SettingsInvalidError([{"field": named, "why": why}])
+    if changed.close_now != current.close_now:
+        why = "an arbitrage is closed by POST /api/arbitrages/{id}/close, which looks at its price"
+        raise SettingsInvalidError([{"field": "close_now", "why": why}])
     _check_bases(current, changed, bases)
     _check_pairs(current, changed, exchanges)
     return changed

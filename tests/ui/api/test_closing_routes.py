@@ -1,7 +1,10 @@
+from decimal import Decimal
+
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from market.decide.settings import MOST_CLOSE_ORDERS, CloseOrder
 from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import advancing
@@ -59,6 +62,48 @@ async def test_an_operator_orders_it_and_the_bots_path_carries_it_out(
     assert closed.state == "unwound"
     (entry,) = (await api.get("/api/audit?action=arbitrage.close", headers=headers)).json()["items"]
     assert (entry["target"], entry["outcome"], entry["after"]["limit_price"]) == ("one", "done", "78.4")
+
+
+@pytest.mark.usefixtures("residual", "quoted")
+@pytest.mark.parametrize(
+    ("confirmed", "limit"),
+    [
+        # within 200 bps of the better price, that of now or the confirmed one
+        ({"side": "sell", "amount": "2", "price": "90"}, "88.2"),
+        ({"side": "sell", "amount": "3", "price": "70"}, "78.4"),
+        ({"side": "sell", "amount": "1.9", "price": "80"}, None),
+        ({"side": "buy", "amount": "2", "price": "80"}, None),
+    ],
+)
+async def test_no_more_is_ordered_than_was_confirmed(
+    api: httpx.AsyncClient, key: str, confirmed: dict[str, str], limit: str | None
+) -> None:
+    answer = await api.post(PATH, headers={"X-API-Key": key}, json=confirmed)
+    if limit is None:
+        assert (answer.status_code, "has changed since it was confirmed" in answer.json()["detail"]) == (409, True)
+    else:
+        assert (answer.status_code, answer.json()["limit_price"]) == (202, limit)
+
+
+@pytest.mark.usefixtures("residual", "quoted")
+async def test_so_many_at_once_that_the_settings_hold_them(
+    api: httpx.AsyncClient, store: MongoTradeStore, key: str
+) -> None:
+    now = await store.server_now()
+    orders = {str(number): CloseOrder(price=Decimal(80), asked_at=now) for number in range(MOST_CLOSE_ORDERS)}
+    await store.settings.amend(lambda one: one.model_copy(update={"close_now": orders}), "test")
+    answer = await api.post(PATH, headers={"X-API-Key": key})
+    assert (answer.status_code, "ask again in 20 seconds" in answer.json()["detail"]) == (409, True)
+    settings = await store.settings.current()
+    assert settings is not None
+    assert settings.close_now == orders
+
+
+@pytest.mark.usefixtures("residual", "quoted")
+async def test_it_is_no_setting_like_others(api: httpx.AsyncClient, key: str) -> None:
+    wanted = {"version": 2, "close_now": {"one": {"price": "1", "asked_at": 1}}}
+    answer = await api.patch("/api/settings", headers={"X-API-Key": key}, json=wanted)
+    assert (answer.status_code, "is closed by POST" in answer.text) == (422, True)
 
 
 @pytest.mark.usefixtures("residual")
