@@ -7,6 +7,7 @@ The loop keeps no state that has to survive: a new one recovers everything from 
 import asyncio
 import logging
 from collections.abc import AsyncIterable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -166,7 +167,8 @@ class BotLoop:
             tasks.create_task(self.reserver.work())
             while not self.cache.hears_settings():
                 await SystemClock().sleep(HEARING_POLL_SECONDS)
-            await self.rehearse()
+            with suppress(ExchangeUnavailableError):
+                await self._lockout.guard(self.rehearse, of_an_order=True)
             self._veto.is_ready = True
             await retry_until_done(self._veto.write)
             ready()

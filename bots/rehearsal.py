@@ -7,12 +7,13 @@ Its exchanges exist in no session, and the rows that all trades share are not wr
 
 import logging
 from decimal import Decimal
+from functools import partial
 from typing import Protocol
 
 from bots.decide.order_decision import decide
 from bots.errors import BotError
 from exchanges.accounts.exchange_account import ExchangeAccount
-from exchanges.errors import ExchangeError
+from exchanges.errors import AccountRejectedError, ExchangeError
 from exchanges.ports.account import TradingAccount
 from market.decide.decision_context import DecisionContext, RiskState, recorded_context
 from market.decide.settings import Settings
@@ -72,19 +73,29 @@ class DiscardingStore(Protocol):
 
 async def rehearse(store: DiscardingStore, account: TradingAccount, by: Actor) -> None:
     """Go through a trade. What fails is logged: the first trades will be slower, and meet the same. Raises
-    FencedOutError."""
-    try:
-        for _ in range(TIMES):
-            await rehearse_steps(store, by)
-        if isinstance(account, ExchangeAccount):
-            await account.rehearse()
-    except (StoreUnavailableError, ExchangeError) as error:
-        log.warning("not rehearsed, the first trades may be slow: %s", error, extra={"exchange": account.exchange})
+    FencedOutError; AccountRejectedError, also if the order was sent after all."""
+    for part in (partial(_rehearse_steps_often, store, by), partial(_rehearse_order, account)):
+        try:
+            await part()
+        except AccountRejectedError:
+            raise
+        except (StoreUnavailableError, ExchangeError) as error:
+            log.warning("not rehearsed, the first trades may be slow: %s", error, extra={"exchange": account.exchange})
+
+
+async def _rehearse_steps_often(store: DiscardingStore, by: Actor) -> None:
+    for _ in range(TIMES):
+        await rehearse_steps(store, by)
+
+
+async def _rehearse_order(account: TradingAccount) -> None:
+    if isinstance(account, ExchangeAccount):
+        await account.rehearse()
 
 
 async def rehearse_steps(store: DiscardingStore, by: Actor) -> None:
     """Decide, reserve and book, and keep nothing. Raises StoreUnavailableError, FencedOutError."""
-    reservation = rehearsed_reservation()
+    reservation = rehearsed_reservation(by.name)
     begun: list[ReservationState] = []
 
     def reserve(unit: UnitOfWork) -> None:
@@ -104,11 +115,13 @@ async def rehearse_steps(store: DiscardingStore, by: Actor) -> None:
     await store.in_discarded_unit_of_work(book)
 
 
-def rehearsed_reservation() -> Reservation:
-    """Return what is decided on the message. Raises BotError if that is a rejection."""
-    opportunity = opportunity_of(row_of(MESSAGE), detected_time=1_000_000)
-    if not isinstance(opportunity, Opportunity):
+def rehearsed_reservation(process: str) -> Reservation:
+    """Return what is decided on the message, with ids that no process but this one writes at the same time. Raises
+    BotError if that is a rejection."""
+    read = opportunity_of(row_of(MESSAGE), detected_time=1_000_000)
+    if not isinstance(read, Opportunity):
         raise BotError("the rehearsal's message is no opportunity")
+    opportunity = replace(read, opportunity_id=f"rehearsal-{process}")
     free = {(BUY, "USD"): MUCH, (SELL, "BTC"): MUCH}
     context = DecisionContext(opportunity, SETTINGS, _quiet(opportunity), now=opportunity.event_time, free=free)
     decision = decide(context, markets_by_symbol(MARKETS))
@@ -119,14 +132,15 @@ def rehearsed_reservation() -> Reservation:
 
 def filled(arbitrage: Arbitrage | None) -> tuple[OrderResult, ...]:
     """Return the reports of both orders, each filled whole."""
-    legs = () if arbitrage is None else arbitrage.legs
-    return tuple(result_of("rehearsal", leg, _report(leg)) for leg in legs)
+    if arbitrage is None:
+        return ()
+    return tuple(result_of(arbitrage.arbitrage_id, leg, _report(leg)) for leg in arbitrage.legs)
 
 
 def _report(leg: Leg) -> OrderReport:
     market = markets_by_symbol(MARKETS)[leg.exchange, leg.symbol]
     fill = Fill(
-        fill_id=f"rehearsal-{leg.role}",
+        fill_id=leg.client_order_id,
         exchange=leg.exchange,
         symbol=leg.symbol,
         side=leg.side,
@@ -137,7 +151,7 @@ def _report(leg: Leg) -> OrderReport:
         fee_currency=fee_currency(market, leg.side),
         filled_at=leg.times["granted"],
     )
-    return OrderReport(f"rehearsal-{leg.role}", is_final=True, filled=leg.amount, fills=(fill,))
+    return OrderReport(leg.client_order_id, is_final=True, filled=leg.amount, fills=(fill,))
 
 
 def _quiet(opportunity: Opportunity) -> RiskState:

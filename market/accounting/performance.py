@@ -1,8 +1,9 @@
 """How good the trading was: figures that are compared between sessions and strategies. Pure.
 
-Money is exact; ratios are doubles. Returns are the net profit of whole UTC days, days without a trade included, of a
-capital that stays the same: so it cancels out of every ratio, and no risk-free rate is taken off. A year has 365 days,
-as these markets have no holidays.
+Money is exact; ratios are doubles. Returns are the net profit of UTC days, from that of the first trade to that of the
+last, days between them without a trade included and these two as far as they go, of a capital that stays the same: so
+it cancels out of every ratio, and no risk-free rate is taken off. A year has 365 days, as these markets have no
+holidays.
 """
 
 from collections.abc import Iterable, Sequence

@@ -8,6 +8,7 @@ from typing import Literal
 from market.decide.decision_context import DecisionContext, RiskState, currencies_of
 from market.decide.quarantine import absurd_above_bps
 from market.decide.risk_checks import CHECKS, CLOCKS_MAY_DIFFER, Check, limit_of
+from market.decide.trade_bounds import profit_now
 from market.money import ZERO, decimal_of_double, text_of
 
 FigureUnit = Literal["", "bps", "ms", "money", "share"]
@@ -124,6 +125,13 @@ def _budget(context: DecisionContext) -> _Compared:
     return None if context.legs_left is None else str(context.legs_left), "1", ""
 
 
+def _place(context: DecisionContext) -> _Compared:
+    if context.place_value is None:
+        return _NOTHING
+    profit = profit_now(context.opportunity, context.settings, context.free)
+    return text_of(profit), text_of(context.place_value), "money"
+
+
 def _state(context: DecisionContext) -> _Compared:
     return context.settings.trading_state, "running", ""
 
@@ -162,6 +170,7 @@ _COMPARED: dict[str, Callable[[DecisionContext], _Compared]] = {
     "exchange_limit": _notional("exchange"),
     "exposure": _exposure,
     "currency_drift": _drift,
+    "outbid": _place,
     "rate_budget": _budget,
 }
 """Check → what it compares; the others are yes or no."""

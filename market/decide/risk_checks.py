@@ -17,9 +17,8 @@ from market.decide.kill_switch import HALTED, permits_new, permits_orders
 from market.decide.market_rules import is_closed
 from market.decide.quarantine import is_absurd
 from market.decide.settings import Settings
-from market.decide.trade_bounds import bounds_now
+from market.decide.trade_bounds import profit_now
 from market.money import ZERO
-from market.prices.episodes import tradable_profit
 from market.prices.opportunities import Opportunity, OpportunityLeg
 
 Place = Literal["decider", "reservation", "grant", "wire"]
@@ -265,8 +264,7 @@ def _is_outbid(context: DecisionContext) -> bool:
     value = context.place_value
     if value is None or value <= 0:
         return False
-    opportunity = context.opportunity
-    return tradable_profit(opportunity, bounds_now(opportunity, context.settings, context.free)) < value
+    return profit_now(context.opportunity, context.settings, context.free) < value
 
 
 def _lacks_rate_budget(context: DecisionContext) -> bool:

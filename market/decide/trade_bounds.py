@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from market.decide.settings import Settings
-from market.prices.episodes import TradeBounds
+from market.prices.episodes import TradeBounds, tradable_profit
 from market.prices.opportunities import Opportunity
 
 
@@ -30,3 +30,8 @@ def bounds_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple
         quote=free.get((opportunity.buy.exchange, opportunity.buy.quote_currency)),
         base=free.get((opportunity.sell.exchange, opportunity.base)),
     )
+
+
+def profit_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple[str, str], Decimal]) -> Decimal:
+    """Return what one trade on it would bring within `bounds_now`, settlement currency."""
+    return tradable_profit(opportunity, bounds_now(opportunity, settings, free))

@@ -40,7 +40,7 @@ def test_its_message_is_as_detection_writes_one() -> None:
 
 
 def test_both_legs_are_asked_for() -> None:
-    reservation = rehearsed_reservation()
+    reservation = rehearsed_reservation("one")
     assert [(one.leg.exchange, one.leg.side) for one in reservation.legs] == [(BUY, "buy"), (SELL, "sell")]
     assert reservation.amount == Decimal("0.0162")
     assert reservation.context is not None

@@ -72,6 +72,14 @@ def figure(reason: str, of: DecisionContext) -> CheckFigure:
             "100",
             "money",
         ),
+        (
+            # what lies free bounds it
+            "outbid",
+            replace(context(), place_value=Decimal(5_000), free={("alpha", "USD"): Decimal(600)}),
+            "0.01",
+            "5000",
+            "money",
+        ),
         ("rate_budget", replace(context(), legs_left=0), "0", "1", ""),
     ],
 )

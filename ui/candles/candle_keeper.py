@@ -35,6 +35,7 @@ class CandleKeeper:
         self.book = CandleBook()
         self._files = CandleFiles(folder)
         self._known = tuple(markets)
+        self._writing = asyncio.Lock()
         self._is_failing = False
         self._removed_at: int | None = None
 
@@ -51,23 +52,34 @@ class CandleKeeper:
 
     async def write(self) -> None:
         """Write what is over. A disk that takes nothing is tried again; candles wait in memory as far as there is
-        room."""
+        room. Cancelled, it is done all the same: what a thread writes must be known, or is written again."""
+        await asyncio.shield(asyncio.ensure_future(self._write_all()))
+
+    async def _write_all(self) -> None:
+        async with self._writing:
+            try:
+                await self._write_batches()
+            except OSError as error:
+                if not self._is_failing:
+                    log.warning("candles not written", extra={"error": str(error)})
+                self._is_failing = True
+            else:
+                self._is_failing = False
+
+    async def _write_batches(self) -> None:
+        """Raise OSError; what was written before is known to be."""
         batches = [
             _Batch(market, interval, tuple(candles.waiting[interval]))
             for market, candles in self.book.markets.items()
             for interval in KEPT
             if candles.waiting[interval]
         ]
+        written = list[_Batch]()
         try:
-            await asyncio.to_thread(self._write, batches)
-        except OSError as error:
-            if not self._is_failing:
-                log.warning("candles not written", extra={"error": str(error)})
-            self._is_failing = True
-            return
-        self._is_failing = False
-        for batch in batches:
-            self.book.of(*batch.market).forget_written(batch.interval, batch.candles[-1].start + 1)
+            await asyncio.to_thread(self._write, batches, written)
+        finally:
+            for batch in written:
+                self.book.of(*batch.market).forget_written(batch.interval, batch.candles[-1].start + 1)
 
     async def candles(
         self, market: MarketName, interval: KeptInterval, since: int, until: int, most: int = MOST_READ
@@ -82,9 +94,10 @@ class CandleKeeper:
         by_start = {one.start: one for one in (*kept, *newest)}
         return [by_start[start] for start in sorted(by_start)][-most:]
 
-    def _write(self, batches: list[_Batch]) -> None:
+    def _write(self, batches: list[_Batch], written: list[_Batch]) -> None:
         for batch in batches:
             self._files.append(*batch.market, batch.interval, batch.candles)
+            written.append(batch)
         if self._removed_at is None or steady_now() - self._removed_at > REMOVE_MICROSECONDS:
             self._removed_at = steady_now()
             self._files.remove_old(wall_now())

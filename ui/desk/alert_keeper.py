@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from market.decide.kill_switch import HALTED
 from runtime.clock import SystemClock, wall_now
+from runtime.tasks import run_again
 from store.errors import StoreError
 from ui.auth.private_files import replace_file
 from ui.desk.alert_book import EMPTY, AlertBook, Seen
@@ -37,8 +38,11 @@ class AlertKeeper:
         self.book = EMPTY
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Look until cancelled, whatever fails."""
         self.book = await asyncio.to_thread(self._read)
+        await run_again(self._look_on, lambda failure: log.error("alerts not looked for", exc_info=failure))
+
+    async def _look_on(self) -> None:
         while True:
             await SystemClock().sleep(LOOK_SECONDS)
             await self.look()

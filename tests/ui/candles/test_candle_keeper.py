@@ -1,8 +1,11 @@
+import asyncio
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from market.prices.candles import INTERVALS, QuoteCandle
-from runtime.clock import wall_now
+from runtime.clock import SystemClock, wall_now
 from ui.candles.candle_files import END, KeptInterval
 from ui.candles.candle_keeper import CandleKeeper
 
@@ -54,6 +57,37 @@ async def test_a_process_that_was_killed_goes_on_where_it_was(tmp_path: Path) ->
         add(again, second, 80 if second == 4_100 else second % 50 + 1)
     for interval in lengths:
         assert await again.candles(MARKET, interval, 0, END) == expected[interval]
+
+
+async def test_what_was_written_before_the_disk_was_full_is_written_once(tmp_path: Path) -> None:
+    keeper = keeper_at(tmp_path)
+    for second in range(3):
+        add(keeper, second, second + 1)
+    keeper.book.of("beta", "BTC/USD").add_quote(NOW, 1, Decimal(7), Decimal(9))
+    keeper.book.of("beta", "BTC/USD").add_quote(NOW + SECOND, 2, Decimal(7), Decimal(9))
+    (tmp_path / "candles").mkdir()
+    in_the_way = tmp_path / "candles" / "beta"
+    in_the_way.write_text("a file in the way")
+    for _ in range(3):
+        await keeper.write()
+    in_the_way.unlink()
+    await keeper.write()
+    lines = [line for path in (tmp_path / "candles").rglob("1s/*.csv") for line in path.read_text().splitlines()]
+    assert len(lines) == len(set(lines)) == 3
+
+
+async def test_a_write_that_is_cancelled_is_known_to_be_done(tmp_path: Path) -> None:
+    keeper = keeper_at(tmp_path)
+    add(keeper, 0, 1)
+    add(keeper, 1, 2)
+    writing = asyncio.create_task(keeper.write())
+    await SystemClock().sleep(0)
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    await keeper.write()
+    (path,) = (tmp_path / "candles").rglob("1s/*.csv")
+    assert len(path.read_text().splitlines()) == 1
 
 
 async def test_a_disk_that_takes_nothing_is_tried_again(tmp_path: Path) -> None:
