@@ -167,6 +167,11 @@ class Session:
         return ReplayClock(self.replay.recording_start, self.replay.wall_start, self.replay.speed)
 
     @property
+    def began_at(self) -> int | None:
+        """By the session's own clock, microseconds UTC: of a replay the recording's start. None if unknown."""
+        return (self.started_at if self.replay is None else self.replay.recording_start) or None
+
+    @property
     def exchanges(self) -> tuple[str, ...]:
         """Exchanges in the order of the markets, each once."""
         return tuple(dict.fromkeys(market.exchange for market in self.markets))

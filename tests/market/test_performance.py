@@ -1,3 +1,4 @@
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import sqrt
 from statistics import mean, stdev
@@ -18,8 +19,10 @@ from market.accounting.performance import (
     sortino_ratio,
 )
 from market.accounting.profit_groups import ProfitLine, profit_from
+from market.time_units import MICROSECONDS
 
 YEAR = sqrt(365)
+HOUR = 3_600 * MICROSECONDS
 
 
 def hour(weekday: int, at: int, won: str, lost: str, wins: int = 1, losses: int = 1) -> HourSum:
@@ -75,15 +78,91 @@ def test_without_a_trade_nothing_is_known() -> None:
     assert {found.profit_factor, found.expectancy, found.average_win, found.sharpe, found.calmar} == {None}
 
 
-def test_days_without_a_trade_count_and_months_do_not() -> None:
-    days = day_results([line("2026-02", "99"), line("2026-03-02", "-1"), line("2026-02-27", "5", 2)])
-    assert days == [
-        DayResult("2026-02-27", 2, Decimal(5)),
-        DayResult("2026-02-28", 0, Decimal(0)),
-        DayResult("2026-03-01", 0, Decimal(0)),
-        DayResult("2026-03-02", 1, Decimal(-1)),
-    ]
-    assert day_results([line("2026-02", "99")]) == []
+def at(moment: str) -> int:
+    """Return microseconds of a time in UTC."""
+    return int(datetime.fromisoformat(f"{moment}+00:00").timestamp()) * MICROSECONDS
+
+
+def short(days: list[DayResult]) -> list[tuple[str, str, bool]]:
+    return [(one.day[5:], str(one.net), one.is_whole) for one in days]
+
+
+@pytest.mark.parametrize(
+    ("since", "now", "nets", "expected"),
+    [
+        # idle days before the first trade and after the last, half days at both ends
+        (
+            "2026-02-26T12:00",
+            "2026-03-02T01:00",
+            {"2026-02-28": "5"},
+            [
+                ("02-26", "0", False),
+                ("02-27", "0", True),
+                ("02-28", "5", True),
+                ("03-01", "0", True),
+                ("03-02", "0", False),
+            ],
+        ),
+        # begun and ended at midnight: the first day is whole, the one that just began is not
+        (
+            "2026-02-27T00:00",
+            "2026-03-01T00:00",
+            {"2026-02-27": "1"},
+            [("02-27", "1", True), ("02-28", "0", True), ("03-01", "0", False)],
+        ),
+        # one day: never whole
+        ("2026-02-27T08:00", "2026-02-27T20:00", {"2026-02-27": "1"}, [("02-27", "1", False)]),
+        ("2026-02-27T08:00", "2026-02-27T20:00", {}, [("02-27", "0", False)]),
+        # of an earlier session, or by a clock that was ahead: shown, in no ratio
+        (
+            "2026-02-27T08:00",
+            "2026-02-28T20:00",
+            {"2026-02-26": "3", "2026-03-01": "4"},
+            [("02-26", "3", False), ("02-27", "0", False), ("02-28", "0", False), ("03-01", "4", False)],
+        ),
+        # it is not known when it began: the first day's beginning may be missing
+        (
+            None,
+            "2026-03-01T20:00",
+            {"2026-02-27": "3"},
+            [("02-27", "3", False), ("02-28", "0", True), ("03-01", "0", False)],
+        ),
+        (None, "2026-03-01T20:00", {}, [("03-01", "0", False)]),
+    ],
+)
+def test_every_day_of_the_session_is_there_and_says_whether_it_is_whole(
+    since: str | None, now: str, nets: dict[str, str], expected: list[tuple[str, str, bool]]
+) -> None:
+    lines = [line("2026-02", "99"), *(line(day, net) for day, net in nets.items())]
+    assert short(day_results(lines, None if since is None else at(since), at(now))) == expected
+
+
+@given(st.integers(0, 40 * 24), st.integers(0, 40 * 24), st.dictionaries(st.integers(0, 40), st.integers(-9, 9)))
+def test_ratios_are_of_the_whole_days_between_beginning_and_now(
+    began: int, lasted: int, nets: dict[int, int]
+) -> None:
+    start = at("2026-01-01T00:00")
+    since, now = start + began * HOUR, start + (began + lasted) * HOUR
+    lines = [line(str(date(2026, 1, 1) + timedelta(days=day)), str(net)) for day, net in nets.items()]
+    days = day_results(lines, since, now)
+    whole = [one.day for one in days if one.is_whole]
+    expected = [day for day in range(90) if day * 24 >= began and (day + 1) * 24 <= began + lasted]
+    assert whole == [str(date(2026, 1, 1) + timedelta(days=day)) for day in expected]
+    assert sum(one.net for one in days) == sum(nets.values())
+    found = performance_of([], days, Decimal(1))
+    assert found.whole_days == len(expected)
+    assert found.sharpe == sharpe_ratio([float(nets.get(day, 0)) for day in expected])
+
+
+def test_half_a_day_is_in_no_ratio() -> None:
+    days = [DayResult("2026-01-01", 1, Decimal(900), is_whole=False), *(whole("2", "3"))]
+    found = performance_of([], days, Decimal(10))
+    assert (found.whole_days, found.sharpe) == (2, pytest.approx(sharpe_ratio([2.0, 3.0])))
+    assert found.calmar == pytest.approx(2.5 * 365 / 10)
+
+
+def whole(*nets: str) -> list[DayResult]:
+    return [DayResult(f"2026-01-{day:02}", 1, Decimal(net)) for day, net in enumerate(nets, 2)]
 
 
 def test_hours_and_weekdays_sum_to_the_whole() -> None:

@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from market.accounting.performance import day_results
 from market.accounting.profit_groups import GroupedBy, profit_by
 from market.instruments.markets import base_and_quote
 from market.trade.arbitrages import Arbitrage
@@ -42,6 +41,7 @@ from ui.services.dashboard import dashboard_of
 from ui.services.opportunity import rejection_sums
 from ui.services.session_markets import is_of_market
 from ui.services.settings import SettingsMissingError
+from ui.services.trading_days import trading_days
 
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
@@ -172,12 +172,12 @@ async def equity(request: Request) -> EquityRow:
 
 @router.get("/pnl/performance")
 async def performance(request: Request) -> PerformanceRow:
-    """Return Sharpe, Sortino and Calmar ratio, profit factor, expectancy, and net profit by day, hour and weekday (UTC)
-    of the end. By exchange, asset, pair and strategy: `/pnl?by=`."""
+    """Return Sharpe, Sortino and Calmar ratio of whole UTC days, profit factor, expectancy, and net profit by day, hour
+    and weekday (UTC) of the end. By exchange, asset, pair and strategy: `/pnl?by=`."""
     dashboard = dashboard_of(request.app)
     reader, currency = dashboard.reader, dashboard.session.settlement_currency
     equity = await reader.history.equity(currency)
-    days = day_results(profit_by(await reader.profit_groups(currency), "day"))
+    days = trading_days(dashboard.session, await reader.profit_groups(currency))
     return performance_row(currency, await reader.hour_sums(currency), days, equity.deepest.depth)
 
 

@@ -11,12 +11,13 @@ import streamlit
 from exchanges.labels import exchange_name, pair_name
 from market.accounting.equity_curve import Equity, EquityDrawdown
 from market.accounting.performance import (
+    DEVIATION_DAYS,
+    PACE_DAYS,
     DayResult,
     HourSum,
     SessionPerformance,
     by_hour,
     by_weekday,
-    day_results,
     performance_of,
 )
 from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
@@ -30,6 +31,7 @@ from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.trades_charts import bars_chart, equity_chart, lines_chart, split_chart
 from ui.rows.fill import average_sum_rows
 from ui.services.dashboard import Dashboard
+from ui.services.trading_days import trading_days
 from wording.labels import PROFIT_PARTS as PART_NAMES
 from wording.labels import STRATEGIES
 from wording.number_format import UNKNOWN, money, percent
@@ -88,7 +90,7 @@ def _render(dashboard: Dashboard) -> None:
         alt=f"Equity of the session in {currency}, and drawdown",
     )
     _render_split(realised, currency)
-    _render_performance(realised, currency)
+    _render_performance(realised, trading_days(dashboard.session, realised.groups), currency)
     if realised.averages:
         _render_averages(realised.averages, steps_of(dashboard.session.markets))
 
@@ -172,11 +174,10 @@ def _render_split(realised: RealisedPnl, currency: str) -> None:
     streamlit.html(lines_table(lines, whole, by))
 
 
-def _render_performance(realised: RealisedPnl, currency: str) -> None:
+def _render_performance(realised: RealisedPnl, days: Sequence[DayResult], currency: str) -> None:
     streamlit.subheader("Performance", anchor=False)
-    days = day_results(profit_by(realised.groups, "day"))
     found = performance_of(realised.hours, days, realised.equity.deepest.depth)
-    streamlit.html(figures(performance_figures(found, currency, len(days))))
+    streamlit.html(figures(performance_figures(found, currency)))
     span: TimeSpan = (
         streamlit.segmented_control(
             "Net by", get_args(TimeSpan), default="Day", required=True, key="trades.span", label_visibility="collapsed"
@@ -198,18 +199,30 @@ def time_bars(span: TimeSpan, hours: Sequence[HourSum], days: Sequence[DayResult
     return [(WEEKDAYS[one.weekday - 1], one.net) for one in by_weekday(hours)]
 
 
-def performance_figures(found: SessionPerformance, currency: str, days: int) -> list[Figure]:
-    """Return the ratios; what too little is known for is a dash."""
-    counted = f"of {days:,} UTC {'day' if days == 1 else 'days'}"
+def performance_figures(found: SessionPerformance, currency: str) -> list[Figure]:
+    """Return the ratios; what too little is known for is a dash, with what it needs."""
     return [
-        Figure("Sharpe", _ratio(found.sharpe), f"a year, {counted}"),
-        Figure("Sortino", _ratio(found.sortino), f"a year, {counted}"),
-        Figure("Calmar", _ratio(found.calmar), f"a year, {counted}"),
+        _ratio_figure("Sharpe", found.sharpe, found, DEVIATION_DAYS, "two days that differ"),
+        _ratio_figure("Sortino", found.sortino, found, DEVIATION_DAYS, "a day that lost"),
+        _ratio_figure("Calmar", found.calmar, found, PACE_DAYS, "a drawdown"),
         Figure("Profit factor", _ratio(found.profit_factor), "won / lost"),
         Figure("Expectancy", _money_or_dash(found.expectancy, currency), "of one that won or lost"),
         Figure("Average win", _money_or_dash(found.average_win, currency), f"{found.wins:,} won"),
         Figure("Average loss", _money_or_dash(found.average_loss, currency), f"{found.losses:,} lost"),
     ]
+
+
+def _ratio_figure(name: str, value: float | None, found: SessionPerformance, days: int, need: str) -> Figure:
+    """`days`: so many whole ones it needs, and then also `need`."""
+    if value is not None:
+        return Figure(name, _ratio(value), f"a year, of {_whole_days(found.whole_days)}")
+    if found.whole_days < days:
+        return Figure(name, Cell(UNKNOWN), f"needs {_whole_days(days)} (UTC), has {found.whole_days}")
+    return Figure(name, Cell(UNKNOWN), f"needs {need}")
+
+
+def _whole_days(count: int) -> str:
+    return f"{count:,} whole {'day' if count == 1 else 'days'}"
 
 
 def _ratio(value: float | None) -> Cell:

@@ -10,11 +10,12 @@ from ui.rows.attribute import row_from
 
 
 class DayRow(TypedDict):
-    """One UTC day, also one without a trade."""
+    """One UTC day, also one without a trade. `is_whole`: the session ran from its first to its last moment."""
 
     day: str
     arbitrages: int
     net: str
+    is_whole: bool
 
 
 class HourRow(TypedDict):
@@ -31,7 +32,7 @@ class HourRow(TypedDict):
 
 
 class PerformanceRow(TypedDict):
-    """Ratios are of a year, of daily net profits; null: too little is known. `average_loss` and `lost` are not above 0.
+    """Ratios are of a year, of the net profits of `whole_days`; null: too little is known. `average_loss` and `lost` are not above 0.
     `docs/profit.md` says how each is computed."""
 
     currency: str
@@ -43,6 +44,7 @@ class PerformanceRow(TypedDict):
     expectancy: str | None
     average_win: str | None
     average_loss: str | None
+    whole_days: int
     sharpe: float | None
     sortino: float | None
     calmar: float | None

@@ -240,9 +240,25 @@ def test_net_by_time_is_in_the_order_of_time() -> None:
     assert len({bar["itemStyle"]["color"] for bar in series["data"]}) == 2
 
 
-def test_a_ratio_that_too_little_is_known_for_is_a_dash() -> None:
-    figures = {one.name: one.value.text for one in performance_figures(performance_of(HOURS, [], Decimal(0)), "USD", 0)}
-    assert (figures["Sharpe"], figures["Profit factor"], figures["Average loss"]) == (UNKNOWN, "0.86", "−$3.50")
+@pytest.mark.parametrize(
+    ("nets", "deepest", "sharpe", "sortino", "calmar"),
+    [
+        ([], 5, "needs 2 whole days (UTC), has 0", "needs 2 whole days (UTC), has 0", "needs 1 whole day (UTC), has 0"),
+        ([5], 5, "needs 2 whole days (UTC), has 1", "needs 2 whole days (UTC), has 1", "a year, of 1 whole day"),
+        ([5, 5], 0, "needs two days that differ", "needs a day that lost", "needs a drawdown"),
+        ([5, -5, 9], 5, "a year, of 3 whole days", "a year, of 3 whole days", "a year, of 3 whole days"),
+    ],
+)
+def test_a_ratio_says_how_many_whole_days_it_is_of_or_needs(
+    nets: list[int], deepest: int, sharpe: str, sortino: str, calmar: str
+) -> None:
+    half = DayResult("2026-01-01", 1, Decimal(99), is_whole=False)
+    days = [half, *(DayResult(f"2026-01-{day:02}", 1, Decimal(net)) for day, net in enumerate(nets, 2)), half]
+    figures = {one.name: one for one in performance_figures(performance_of(HOURS, days, Decimal(deepest)), "USD")}
+    assert [figures[name].beside for name in ("Sharpe", "Sortino", "Calmar")] == [sharpe, sortino, calmar]
+    for one in (figures["Sharpe"], figures["Sortino"], figures["Calmar"]):
+        assert (one.value.text == UNKNOWN) == one.beside.startswith("needs"), one.name
+    assert (figures["Profit factor"].value.text, figures["Average loss"].value.text) == ("0.86", "−$3.50")
 
 
 def test_a_chart_of_lines_shows_the_largest() -> None:
