@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from market.decide.kill_switch import TradingState
 from market.decide.thresholds import exchanges_of_pair, net_threshold, own_threshold
+from market.instruments.orders import Side
 from market.money import BoundedDecimal, decimal_of
 
 
@@ -43,13 +44,15 @@ MOST_CLOSE_ORDERS = 20
 
 
 class CloseOrder(BaseModel):
-    """An operator's order to close a residual arbitrage: the best price on its market then, and when, by the server's
-    clock (microseconds)."""
+    """An operator's order to close what an arbitrage holds on one side alone: the best price on its market then, and
+    when, by the server's clock (microseconds). `side` of the order that it asks for; None in what earlier versions
+    stored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     price: Annotated[BoundedDecimal, Field(gt=0)]
     asked_at: int = Field(ge=0, lt=2**53)
+    side: Side | None = None
 
 
 class Settings(BaseModel):

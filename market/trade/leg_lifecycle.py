@@ -9,7 +9,7 @@ from market.instruments.orders import Fill, OrderReport, changes_between, change
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
-from market.trade.closing import close_order
+from market.trade.closing import close_order, is_overtaken
 from market.trade.fast_replace import replace
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult
@@ -32,7 +32,8 @@ MAX_STEPS = 4
 
 
 def granted(rows: ReservationState, role: LegRole) -> ReservationState:
-    """Return the rows with a reserved leg granted to its exchange's bot, or `not_sent` past `send_by` or while halted.
+    """Return the rows with a reserved leg granted to its exchange's bot, or `not_sent`: past `send_by`, while halted, or
+    if an operator closes the arbitrage instead.
 
     The same rows if it is not due: it was granted before, nobody acts for its exchange, or another order must land
     first that the exchange could not tell from it.
@@ -41,7 +42,7 @@ def granted(rows: ReservationState, role: LegRole) -> ReservationState:
     leg = None if arbitrage is None else arbitrage.leg(role)
     if arbitrage is None or leg is None or leg.state != "reserved" or arbitrage.state not in OPEN_STATES:
         return rows
-    if rows.now > arbitrage.send_by or _is_halted(rows.settings):
+    if rows.now > arbitrage.send_by or _is_halted(rows.settings) or _is_overtaken(rows, arbitrage, role):
         changed = _with_leg(arbitrage, replace(leg, state="not_sent"))
         return replace(rows, arbitrage=changed).with_history(arbitrage)
     if not rows.has_bot(leg) or not rows.has_flight(arbitrage.arbitrage_id, leg):
@@ -74,7 +75,10 @@ def booked(
     arbitrage = after.arbitrage
     if arbitrage is not None and arbitrage.state in OPEN_STATES and all("done" in leg.times for leg in arbitrage.legs):
         unresolved = next((leg.unresolved for leg in arbitrage.legs if leg.unresolved is not None), None)
-        after = _followed(after, arbitrage, settings, advance if unresolved is None else EndAsResidual(unresolved))
+        if unresolved is None:
+            after = _followed(after, _as_ordered(arbitrage, settings, after.now), settings, advance)
+        else:
+            after = _followed(after, arbitrage, settings, EndAsResidual(unresolved))
     return after.with_history(before)
 
 
@@ -118,6 +122,17 @@ def _with_those_left_out(rows: ReservationState, before: Arbitrage) -> Reservati
 def _reopened(arbitrage: Arbitrage, reason: str, now: int) -> Arbitrage:
     times = arbitrage.times | {"reopened": now}
     return replace(arbitrage, state="single_leg", reason=reason, times=times, profit=None)
+
+
+def _as_ordered(arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:
+    """Return it with an operator's order as the reason of what follows, if he closes it; one that is flattened by now
+    is not flattened again."""
+    is_ordered = arbitrage.leg("flatten") is None and close_order(arbitrage, settings, now) is not None
+    return replace(arbitrage, reason=CLOSE_NOW) if is_ordered else arbitrage
+
+
+def _is_overtaken(rows: ReservationState, arbitrage: Arbitrage, role: LegRole) -> bool:
+    return rows.settings is not None and is_overtaken(arbitrage, role, rows.settings, rows.now)
 
 
 def _is_halted(settings: Settings | None) -> bool:

@@ -38,7 +38,7 @@ CLOSED = "market_closed"
 MAX_TRIES = 20
 """Attempts to post an unwinding order; then it has to be checked by hand."""
 CLOSE_NOW = "close_now"
-"""Reason of an arbitrage that is open again because an operator closes it (`market.trade.closing`)."""
+"""Reason of an open arbitrage that an operator closes (`market.trade.closing`)."""
 UNCONFIRMED = "unconfirmed_order"
 """Reason of a residual arbitrage: an exchange without client order ids does not find its order, but its balances do not
 confirm that."""

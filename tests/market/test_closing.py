@@ -5,10 +5,11 @@ import pytest
 
 from market.decide.market_rules import rules_of
 from market.decide.settings import CloseOrder, Settings
+from market.instruments.orders import Side
 from market.money import Amount
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, Leg
-from market.trade.closing import CLOSE_WITHIN, close_order, why_not_closed
+from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.closing import CLOSE_WITHIN, close_order, is_overtaken, why_not_closed
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, order_leg, settings_of
 from tests.store.reservation_requests import filled
 
@@ -36,10 +37,41 @@ def test_what_ended_with_a_residual_can_be_closed() -> None:
     assert why_not_closed(residual(), settings_of(trading_state="reduce_only")) is None
 
 
+def test_a_leg_that_is_open_can_be_closed_though_an_order_is_under_way() -> None:
+    unwinding = replace(NOT_SOLD, role="complete", state="granted")
+    assert why_not_closed(residual(BOUGHT, NOT_SOLD, unwinding, state="single_leg"), settings_of()) is None
+    assert why_not_closed(residual(BOUGHT, replace(NOT_SOLD, state="granted"), state="reserved"), settings_of()) is None
+
+
+@pytest.mark.parametrize(("side", "is_due"), [("sell", True), (None, True), ("buy", False)])
+def test_an_order_is_for_the_side_that_was_confirmed(side: Side | None, is_due: bool) -> None:
+    order = CloseOrder(price=Decimal(90), asked_at=NOW, side=side)
+    settings = settings_of().model_copy(update={"close_now": {"one": order}})
+    assert (close_order(residual(), settings, NOW) is not None) == is_due
+
+
+@pytest.mark.parametrize(
+    ("role", "is_overtaken_now"),
+    [("complete", True), ("reverse", True), ("flatten", False), ("buy", False), ("sell", False)],
+)
+def test_only_a_leg_that_unwinds_gives_way(role: LegRole, is_overtaken_now: bool) -> None:
+    order = CloseOrder(price=Decimal(90), asked_at=NOW)
+    settings = settings_of().model_copy(update={"close_now": {"one": order}})
+    assert is_overtaken(residual(state="single_leg"), role, settings, NOW) == is_overtaken_now
+    assert not is_overtaken(residual(state="single_leg"), role, settings_of(), NOW)
+
+
 @pytest.mark.parametrize(
     ("arbitrage", "settings", "words"),
     [
-        (residual(state="single_leg"), settings_of(), "Only a residual"),
+        (residual(state="closed"), settings_of(), "has ended, and nothing is left"),
+        (residual(replace(NOT_BOUGHT, state="granted"), replace(NOT_SOLD, state="granted"), state="reserved"), settings_of(), "Nothing is left"),
+        (residual(BOUGHT, NOT_SOLD, flatten(state="granted"), state="single_leg"), settings_of(), "once already"),
+        (
+            residual(BOUGHT, replace(NOT_SOLD, state="not_sent", times={"unconfirmed": NOW}), state="single_leg"),
+            settings_of(),
+            "in doubt",
+        ),
         (residual(strategy="ma"), settings_of(), "meant to stay"),
         (residual(BOUGHT, SOLD), settings_of(), "Nothing is left"),
         (residual(BOUGHT, replace(NOT_SOLD, unresolved="order_lost")), settings_of(), "in doubt"),
@@ -48,7 +80,7 @@ def test_what_ended_with_a_residual_can_be_closed() -> None:
             settings_of(),
             "in doubt",
         ),
-        (residual(BOUGHT, NOT_SOLD, flatten(state="done")), settings_of(), "flattened once already"),
+        (residual(BOUGHT, NOT_SOLD, flatten(state="done")), settings_of(), "was once already"),
         (residual(), settings_of(trading_state="halted"), "Trading is halted"),
         (
             residual(),

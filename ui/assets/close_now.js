@@ -17,12 +17,12 @@ export class CloseNow {
     this.showSure(false);
   }
 
-  // Only what ended with a residual can be closed.
+  // What ended with a residual can be closed, and a leg that is open: one filled, the other not, or not yet.
   async read(id, row) {
     this.id = id;
-    this.base = row.base;
-    this.root.hidden = row.state !== "residual" && !this.isOrdered;
-    if (row.state !== "residual") return;
+    this.row = row;
+    this.root.hidden = !canHoldOneSide(row) && !this.isOrdered;
+    if (!canHoldOneSide(row)) return;
     const answer = await ask("GET", this.path);
     if (id === this.id) this.take(answer);
   }
@@ -41,12 +41,14 @@ export class CloseNow {
 
   planWords({ side, exchange, symbol, amount, price, limit_price }) {
     const at = (text) => marketPrice(text, exchange, symbol);
-    return `Would ${side} up to ${baseAmount(amount, this.base)} ${this.base} on ${exchangeName(exchange)} (${symbol}), once: at ${at(price)} now, at ${at(limit_price)} at the worst.`;
+    const { base } = this.row;
+    const would = this.row.is_final ? "Would" : "In place of what its bots would do next, once no order of it is under way: would";
+    return `${would} ${side} up to ${baseAmount(amount, base)} ${base} on ${exchangeName(exchange)} (${symbol}), once: at ${at(price)} now, at ${at(limit_price)} at the worst.`;
   }
 
   // The price of now, not of when the page was opened.
   async askAgain() {
-    await this.read(this.id, { base: this.base, state: "residual" });
+    await this.read(this.id, this.row);
     if (this.begin.disabled) return;
     this.showSure(true);
     this.keep.focus();
@@ -65,7 +67,8 @@ export class CloseNow {
     const { side, amount, price } = this.plan;
     const answer = await ask("POST", this.path, { side, amount, price });
     this.isOrdered = answer.isDone;
-    if (answer.isDone) this.say(`Ordered (version ${answer.body.settings_version} of the settings): a bot sends it within seconds.`, "good");
+    const when = this.row.is_final ? "a bot sends it within seconds" : "it is sent once no order is under way, within 20 seconds or not at all";
+    if (answer.isDone) this.say(`Ordered (version ${answer.body.settings_version} of the settings): ${when}.`, "good");
     else this.say(`Not closed: ${problemText(answer)}`, "bad");
     if (answer.isDone) this.changed();
   }
@@ -80,4 +83,8 @@ export class CloseNow {
     setText(this.said, words);
     setClass(this.said, `said ${tone}`);
   }
+}
+
+function canHoldOneSide({ state, legs }) {
+  return state === "residual" || state === "single_leg" || (state === "reserved" && legs.some((leg) => Number(leg.filled) > 0));
 }

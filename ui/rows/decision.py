@@ -71,7 +71,7 @@ def decision_book_row(
 
 
 class ClosingRow(TypedDict):
-    """What closing the residual of an arbitrage would order: `amount` of base at `price`, the best now, not worse than
+    """What closing what is left of an arbitrage would order: `amount` of base at `price`, the best now, not worse than
     `limit_price`. `why_not`: why it cannot be closed now; the rest is null then. `settings_version`: the version that
     the order is a part of; null as long as it is not ordered."""
 

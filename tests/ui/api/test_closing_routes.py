@@ -99,6 +99,29 @@ async def test_so_many_at_once_that_the_settings_hold_them(
     assert settings.close_now == orders
 
 
+@pytest.mark.usefixtures("quoted")
+async def test_an_open_leg_is_closed_as_soon_as_no_order_of_it_is_under_way(
+    api: httpx.AsyncClient, store: MongoTradeStore, key: str
+) -> None:
+    await reserved(store, opportunity("one", 1), "2")
+    assert "Nothing is left" in (await api.get(PATH)).json()["why_not"]
+    buy, sell = await granted(store, "one", "buy"), await granted(store, "one", "sell")
+    await finish_leg(store, "one", "sell", filled(sell, sell.amount * 0), ADVANCE, UNFENCED)
+    await finish_leg(store, "one", "buy", filled(buy), ADVANCE, UNFENCED)
+    complete = await granted(store, "one", "complete")
+    row = (await api.get(PATH)).raise_for_status().json()
+    assert (row["why_not"], row["side"], row["exchange"], row["amount"]) == (None, "sell", "alpha", "2")
+    shown = {name: row[name] for name in ("side", "amount", "price")}
+    assert (await api.post(PATH, headers={"X-API-Key": key}, json=shown)).status_code == 202
+    await finish_leg(store, "one", "complete", filled(complete, complete.amount / 2), ADVANCE, UNFENCED)
+    flatten = await granted(store, "one", "flatten")
+    assert (flatten.side, flatten.amount, flatten.limit_price) == ("sell", 1, Decimal("78.4"))
+    closed = await finish_leg(store, "one", "flatten", filled(flatten), ADVANCE, UNFENCED)
+    assert closed.state == "unwound"
+    (entry,) = (await api.get("/api/audit?action=arbitrage.close", headers={"X-API-Key": key})).json()["items"]
+    assert (entry["outcome"], entry["before"]["state"], entry["after"]["side"]) == ("done", "single_leg", "sell")
+
+
 @pytest.mark.usefixtures("residual", "quoted")
 async def test_it_is_no_setting_like_others(api: httpx.AsyncClient, key: str) -> None:
     wanted = {"version": 2, "close_now": {"one": {"price": "1", "asked_at": 1}}}
