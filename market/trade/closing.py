@@ -32,7 +32,7 @@ def why_not_closed(arbitrage: Arbitrage, settings: Settings) -> str | None:
         ),
         (
             flatten is not None and not flatten.is_unposted,
-            "It is flattened, or was once already: what is left then is traded by hand, and the difference acknowledged.",
+            "It is flattened, or was once already: trade what is left then by hand, and acknowledge the difference.",
         ),
         (
             not permits_orders(settings.trading_state),

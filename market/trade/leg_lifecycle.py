@@ -32,8 +32,8 @@ MAX_STEPS = 4
 
 
 def granted(rows: ReservationState, role: LegRole) -> ReservationState:
-    """Return the rows with a reserved leg granted to its exchange's bot, or `not_sent`: past `send_by`, while halted, or
-    if an operator closes the arbitrage instead.
+    """Return the rows with a reserved leg granted to its exchange's bot, or `not_sent`: past `send_by`, while halted,
+    or if an operator closes the arbitrage instead.
 
     The same rows if it is not due: it was granted before, nobody acts for its exchange, or another order must land
     first that the exchange could not tell from it.

@@ -65,7 +65,11 @@ def test_only_a_leg_that_unwinds_gives_way(role: LegRole, is_overtaken_now: bool
     ("arbitrage", "settings", "words"),
     [
         (residual(state="closed"), settings_of(), "has ended, and nothing is left"),
-        (residual(replace(NOT_BOUGHT, state="granted"), replace(NOT_SOLD, state="granted"), state="reserved"), settings_of(), "Nothing is left"),
+        (
+            residual(replace(NOT_BOUGHT, state="granted"), replace(NOT_SOLD, state="granted"), state="reserved"),
+            settings_of(),
+            "Nothing is left",
+        ),
         (residual(BOUGHT, NOT_SOLD, flatten(state="granted"), state="single_leg"), settings_of(), "once already"),
         (
             residual(BOUGHT, replace(NOT_SOLD, state="not_sent", times={"unconfirmed": NOW}), state="single_leg"),

@@ -138,9 +138,7 @@ def test_every_day_of_the_session_is_there_and_says_whether_it_is_whole(
 
 
 @given(st.integers(0, 40 * 24), st.integers(0, 40 * 24), st.dictionaries(st.integers(0, 40), st.integers(-9, 9)))
-def test_ratios_are_of_the_whole_days_between_beginning_and_now(
-    began: int, lasted: int, nets: dict[int, int]
-) -> None:
+def test_ratios_are_of_the_whole_days_between_beginning_and_now(began: int, lasted: int, nets: dict[int, int]) -> None:
     start = at("2026-01-01T00:00")
     since, now = start + began * HOUR, start + (began + lasted) * HOUR
     lines = [line(str(date(2026, 1, 1) + timedelta(days=day)), str(net)) for day, net in nets.items()]

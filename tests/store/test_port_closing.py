@@ -147,7 +147,11 @@ async def test_an_open_leg_whose_order_completed_it_needs_no_other(store: TradeS
 async def test_an_order_of_which_nobody_has_the_grant_gives_way(store: TradeStore) -> None:
     await open_books(store)
     await reserved(store, opportunity(), "2")
-    buy, sell, alpha = await granted(store, ID, "buy"), await granted(store, ID, "sell"), await ready_bot(store, "alpha")
+    buy, sell, alpha = (
+        await granted(store, ID, "buy"),
+        await granted(store, ID, "sell"),
+        await ready_bot(store, "alpha"),
+    )
     await finish_leg(store, ID, "buy", filled(buy), ADVANCE, alpha)
     # beta has no bot: completing there waits for one
     single = await finish_leg(store, ID, "sell", filled(sell, Decimal(0)), ADVANCE, alpha)

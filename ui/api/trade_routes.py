@@ -85,10 +85,10 @@ async def closing(request: Request, arbitrage_id: str) -> ClosingRow:
 async def close(
     request: Request, arbitrage_id: str, caller: Operator, confirmed: ConfirmedClosing | None = None
 ) -> ClosingRow:
-    """Order that what is left of a residual arbitrage, or of one with an open leg, be sold or bought back now, once: the
-    bots carry it out within seconds, as soon as no order of it is under way, within `flatten_limit_bps` of the price of
-    now. With what a person confirmed, of what GET answered: no more
-    than that, and within the same of its price if that is the better one. 409: it cannot be closed, and why."""
+    """Order that what is left of a residual arbitrage, or of one with an open leg, be sold or bought back now, once:
+    the bots carry it out within seconds, as soon as no order of it is under way, within `flatten_limit_bps` of the
+    price of now. With what a person confirmed, of what GET answered: no more than that, and within the same of its
+    price if that is the better one. 409: it cannot be closed, and why."""
     dashboard = dashboard_of(request.app)
     try:
         ordered, settings = await close_now(dashboard, await _found(request, arbitrage_id), caller, confirmed)

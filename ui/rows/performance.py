@@ -32,8 +32,8 @@ class HourRow(TypedDict):
 
 
 class PerformanceRow(TypedDict):
-    """Ratios are of a year, of the net profits of `whole_days`; null: too little is known. `average_loss` and `lost` are not above 0.
-    `docs/profit.md` says how each is computed."""
+    """Ratios are of a year, of the net profits of `whole_days`; null: too little is known. `average_loss` and `lost`
+    are not above 0. `docs/profit.md` says how each is computed."""
 
     currency: str
     wins: int
