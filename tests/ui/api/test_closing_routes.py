@@ -115,7 +115,7 @@ async def test_an_open_leg_is_closed_as_soon_as_no_order_of_it_is_under_way(
     assert (await api.post(PATH, headers={"X-API-Key": key}, json=shown)).status_code == 202
     await finish_leg(store, "one", "complete", filled(complete, complete.amount / 2), ADVANCE, UNFENCED)
     flatten = await granted(store, "one", "flatten")
-    assert (flatten.side, flatten.amount, flatten.limit_price) == ("sell", 1, Decimal("78.4"))
+    assert (flatten.side, flatten.amount, flatten.limit_price) == ("sell", Decimal(1), Decimal("78.4"))
     closed = await finish_leg(store, "one", "flatten", filled(flatten), ADVANCE, UNFENCED)
     assert closed.state == "unwound"
     (entry,) = (await api.get("/api/audit?action=arbitrage.close", headers={"X-API-Key": key})).json()["items"]
