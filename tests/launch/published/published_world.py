@@ -73,11 +73,12 @@ class PublishedWorld:
         await write_ticks(self.session.services.kafka, rows)
 
     async def written(self, label: str, is_enough: Callable[[list[bytes]], bool]) -> list[bytes]:
-        """Return the app's rows in the topic, once they are enough."""
+        """Return the app's rows in the topic, once they are enough. Those from before this session are of other tests,
+        whose apps may have the same text, and so the same label."""
         found: list[bytes] = []
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
-            TopicReader(self.session.services.kafka, (APPS,), "earliest") as reader,
+            TopicReader(self.session.services.kafka, (APPS,), self.session.started_at) as reader,
         ):
             async for record in reader.records():
                 if record.key == label:
