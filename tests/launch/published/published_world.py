@@ -37,6 +37,7 @@ class PublishedWorld:
     apps: StoredApps
     first: int
     host: PublishedApps
+    running: asyncio.Future[None]
 
     @property
     def door(self) -> AppDoor:
@@ -63,6 +64,9 @@ class PublishedWorld:
         """Wait for the state with a reason that has this part; return the reason."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
+                if self.running.done():
+                    # whoever waits for it hears why
+                    self.running.result()
                 app = await self.apps.app(name)
                 found = ("stopped", "") if app is None else app.state_in(self.session.session_id)
                 if found[0] == state and part in found[1]:
@@ -119,7 +123,7 @@ async def published(
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 await ready.wait()
-            yield PublishedWorld(session, apps, first, host)
+            yield PublishedWorld(session, apps, first, host, running)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
