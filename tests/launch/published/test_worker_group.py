@@ -1,5 +1,5 @@
-"""Groups of processes go on whatever fails, whoever follows rows hears of the end of a process, and an app that has ended
-leaves at once."""
+"""Groups of processes go on whatever fails, whoever follows rows hears of the end of a process, and an app that has
+ended leaves at once."""
 
 import asyncio
 import socket
