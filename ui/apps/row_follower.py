@@ -66,7 +66,7 @@ class RowFollower:
     async def _begin(self, fresh: TopicReader) -> None:
         """Note what lies between the rows that were taken and the fresh ones."""
         first, ends = fresh.next_offsets, await fresh.end_offsets()
-        # one that is behind the end is of a topic that was made anew
+        # one that is behind the end is of a topic that was deleted and created again
         known = {position: offset for position, offset in self._following.items() if offset <= ends.get(position, -1)}
         behind = {position: offset for position, offset in known.items() if offset < first[position]}
         if self.actions is not None:
