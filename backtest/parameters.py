@@ -54,6 +54,4 @@ class Parameters:
     volumes: dict[str, BoundedDecimal] = field(default_factory=dict)
     """Exchange → amount traded there in the 30 days before, in the settlement currency."""
     cycles: CycleTerms | None = None
-    """Which cycles are looked for beside pairs of exchanges; None: none."""
-    cycle_balances: Balances = field(default_factory=dict)
-    """What cycles are sized with: `balances`, and both currencies of the FX markets on the same exchanges."""
+    """Which cycles are looked for and traded beside pairs of exchanges; None: none."""

@@ -80,6 +80,8 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
     if lacking is not None and request.cycles is None:
         raise ImportRejectedError(f"{manifest.name}: {lacking}")
     balances = opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges)
+    if request.cycles is not None:
+        balances = with_currencies(balances, manifest.markets)
     return Parameters(
         settings=settings,
         balances=balances,
@@ -89,7 +91,6 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
         seed=request.seed,
         follow_logged_settings=request.follow_logged_settings,
         cycles=request.cycles,
-        cycle_balances={} if request.cycles is None else with_currencies(balances, manifest.markets),
         rate_limits=request.rate_limits,
     )
 

@@ -21,7 +21,7 @@ from backtest.result.data_quality import markets_without_depth, quality_of
 from backtest.result.performance import performance_of
 from backtest.result.quote_spacing import MarketSpacing, resolves, spacing_of
 from backtest.result.trading_outcome import TradingOutcome
-from backtest.simulate.cycle_sizes import cycles_found
+from backtest.simulate.cycle_trader import cycle_feed
 from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
 from backtest.simulate.trade_simulation import BacktestError, trade_sightings
@@ -85,12 +85,8 @@ def run_backtest(
             costs = _costs(tick_set, scratch / "found", parameters, trading, added_ms, watch)
     finally:
         rmtree(scratch, ignore_errors=True)
-    cycles = None
-    if parameters.cycles is not None:
-        with course.stage("cycles"), rarely_collected():
-            cycles = cycles_found(tick_set, parameters, marks_of(tick_set).opening)
     with course.stage("quality"):
-        result = replace(_with_quality(tick_set, parameters, detection, trading), latency_costs=costs, cycles=cycles)
+        result = replace(_with_quality(tick_set, parameters, detection, trading), latency_costs=costs)
     check_unchanged(tick_set)
     # the stage that just ended is included
     return replace(result, seconds=course.seconds)
@@ -177,7 +173,8 @@ def _costs(
 def _traded(tick_set: TickSet, found: Path, parameters: Parameters, report: Callable[[float], None]) -> TradingOutcome:
     sightings = _counted(sightings_of(found, layout_of_set(tick_set)), count_of(found), report)
     windows = recorded_windows(tick_set, None if parameters.follow_logged_settings else parameters.settings)
-    return trade_sightings(sightings, quote_history_of(tick_set), tick_set.manifest.markets, parameters, windows)
+    history, markets = quote_history_of(tick_set), tick_set.manifest.markets
+    return trade_sightings(sightings, history, markets, parameters, windows, cycles=cycle_feed(tick_set, parameters))
 
 
 def _counted(sightings: Iterable[Sighting], count: int, report: Callable[[float], None]) -> Iterator[Sighting]:

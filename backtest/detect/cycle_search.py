@@ -33,7 +33,15 @@ class CycleSighting:
     time: int
     net_bps: float
     rows: tuple[int, ...]
+    sequences: tuple[int, ...]
+    """Of each leg's quote."""
     shown: "_Shown"
+
+    @property
+    def quotes(self) -> tuple[str, ...]:
+        """Return the id of each leg's quote."""
+        legs = zip(self.cycle.legs, self.sequences, strict=True)
+        return tuple(f"{leg.market.exchange}:{leg.market.symbol}:{sequence}" for leg, sequence in legs)
 
     def levels(self, leg: int) -> tuple[Level, ...]:
         """Return what an order of this leg meets, best first."""
@@ -77,4 +85,5 @@ def cycle_sightings(tick_set: TickSet, cycles: Sequence[Cycle], settings: Settin
 
 def _sighting(log: CycleLog, hit: CycleHit, shown: _Shown) -> CycleSighting:
     cycle = log.cycles[hit.cycle]
-    return CycleSighting(cycle, hit.cycle, cycle_hit_id(cycle, hit.sequences), hit.time, hit.net_bps, hit.rows, shown)
+    identity = cycle_hit_id(cycle, hit.sequences)
+    return CycleSighting(cycle, hit.cycle, identity, hit.time, hit.net_bps, hit.rows, hit.sequences, shown)

@@ -1,17 +1,21 @@
 """The cycles of a backtest's result as rows of its JSON, and as lines."""
 
+from backtest.report.profit_rows import amounts_row, profit_row
 from backtest.report.trade_lines import bracketed, ends_of
-from backtest.result.cycles_found import SIZED, CycleEpisode, CyclesFound
+from backtest.result.cycles_found import CycleEpisode, CyclesFound
+from backtest.result.profit_breakdown import by_cycle
 from backtest.result.trading_outcome import TradingOutcome
-from market.decide.cycle_sizing import SizedCycle
-from market.money import text_of
-from wording.labels import reason_name
+from market.decide.cycle_sizing import SizedCycleLeg
+from market.instruments.cycles import CycleLeg
+from market.money import ZERO, text_of, total
+from market.trade.cycle_trades import CycleOrder, CycleTrade
+from wording.labels import reason_name, state_name
 
 
-def by_legs_row(trading: TradingOutcome, found: CyclesFound | None) -> dict[str, dict[str, int]]:
-    """Return number of legs → state → how many: arbitrages of pairs by their ends, cycles by what could be sized."""
-    of_cycles = {} if found is None else {str(legs): dict(states) for legs, states in found.by_legs.items()}
-    return {"2": ends_of(trading.arbitrages)} | of_cycles
+def by_legs_row(trading: TradingOutcome) -> dict[str, dict[str, int]]:
+    """Return number of legs → state → how many: arbitrages of pairs and trades of cycles by their ends."""
+    of_cycles = {} if trading.cycles is None else trading.cycles.by_legs
+    return {"2": ends_of(trading.arbitrages)} | {str(legs): dict(states) for legs, states in of_cycles.items()}
 
 
 def cycles_row(found: CyclesFound | None) -> dict[str, object] | None:
@@ -25,13 +29,16 @@ def cycles_row(found: CyclesFound | None) -> dict[str, object] | None:
         "watched": found.watched,
         "why_not": list(found.reasons),
         "sightings": found.sightings,
-        "profit": {currency: text_of(amount) for currency, amount in found.profits.items()},
+        "not_traded": {str(legs): dict(reasons) for legs, reasons in found.not_traded.items()},
+        "by_cycle": [
+            {"legs": int(line.names[0]), "cycle": line.names[1], **amounts_row(line)} for line in by_cycle(found.trades)
+        ],
+        "trades": [_trade_row(trade) for trade in found.trades],
         "episodes": [_episode_row(episode) for episode in found.episodes],
     }
 
 
 def _episode_row(episode: CycleEpisode) -> dict[str, object]:
-    sized = episode.sized
     return {
         "id": episode.first_id,
         "cycle": episode.cycle.cycle_id,
@@ -42,47 +49,72 @@ def _episode_row(episode: CycleEpisode) -> dict[str, object]:
         "net_bps": episode.net_bps,
         "best_net_bps": episode.best_net_bps,
         "state": episode.state,
-        "currency": episode.currency,
-        "sized": None if sized is None else _sized_row(episode, sized),
+        "trades": list(episode.trades),
     }
 
 
-def _sized_row(episode: CycleEpisode, sized: SizedCycle) -> dict[str, object]:
+def _trade_row(trade: CycleTrade) -> dict[str, object]:
+    planned = trade.planned
     return {
-        "at": episode.sized_at,
-        "gives": text_of(sized.given),
-        "brings": text_of(sized.received),
-        "profit": text_of(sized.profit),
-        "gap": text_of(sized.gap),
-        "orders": [
-            {
-                "exchange": leg.market.exchange,
-                "symbol": leg.market.symbol,
-                "side": leg.side,
-                "amount": text_of(order.amount),
-                "limit_price": text_of(order.limit_price),
-                "gives": text_of(order.gives),
-                "brings": text_of(order.brings),
-                "dust": text_of(order.dust),
-            }
-            for leg, order in zip(episode.cycle.legs, sized.legs, strict=True)
-        ],
+        "id": trade.trade_id,
+        "cycle": trade.cycle.cycle_id,
+        "legs": len(trade.cycle.legs),
+        "event_time": trade.times["event"],
+        "ended_at": trade.times.get("ended"),
+        "net_bps": trade.net_bps,
+        "state": trade.state,
+        "reason": trade.reason,
+        "currency": trade.cycle.currency,
+        "pnl": None if trade.profit is None else profit_row(trade.profit),
+        "flows": {currency: text_of(flow) for currency, flow in sorted(trade.flows.items())},
+        "planned": {
+            "gives": text_of(planned.given),
+            "brings": text_of(planned.received),
+            "profit": text_of(planned.profit),
+            "gap": text_of(planned.gap),
+            "legs": [_leg_row(leg, sized) for leg, sized in zip(trade.cycle.legs, planned.legs, strict=True)],
+        },
+        "orders": [_order_row(order) for order in trade.orders],
     }
 
 
-def cycle_lines(found: CyclesFound | None) -> list[str]:
-    """Return the lines of the terminal; none if cycles were not looked for."""
+def _leg_row(leg: CycleLeg, sized: SizedCycleLeg) -> dict[str, object]:
+    return {
+        "exchange": leg.market.exchange,
+        "symbol": leg.market.symbol,
+        "side": leg.side,
+        "amount": text_of(sized.amount),
+        "limit_price": text_of(sized.limit_price),
+        "gives": text_of(sized.gives),
+        "brings": text_of(sized.brings),
+        "dust": text_of(sized.dust),
+    }
+
+
+def _order_row(order: CycleOrder) -> dict[str, object]:
+    return {
+        "name": order.name,
+        "exchange": order.market.exchange,
+        "symbol": order.market.symbol,
+        "side": order.side,
+        "amount": text_of(order.amount),
+        "limit_price": text_of(order.limit_price),
+        "state": order.state,
+        "reason": order.reason,
+        "filled": text_of(order.filled),
+        "cost": text_of(order.cost),
+    }
+
+
+def cycle_lines(found: CyclesFound | None, currency: str) -> list[str]:
+    """Return the lines of the terminal; none if cycles were not looked for. `currency`: the settlement currency."""
     if found is None:
         return []
     lines = [f"cycles watched  {found.watched}", *(f"  - {reason}" for reason in found.reasons)]
     for legs, states in found.by_legs.items():
-        lines.append(f"  of {legs} legs     {sum(states.values())}{bracketed(states, _state_name)}")
-    lines += [
-        f"  would bring   {amount:>z14.2f} {currency}  (sized, not executed)"
-        for currency, amount in found.profits.items()
-    ]
-    return lines
-
-
-def _state_name(state: str) -> str:
-    return state if state == SIZED else reason_name(state)
+        missed = found.not_traded[legs]
+        lines.append(f"  of {legs} legs     {sum(states.values())}{bracketed(states, state_name)}")
+        if missed:
+            lines.append(f"    not traded  {sum(missed.values())} episodes{bracketed(missed, reason_name)}")
+    net = total(trade.profit.net for trade in found.trades if trade.profit is not None)
+    return [*lines, f"  net of cycles {net or ZERO:>z14.2f} {currency}"]

@@ -9,6 +9,7 @@ from backtest.report.tables import (
     MAX_TRADES,
     PAGE_TRADES,
     balance_table,
+    cycle_table,
     day_table,
     inventory_table,
     latency_table,
@@ -37,10 +38,12 @@ def report_page(result: BacktestResult) -> str:
 def _figures(result: BacktestResult) -> tuple[str, ...]:
     """Return the figures."""
     inventory = inventory_table(result.performance, result.trading.profit.currency)
+    cycles = section("By cycle", table_markup(cycle_table(result), "No trades."))
     return (
         section("Performance", table_markup(performance_table(result), "Not computed."), _ratio_words(result)),
         section("P&L attribution", paragraph(PROFIT_WORDS), table_markup(profit_table(result))),
         section("By pair", table_markup(pair_table(result), "No trades.")),
+        *(() if result.trading.cycles is None else (cycles,)),
         section("By day", table_markup(day_table(result), "No trades.")),
         section("Inventory, marked to the market", table_markup(inventory, "Not computed.")),
     )

@@ -7,14 +7,15 @@ from dataclasses import asdict
 
 from backtest.parameters import Balances, Parameters
 from backtest.report.cycle_rows import by_legs_row, cycles_row
+from backtest.report.profit_rows import amounts_row, profit_row
 from backtest.report.trade_lines import ends_of
 from backtest.result.backtest_result import BacktestResult
 from backtest.result.performance import MarkedInventory, Performance, Ratio
-from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
+from backtest.result.profit_breakdown import by_day, by_pair
 from backtest.result.quote_spacing import MarketSpacing
 from backtest.result.trading_outcome import Lifetime, TradingOutcome
 from market.money import BPS, optional_text, text_of
-from market.trade.arbitrages import Arbitrage, ProfitAndLoss
+from market.trade.arbitrages import Arbitrage
 from tick_sets.sets.exchange_times import FeedDelay
 
 
@@ -23,8 +24,8 @@ def result_document(result: BacktestResult) -> dict[str, object]:
     return {
         **_data_rows(result),
         **_trading_rows(result.trading),
-        "arbitrages_by_legs": by_legs_row(result.trading, result.cycles),
-        "cycles": cycles_row(result.cycles),
+        "arbitrages_by_legs": by_legs_row(result.trading),
+        "cycles": cycles_row(result.trading.cycles),
         **_performance_rows(result),
         "latency_costs": [
             # null: unknown from bars
@@ -97,10 +98,10 @@ def _performance_rows(result: BacktestResult) -> dict[str, object]:
         "missed": text_of(trading.missed),
         "performance": None if performance is None else _performance_row(performance),
         "by_pair": [
-            {"base": line.names[0], "buy": line.names[1], "sell": line.names[2], **_amounts(line)}
+            {"base": line.names[0], "buy": line.names[1], "sell": line.names[2], **amounts_row(line)}
             for line in by_pair(trading.arbitrages)
         ],
-        "by_day": [{"day": line.names[0], **_amounts(line)} for line in by_day(trading.arbitrages)],
+        "by_day": [{"day": line.names[0], **amounts_row(line)} for line in by_day(trading.all_trades)],
     }
 
 
@@ -137,15 +138,6 @@ def _ratio(ratio: Ratio) -> dict[str, object]:
     return {"value": None if ratio.value is None else round(ratio.value, 6), "why": ratio.reason}
 
 
-def _amounts(line: BreakdownLine) -> dict[str, object]:
-    return {
-        "trades": line.trades,
-        "turnover": text_of(line.turnover),
-        "fees": text_of(line.fees),
-        "net": text_of(line.net),
-    }
-
-
 def _parameter_rows(parameters: Parameters) -> dict[str, object]:
     return {
         "settings": parameters.settings.model_dump(mode="json"),
@@ -160,11 +152,6 @@ def _parameter_rows(parameters: Parameters) -> dict[str, object]:
         "rate_limits": parameters.rate_limits,
         "seed": parameters.seed,
     }
-
-
-def profit_row(profit: ProfitAndLoss) -> dict[str, str]:
-    """Return its currency and its parts."""
-    return {"currency": profit.currency} | {part: text_of(amount) for part, amount in profit.parts.items()}
 
 
 def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:

@@ -26,7 +26,7 @@ def result_lines(result: BacktestResult) -> list[str]:
         *trade_lines(trading.arbitrages),
         f"rejections        {figures.rejections}{bracketed(rejected, reason_name)}",
     ]
-    lines += cycle_lines(result.cycles)
+    lines += cycle_lines(trading.cycles, currency)
     lines += profit_lines(trading.profit)
     lines += _performance_lines(result)
     lines += [_latency_line(cost, currency) for cost in result.latency_costs]

@@ -18,7 +18,7 @@ from backtest.report.result_document import lifetime_row
 from backtest.report.trade_files import trade_rows
 from backtest.result.backtest_result import BacktestResult
 from backtest.result.performance import Performance
-from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
+from backtest.result.profit_breakdown import BreakdownLine, by_cycle, by_day, by_pair
 from backtest.result.quote_spacing import MarketSpacing, seconds_words
 from backtest.result.trading_outcome import Lifetime
 from market.money import total
@@ -72,8 +72,13 @@ def pair_table(result: BacktestResult) -> ReportTable:
     return _breakdown(("asset", "bought on", "sold on"), by_pair(result.trading.arbitrages), result)
 
 
+def cycle_table(result: BacktestResult) -> ReportTable:
+    found = result.trading.cycles
+    return _breakdown(("legs", "cycle"), () if found is None else by_cycle(found.trades), result)
+
+
 def day_table(result: BacktestResult) -> ReportTable:
-    return _breakdown(("day, UTC",), by_day(result.trading.arbitrages), result)
+    return _breakdown(("day, UTC",), by_day(result.trading.all_trades), result)
 
 
 def trade_tables(arbitrages: Iterable[Arbitrage]) -> list[ReportTable]:

@@ -56,14 +56,18 @@ def marks_of(tick_set: TickSet) -> Marks:
     interval = next((one for one in INTERVALS if (end - start) // one >= MIN_INTERVALS), None)
     between = () if interval is None else range(start + interval, end, interval)
     times = (start, *between, end)
-    first = _first_mids(tick_set)
-    opening = worth_of(manifest, first)
+    opening = opening_marks(tick_set)
     mids: list[Mids] = [{} for _ in times]
     for base in manifest.bases:
         _see_mids(tick_set, base, times, mids)
     valued = [opening, *(worth_of(manifest, known) for known in mids[1:])]
     names = sorted({name for one in valued for name in one})
     return Marks(interval, times, opening, {name: tuple(one.get(name) for one in valued) for name in names})
+
+
+def opening_marks(tick_set: TickSet) -> dict[str, Decimal]:
+    """Return the values by the first quote of each market. Raises ImportRejectedError."""
+    return worth_of(tick_set.manifest, _first_mids(tick_set))
 
 
 def worth_of(manifest: Manifest, mids: Mapping[tuple[str, str], Decimal]) -> dict[str, Decimal]:

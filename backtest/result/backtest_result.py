@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from backtest.parameters import FeeTier, Latency, Parameters
-from backtest.result.cycles_found import CyclesFound, cycle_assumptions
+from backtest.result.cycles_found import cycle_assumptions
 from backtest.result.data_quality import MarketQuality
 from backtest.result.performance import Performance, share_of
 from backtest.result.quote_ages import quote_age_words
@@ -65,8 +65,6 @@ class BacktestResult:
     spacing: tuple[MarketSpacing, ...] = ()
     feed_delays: tuple[FeedDelay, ...] = ()
     performance: Performance | None = None
-    cycles: CyclesFound | None = None
-    """Those found beside the pairs of exchanges; None if they were not asked for."""
 
     @property
     def is_of_bars(self) -> bool:
@@ -120,7 +118,7 @@ class BacktestResult:
             *_latency_words(self.parameters),
             *_further_words(self.parameters),
             *self.trading.assumptions,
-            *cycle_assumptions(self.cycles),
+            *cycle_assumptions(self.trading.cycles),
         )
 
 

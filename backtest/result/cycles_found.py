@@ -1,22 +1,20 @@
-"""What a backtest found of cycles: episodes, each with its size and profit when it was first seen."""
+"""What a backtest found of cycles, and what became of it: episodes, and the trades on them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
-from market.decide.cycle_sizing import SizedCycle
 from market.instruments.cycles import Cycle, CycleTerms
-from market.money import EXACT, ZERO
+from market.trade.cycle_trades import CycleTrade
 
-SIZED = "sized"
-"""The state of an episode that could have been traded; of the others it is the reason why not."""
+TRADED = "traded"
+"""The state of an episode that was traded; of the others it is the reason why not."""
 
 
 @dataclass(frozen=True, slots=True)
 class CycleEpisode:
-    """A cycle that paid without a break, from its first to its last sighting, microseconds UTC. `state`: SIZED, or why
-    nothing could be traded at the best sighting so far. Amounts of its sizes' profit are in `currency`."""
+    """A cycle that paid without a break, from its first to its last sighting, microseconds UTC. `state`: TRADED, or why
+    it was not when it was decided on last."""
 
     cycle: Cycle
     first_id: str
@@ -27,13 +25,8 @@ class CycleEpisode:
     """At the best prices of the first sighting."""
     best_net_bps: float
     state: str = ""
-    sized: SizedCycle | None = None
-    sized_at: int = 0
-    """The sighting of its sizes; 0 if there are none."""
-
-    @property
-    def currency(self) -> str:
-        return self.cycle.currency
+    trades: tuple[str, ...] = ()
+    """Their ids, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +38,8 @@ class CyclesFound:
     reasons: tuple[str, ...]
     episodes: tuple[CycleEpisode, ...]
     """By their beginning."""
+    trades: tuple[CycleTrade, ...]
+    """By the time they began."""
 
     @property
     def sightings(self) -> int:
@@ -52,21 +47,22 @@ class CyclesFound:
 
     @property
     def by_legs(self) -> Mapping[int, Mapping[str, int]]:
-        """Return the number of legs → state → episodes, both in order; each number up to the most that were looked
+        """Return the number of legs → state → trades, both in order; each number up to the most that were looked
         for."""
-        counts = {legs: Counter[str]() for legs in range(3, self.terms.max_legs + 1)}
-        for episode in self.episodes:
-            counts[len(episode.cycle.legs)][episode.state] += 1
-        return {legs: dict(sorted(states.items())) for legs, states in counts.items()}
+        return self._counted((len(trade.cycle.legs), trade.state) for trade in self.trades)
 
     @property
-    def profits(self) -> Mapping[str, Decimal]:
-        """Return the sum of what sized episodes would have gained, by currency."""
-        sums: dict[str, Decimal] = {}
-        for episode in self.episodes:
-            if episode.sized is not None:
-                sums[episode.currency] = EXACT.add(sums.get(episode.currency, ZERO), episode.sized.profit)
-        return dict(sorted(sums.items()))
+    def not_traded(self) -> Mapping[int, Mapping[str, int]]:
+        """Return the number of legs → reason → episodes that were not traded."""
+        return self._counted(
+            (len(episode.cycle.legs), episode.state) for episode in self.episodes if not episode.trades
+        )
+
+    def _counted(self, names: Iterable[tuple[int, str]]) -> Mapping[int, Mapping[str, int]]:
+        counts = {legs: Counter[str]() for legs in range(3, self.terms.max_legs + 1)}
+        for legs, name in names:
+            counts[legs][name] += 1
+        return {legs: dict(sorted(own.items())) for legs, own in counts.items()}
 
 
 def cycle_assumptions(found: CyclesFound | None) -> tuple[str, ...]:
@@ -74,8 +70,8 @@ def cycle_assumptions(found: CyclesFound | None) -> tuple[str, ...]:
     if found is None:
         return ()
     return (
-        "cycles are found and sized, not executed: each episode once, with the opening balances, at the books of that "
-        "moment, of which all cycles together take no more than they show",
-        "for cycles, an exchange that quotes an FX rate trades it, and holds a million dollars or so of both "
-        "currencies; limits in another currency than the settlement currency count at the opening marks",
+        "cycles share accounts, balances, limits and what quotes show with the pairs of exchanges, which decide first "
+        "at one moment",
+        "an exchange that quotes an FX rate trades it, and holds a million dollars or so of both currencies; cycles in "
+        "another currency than the settlement currency count at the opening marks",
     )

@@ -17,6 +17,9 @@ from market.instruments.orders import Fill, changes_of
 from market.money import EXACT, ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_profit import turnover_of
+from market.trade.cycle_trades import CycleTrade
+from market.trade.profit import decimal_part
 from market.trade.unwinding import Markets
 
 YEAR_SECONDS = 365 * 86_400
@@ -72,7 +75,7 @@ class Performance:
 
     capital: Decimal
     return_on_capital: Decimal | None
-    """Net profit of the arbitrages that ended, over capital; neither compounded nor annualised."""
+    """Net profit of the trades that ended, over capital; neither compounded nor annualised."""
     turnover: Decimal
     """The notional of all fills, bought and sold, at the FX mid that each decision saw."""
     turnover_of_capital: Decimal | None
@@ -100,7 +103,7 @@ class Performance:
 def performance_of(outcome: TradingOutcome, marks: Marks, markets: Markets) -> Performance:
     """Return the performance over the whole recording that `marks` were read from."""
     marked = marked_inventory(outcome, marks, markets)
-    capital, turned = marked.opening, rounded(turnover(outcome.arbitrages))
+    capital, turned = marked.opening, rounded(turnover(outcome.all_trades))
     returns = returns_of(marked.points, capital) if marks.interval is not None else []
     seconds = None if marks.interval is None else marks.interval // MICROSECONDS
     yearly = 0 if seconds is None else YEAR_SECONDS // seconds
@@ -134,12 +137,15 @@ def marked_inventory(outcome: TradingOutcome, marks: Marks, markets: Markets) ->
     )
 
 
-def turnover(arbitrages: Iterable[Arbitrage]) -> Decimal:
+def turnover(trades: Iterable[Arbitrage | CycleTrade]) -> Decimal:
     """Return the sum of each fill's cost in the settlement currency; what no rate converts counts as it is."""
     turned = ZERO
-    for arbitrage in arbitrages:
-        for leg in arbitrage.legs:
-            rate = arbitrage.opportunity.rate(leg.quote_currency)
+    for one in trades:
+        if isinstance(one, CycleTrade):
+            turned += decimal_part(turnover_of(one))
+            continue
+        for leg in one.legs:
+            rate = one.opportunity.rate(leg.quote_currency)
             turned += leg.cost if rate is None else rate.at_mid(leg.cost)
     return turned
 

@@ -1,19 +1,23 @@
-"""Profit and loss of a backtest by pair of markets and by day; each sums to the whole, to the last digit."""
+"""Profit and loss of a backtest by day, and by pair of markets and cycle; each sums to the whole, to the last digit."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TypeVar
 
 from backtest.result.performance import rounded, turnover
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_trades import CycleTrade
+
+Trade = TypeVar("Trade", bound=Arbitrage | CycleTrade)
 
 
 @dataclass(frozen=True, slots=True)
 class BreakdownLine:
-    """All arbitrages of one kind that ended with a profit or a loss. `trades`: those of which anything was filled."""
+    """All trades of one kind that ended with a profit or a loss. `trades`: those of which anything was filled."""
 
     names: tuple[str, ...]
     trades: int
@@ -28,20 +32,26 @@ def by_pair(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
     return tuple(sorted(lines, key=lambda line: (-line.net, line.names)))
 
 
-def by_day(arbitrages: Iterable[Arbitrage]) -> tuple[BreakdownLine, ...]:
+def by_cycle(trades: Iterable[CycleTrade]) -> tuple[BreakdownLine, ...]:
+    """Return lines of the number of legs and the cycle in words; the most net first."""
+    lines = _lines(trades, lambda trade: (str(len(trade.cycle.legs)), trade.cycle.words))
+    return tuple(sorted(lines, key=lambda line: (-line.net, line.names)))
+
+
+def by_day(trades: Iterable[Arbitrage | CycleTrade]) -> tuple[BreakdownLine, ...]:
     """Return lines by UTC day of the end, in recorded time; oldest first. A day without an end has no line."""
-    return tuple(sorted(_lines(arbitrages, _day), key=lambda line: line.names))
+    return tuple(sorted(_lines(trades, _day), key=lambda line: line.names))
 
 
-def _lines(arbitrages: Iterable[Arbitrage], names: Callable[[Arbitrage], tuple[str, ...]]) -> list[BreakdownLine]:
-    groups: dict[tuple[str, ...], list[Arbitrage]] = {}
-    for one in arbitrages:
+def _lines(trades: Iterable[Trade], names: Callable[[Trade], tuple[str, ...]]) -> list[BreakdownLine]:
+    groups: dict[tuple[str, ...], list[Trade]] = {}
+    for one in trades:
         if one.profit is not None:
             groups.setdefault(names(one), []).append(one)
     return [_line(key, group) for key, group in groups.items()]
 
 
-def _line(names: tuple[str, ...], group: Sequence[Arbitrage]) -> BreakdownLine:
+def _line(names: tuple[str, ...], group: Sequence[Arbitrage | CycleTrade]) -> BreakdownLine:
     profits = [one.profit for one in group if one.profit is not None]
     return BreakdownLine(
         names=names,
@@ -57,5 +67,5 @@ def _pair(arbitrage: Arbitrage) -> tuple[str, ...]:
     return arbitrage.base, buy.market_name, sell.market_name
 
 
-def _day(arbitrage: Arbitrage) -> tuple[str, ...]:
-    return (f"{datetime.fromtimestamp(arbitrage.times['ended'] // MICROSECONDS, UTC):%Y-%m-%d}",)
+def _day(trade: Arbitrage | CycleTrade) -> tuple[str, ...]:
+    return (f"{datetime.fromtimestamp(trade.times['ended'] // MICROSECONDS, UTC):%Y-%m-%d}",)

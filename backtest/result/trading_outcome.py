@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
+from backtest.result.cycles_found import CyclesFound
 from market.accounting.equity_curve import EquityDrawdown, drawdown_of
 from market.instruments.orders import Fill
 from market.money import ZERO, total
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
+from market.trade.cycle_trades import CycleTrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class RejectedSum:
 
 
 class SimulatedEquityPoint(NamedTuple):
-    """Net profit of all arbitrages that had ended at `time`, microseconds UTC."""
+    """Net profit of all arbitrages and cycles that had ended at `time`, microseconds UTC."""
 
     time: int
     net: Decimal
@@ -53,7 +55,7 @@ class TradingOutcome:
     rejections: dict[str, RejectedSum]
     """By reason; `expired`: no bot had decided in time."""
     profit: ProfitAndLoss
-    """Sum over the arbitrages."""
+    """Sum over the arbitrages, and the trades of cycles."""
     equity: tuple[SimulatedEquityPoint, ...]
     fills: tuple[Fill, ...]
     before: dict[str, dict[str, Decimal]]
@@ -66,6 +68,14 @@ class TradingOutcome:
     """Opportunities by net bps, floored to whole ones."""
     assumptions: tuple[str, ...] = ()
     """Assumptions of this run, as text."""
+    cycles: CyclesFound | None = None
+    """Those found and traded beside the pairs of exchanges; None if they were not asked for. Their profit, fills and
+    balances are in the sums above; `arbitrages` and what is counted of them are of pairs alone."""
+
+    @property
+    def all_trades(self) -> tuple[Arbitrage | CycleTrade, ...]:
+        """Return the arbitrages of pairs, then the trades of cycles."""
+        return (*self.arbitrages, *(() if self.cycles is None else self.cycles.trades))
 
     @property
     def missed(self) -> Decimal:

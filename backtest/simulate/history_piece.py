@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote
 from streams.message_format import levels_of
-from tick_sets.rows.arrow_columns import MarketKey, places_of_markets
+from tick_sets.rows.arrow_columns import MarketKey, is_of_kind, places_of_markets
 from tick_sets.sets.exchange_times import seen_times
 from tick_sets.sets.schema import TICK_FIELDS
 
@@ -153,7 +152,8 @@ class HistoryPiece:
         if text is not None:
             return levels_of(text)
         price, amount = self._value(side, row), self._value(f"{side}_amount", row)
-        return (Level(Price(decimal_of(price)), Amount(decimal_of(amount or 0))),)
+        # a rate may come without its amount, or a side of it
+        return (Level(Price(decimal_of(price or 0)), Amount(decimal_of(amount or 0))),)
 
     def _value(self, name: str, row: int) -> Any:
         column = self._columns.get(name)
@@ -211,14 +211,9 @@ class QuotedRow:
 
 def _shown_places(table: pa.Table) -> Iterator[tuple[MarketKey, _Shown]]:
     """Return each market's rows that say something of its quote."""
-    is_quote = _is_kind(table, "quote")
-    is_stated = is_quote | _is_kind(table, "withdrawn")
-    is_shown = is_stated | _is_kind(table, "alive")
+    is_quote = is_of_kind(table, ("quote", "fx"))
+    is_stated = is_quote | is_of_kind(table, ("withdrawn", "fx_withdrawn"))
+    is_shown = is_stated | is_of_kind(table, ("alive", "fx_alive"))
     for market, places in places_of_markets(table):
         rows = np.flatnonzero(is_shown) if places is None else places[is_shown[places]]
         yield market, (rows, is_quote[rows], is_stated[rows])
-
-
-def _is_kind(table: pa.Table, kind: str) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = pc.is_in(table["kind"], pa.array([kind])).to_numpy()
-    return found

@@ -54,7 +54,9 @@ class QuoteHistory:
         self._positions = positions
         self._since = {base: _from_here_on(rows) for base, rows in positions.items()}
         self._first = {base: [position.first for position in rows] for base, rows in positions.items()}
-        self._markets = {(market.exchange, market.symbol): market for market in markets if not market.is_fx}
+        self._markets = {(market.exchange, market.symbol): market for market in markets}
+        self._rates_in = next(iter(positions), "")
+        """The base in whose log rates are looked up: each has its own copy of them."""
         self._kept = kept
         self._pieces: OrderedDict[tuple[str, int], HistoryPiece] = OrderedDict()
         self._last: int | None = None
@@ -77,22 +79,30 @@ class QuoteHistory:
         """Return the newest quote that had arrived by `time`, microseconds; None if there was none, or it was
         withdrawn."""
         market, time = self._markets.get((exchange, symbol)), self._within(time)
-        number = -1 if market is None else self._number(market.base, time)
-        if market is None or number < 0:
+        if market is None:
+            return None
+        log = self._log_of(market)
+        number = self._number(log, time)
+        if number < 0:
             return None
         # another exchange's row may be in a later row group, although its time is earlier
-        while number > 0 and self._piece(market.base, number).begins_later(market, time):
+        while number > 0 and self._piece(log, number).begins_later(market, time):
             number -= 1
-        return self._piece(market.base, number).at(market, time)
+        return self._piece(log, number).at(market, time)
 
     def between(self, exchange: str, symbol: str, place: int, time: int) -> Iterator[QuotedRow]:
         """Return each quote after `place` in its base's log that had arrived by `time`."""
         market, time = self._markets[exchange, symbol], self._within(time)
-        first = max(bisect_right(self._first.get(market.base, []), place) - 1, 0)
-        for number in range(first, self._number(market.base, time) + 1):
-            for row in self._piece(market.base, number).between(market, place, time):
+        log = self._log_of(market)
+        first = max(bisect_right(self._first.get(log, []), place) - 1, 0)
+        for number in range(first, self._number(log, time) + 1):
+            for row in self._piece(log, number).between(market, place, time):
                 place = row.place
                 yield row
+
+    def _log_of(self, market: Market) -> str:
+        """Return the base whose log has the market's quotes."""
+        return self._rates_in if market.is_fx else market.base
 
     def _within(self, time: int) -> int:
         return time if self._last is None else min(time, self._last)

@@ -1,7 +1,7 @@
 """The bots in a backtest: the reserver that runs live, and the traders and health watches, one per exchange, over the
 store in memory. What live bots learn from the store's notifications is looked up here after each step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import partial
 
@@ -108,8 +108,7 @@ class SimulatedBots:
     def decide(self, one: Sighting) -> str | None:
         """Decide on an opportunity now. Returns why it is not traded, or None if an arbitrage was begun."""
         now = self._agenda.now()
-        if self._fees.see_day(now):
-            self.change(self.cache.settings)
+        self.see_day()
         if now >= one.expires_at:
             self.missed += 1
             return EXPIRED
@@ -135,6 +134,24 @@ class SimulatedBots:
         if not is_begun:
             self._refusals.learn(one, self._agenda.now(), rejected, partial(self._reserver.context, opportunity))
         return rejected if is_begun or rejected is not None else EXPIRED
+
+    def see_day(self) -> None:
+        """Put the fees of this day in force, if exchanges have tiers."""
+        if self._fees.see_day(self._agenda.now()):
+            self.change(self.cache.settings)
+
+    def see_balances(self, places: Iterable[tuple[str, str]]) -> None:
+        """Learn that others than these bots moved those balances: (exchange, currency)."""
+        self.cache.update_some_balances(self._store.balances.of(places))
+        self._refusals.changed()
+
+    def see_order(self, exchange: str, value: Decimal) -> None:
+        """Learn that an order has ended that the rate limits and the fees count; `value` in the settlement currency."""
+        budget = self.cache.partners.budgets.get(exchange)
+        if budget is not None:
+            budget.record_leg()
+        if value:
+            self._fees.add(exchange, value, self._agenda.now())
 
     def tradable(self, one: Sighting) -> Decimal:
         """Return what one trade on it could have had now."""
@@ -180,7 +197,7 @@ class SimulatedBots:
         )
 
     def _executor(self, exchange: str, account: SimulatedAccount) -> LegExecutor:
-        record_failure = partial(self._record_failure, exchange)
+        record_failure = partial(self.record_failure, exchange)
         server_clock = ServerClock(self._agenda.now)
         server_clock.observe(self._agenda.now(), self._agenda.now())
         return LegExecutor(
@@ -237,7 +254,8 @@ class SimulatedBots:
             self._fees.see(arbitrage.opportunity, leg, self._agenda.now())
         self._follow(identity)
 
-    def _record_failure(self, exchange: str, kind: FailureKind, subject: str) -> None:
+    def record_failure(self, exchange: str, kind: FailureKind, subject: str) -> None:
+        """Count a failure of an exchange against its circuit breaker."""
         self._health[exchange].record_failure(kind, subject)
         run_to_end(self._health[exchange].write())
         self._health[exchange].observe(run_to_end(self._store.overview()))

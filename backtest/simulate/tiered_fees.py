@@ -32,8 +32,11 @@ class TieredFees:
         if leg.exchange not in self._tiers or not leg.fills:
             return
         rate = opportunity.rate(leg.quote_currency)
-        value = leg.cost if rate is None else rate.at_mid(leg.cost)
-        days = self._by_day[leg.exchange]
+        self.add(leg.exchange, leg.cost if rate is None else rate.at_mid(leg.cost), time)
+
+    def add(self, exchange: str, value: Decimal, time: int) -> None:
+        """Add what was traded on an exchange, in the settlement currency."""
+        days = self._by_day[exchange]
         days[time // DAY] = days.get(time // DAY, ZERO) + value
 
     def see_day(self, time: int) -> bool:

@@ -14,6 +14,7 @@ from operator import attrgetter
 from backtest.detect.sightings import Sighting, sighting_of
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
+from backtest.simulate.cycle_trader import CycleFeed, CycleTrader
 from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.quote_history import QuoteHistory
 from backtest.simulate.recorded_windows import needs_windows
@@ -32,6 +33,7 @@ from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import markets_by_symbol
 from store.memory.store import MemoryTradeStore
@@ -72,19 +74,21 @@ def trade_sightings(
     parameters: Parameters,
     windows: Iterable[SpreadWindow] | None = None,
     sized: Size = size,
+    cycles: CycleFeed | None = None,
 ) -> TradingOutcome:
     """Trade what was found, in the same order. `sized` answers as `size`, for several runs at once.
 
     `windows` by their ends, for the rules that need earlier spreads, read only as far as one of them does; None: those
-    rules have none. Raises BacktestError.
+    rules have none. `cycles`: traded beside them; at one moment pairs come first. Raises BacktestError.
     """
     # here, because a sweep trades in Spark's workers; a handler that is there already is not added again
     logging.getLogger("bots").addHandler(UNHEARD)
-    simulation = _Simulation(history, tuple(market for market in markets if not market.is_fx), parameters, sized)
+    simulation = _Simulation(history, markets, parameters, sized, cycles)
     spreads = SpreadStatistics()
     coming = _Coming(windows)
     bots = simulation.bots
     for together in _bursts(_each_once(sightings), parameters):
+        simulation.trade_cycles(together[0].event_time)
         decided = together[0].event_time + simulation.decision
         if len(together) > 1:
             simulation.agenda.advance(decided)
@@ -94,6 +98,7 @@ def trade_sightings(
                     bots.cache.update_window(window)
             simulation.agenda.advance(decided)
             spreads.see(one, bots.decide(one), bots.tradable)
+    simulation.trade_cycles(None)
     simulation.agenda.finish()
     return simulation.outcome(spreads, has_history=windows is not None)
 
@@ -117,14 +122,23 @@ class _Coming:
 class _Simulation:
     """The simulated time, store, accounts and bots of one backtest."""
 
-    def __init__(self, history: QuoteHistory, markets: tuple[Market, ...], parameters: Parameters, sized: Size) -> None:
+    def __init__(
+        self,
+        history: QuoteHistory,
+        markets: tuple[Market, ...],
+        parameters: Parameters,
+        sized: Size,
+        cycles: CycleFeed | None,
+    ) -> None:
         self.agenda = EventQueue()
         self.decision = round(parameters.decision_ms * 1_000)
         self._parameters = parameters
-        self._markets = markets_by_symbol(markets)
+        traded = tuple(market for market in markets if not market.is_fx)
+        # a cycle trades an FX market as any other
+        self._markets = markets_by_symbol(traded if cycles is None else markets)
         self._store = MemoryTradeStore(self.agenda)
         run_to_end(self._store.settings.create(parameters.settings))
-        self._before = _opening(markets, parameters)
+        self._before = _opening(tuple(self._markets.values()), parameters)
         conditions = Conditions(
             markets=self._markets,
             history=history,
@@ -139,13 +153,25 @@ class _Simulation:
         }
         for exchange, account in self._accounts.items():
             run_to_end(self._store.balances.replace(exchange, run_to_end(account.balances()), "before", UNFENCED))
-        self.bots = SimulatedBots(self.agenda, self._store, self._accounts, markets, parameters, sized)
+        self.bots = SimulatedBots(self.agenda, self._store, self._accounts, traded, parameters, sized)
+        self._cycles = None if cycles is None else self._cycle_trader(cycles)
+        self._currency = "" if cycles is None else cycles.currency
         for change in history.settings_changes if parameters.follow_logged_settings else ():
             self.agenda.schedule(change.time, partial(self._change, change))
+
+    def trade_cycles(self, until: int | None) -> None:
+        """Decide on the cycles that were seen before that time, microseconds; None: on all that are left."""
+        if self._cycles is not None:
+            self._cycles.decide_until(until)
+
+    def _cycle_trader(self, feed: CycleFeed) -> CycleTrader:
+        return CycleTrader(feed, self.agenda, self._store, self._accounts, self.bots, self.decision)
 
     def outcome(self, spreads: SpreadStatistics, *, has_history: bool) -> TradingOutcome:
         """Return the outcome, once all is over."""
         arbitrages = tuple(run_to_end(self._store.session_arbitrages()))
+        cycles = None if self._cycles is None else self._cycles.found()
+        trades = () if cycles is None else cycles.trades
         fills = tuple(run_to_end(self._store.fills()))
         after, rows = balances_of(self._accounts), run_to_end(self._store.balances.rows())
         episodes = spreads.episodes()
@@ -153,8 +179,8 @@ class _Simulation:
             opportunities=spreads.opportunities,
             arbitrages=arbitrages,
             rejections=self.bots.rejections.sums(episodes),
-            profit=profit_of(arbitrages, spreads.currency),
-            equity=tuple(_equity(arbitrages)),
+            profit=profit_of((*arbitrages, *trades), spreads.currency or self._currency),
+            equity=tuple(_equity((*arbitrages, *trades))),
             fills=fills,
             before=self._before,
             after=after,
@@ -164,6 +190,7 @@ class _Simulation:
             assumptions=all_assumptions(
                 self._parameters, list(self._accounts.values()), spreads, self.bots.missed, has_history=has_history
             ),
+            cycles=cycles,
         )
 
     def _change(self, change: SettingsChange) -> None:
@@ -205,13 +232,13 @@ def _each_once(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
             yield one
 
 
-def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[SimulatedEquityPoint]:
+def _equity(trades: Iterable[Arbitrage | CycleTrade]) -> Iterator[SimulatedEquityPoint]:
     """Return one point for each moment at which any ended with a profit or a loss."""
     ends: dict[int, Decimal] = {}
-    for arbitrage in arbitrages:
-        if arbitrage.profit is not None:
-            time = arbitrage.times["ended"]
-            ends[time] = ends.get(time, ZERO) + arbitrage.profit.net
+    for one in trades:
+        if one.profit is not None:
+            time = one.times["ended"]
+            ends[time] = ends.get(time, ZERO) + one.profit.net
     net = ZERO
     for time in sorted(ends):
         net += ends[time]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from market.money import ZERO, total
 from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss, Strategy
+from market.trade.cycle_trades import CycleTrade
 
 GroupedBy = Literal["exchange", "asset", "pair", "day", "strategy"]
 
@@ -68,9 +69,9 @@ def added(one: ProfitAndLoss, other: ProfitAndLoss) -> ProfitAndLoss:
     return profit_from(one.currency, {part: amount + others[part] for part, amount in one.parts.items()})
 
 
-def profit_of(arbitrages: Iterable[Arbitrage], currency: str) -> ProfitAndLoss:
-    """Return the sum over all arbitrages that have a profit, settled in `currency`."""
-    profits = [arbitrage.profit.parts for arbitrage in arbitrages if arbitrage.profit is not None]
+def profit_of(trades: Iterable[Arbitrage | CycleTrade], currency: str) -> ProfitAndLoss:
+    """Return the sum over all trades that have a profit, settled in `currency`."""
+    profits = [one.profit.parts for one in trades if one.profit is not None]
     return profit_from(currency, {part: total(parts[part] for parts in profits) for part in PROFIT_PARTS})
 
 

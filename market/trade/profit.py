@@ -111,7 +111,7 @@ class _Attribution(Generic[Number]):
         rest = net - self._sum(self._sum(part.values()) for part in parts.values())
         parts["unwinding"] = self._with_rest(parts["unwinding"], rest)
         sums = {name: self._sum(by_exchange.values()) for name, by_exchange in parts.items()}
-        return _rounded(self._arbitrage.opportunity.currency, parts, sums, net)
+        return rounded_profit(self._arbitrage.opportunity.currency, parts, sums, net)
 
     def _net(self) -> Number:
         base, rate = self._arbitrage.base, self._arbitrage.opportunity.rate
@@ -234,9 +234,11 @@ def _added(amounts: Iterable[tuple[str, Number]]) -> ByExchange[Number]:
     return sums
 
 
-def _rounded(
+def rounded_profit(
     currency: str, parts: Mapping[str, ByExchange[Number]], sums: Mapping[str, Number], net: Number
 ) -> ProfitAndLoss:
+    """Return the parts, by name and exchange, rounded to 8 digits each; `slippage` takes what that leaves. `sums`: each
+    part over all exchanges."""
     whole = {name: decimal_part(amount) for name, amount in sums.items() if name != "slippage"}
     whole["net"] = decimal_part(net)
     whole["slippage"] = whole["net"] - sum(part for name, part in whole.items() if name != "net")

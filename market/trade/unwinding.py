@@ -65,7 +65,7 @@ class LegOutcome:
 
 
 @lru_cache(maxsize=1_024)
-def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
+def client_order_id(arbitrage_id: str, role: str, sent_before: int = 0) -> str:
     """Return the same for whoever computes it; another one if a leg of that role was granted before.
 
     A UUID of version 4: Coinbase Exchange accepts an order with another one, but does not process the id, so that the

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Seque
 from decimal import Decimal
 from typing import TypeVar
 
+from market.instruments.cycles import Cycle
 from market.instruments.orders import Fill
 from market.money import ZERO
 from market.prices.episodes import Episode, MarketPair, merged, missed_by_reason
@@ -13,6 +14,8 @@ from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, Rejection
+from market.trade.cycle_reservations import CycleRows
+from market.trade.cycle_trades import CycleTrade
 from market.trade.decision_record import StepRequest, step_by, step_text
 from market.trade.grants import Grant, grants_in, new_grants
 from market.trade.leases import Actor
@@ -69,8 +72,7 @@ class MemoryTradeStore(TradeSteps):
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
         self.apps = MemoryApps(self._clock)
-        self.are_steps_recorded = False
-        """Not for a backtest, which can be run again."""
+        self.are_steps_recorded = False  # not for a backtest, which can be run again
         self.steps: dict[str, list[str]] = {}
         """Arbitrage → its steps, as the store on MongoDB keeps them."""
         self._rejection_ids: set[str] = set()
@@ -89,6 +91,7 @@ class MemoryTradeStore(TradeSteps):
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
         self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.health, self.moment)
+        self.cycle_trades: dict[str, CycleTrade] = {}
         self._results: list[OrderResult] = []
         """Not booked yet, each once."""
         self._watching_grants: set[Queue[Grant]] = set()
@@ -263,16 +266,53 @@ class MemoryTradeStore(TradeSteps):
         self._open_arbitrages += after.open_arbitrages - before.open_arbitrages
         _update(self._notional, before.notional, after.notional)
         _update(self.balances.kept, before.balances, after.balances)
-        _update(self.liquidity, before.liquidity, after.liquidity)
+        self._use(before.liquidity, after.liquidity)
         _update(self._in_flight, before.in_flight, after.in_flight)
-        while len(self.liquidity) > LIQUIDITY_ROWS:
-            del self.liquidity[next(iter(self.liquidity))]
         for fill in after.unbooked:
             del self._fills[fill_key(fill)]
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(arbitrage, after.now)
         self.averages.keep_order(arbitrage.arbitrage_id, changed_order(before.arbitrage, arbitrage))
         self._notify(new_grants(before.arbitrage, arbitrage))
+
+    def cycle_rows(self, trade_id: str, cycle: Cycle, used: Iterable[str] = ()) -> CycleRows:
+        """Return what a step of that trade is decided on; `used`: the liquidity that it asks for. Backtests alone trade
+        cycles."""
+        now = self._clock.now()
+        return CycleRows(
+            now=now,
+            settings=self.settings.in_force(),
+            balances=self.balances.kept,
+            trade=self.cycle_trades.get(trade_id),
+            on_cycle=self._pairs.get(cycle.cycle_id, PairRow()),
+            reservations_open=self._reservations_open,
+            open_arbitrages=self._open_arbitrages,
+            notional=self._notional,
+            day_net=self._day_net[1] if self._day_net[0] == _day_of(now) else ZERO,
+            paused_until={name: health.paused_until for name, health in self.health.kept.items()},
+            unexplained=tuple(name for name, health in self.health.kept.items() if health.unexplained_since),
+            liquidity={key: self.liquidity.get(key, ZERO) for key in used},
+        )
+
+    def write_cycle(self, before: CycleRows, after: CycleRows) -> None:
+        """Store what a step of a cycle's trade changed."""
+        trade = after.trade
+        if after is before or trade is None:
+            return
+        self.cycle_trades[trade.trade_id] = trade
+        self._pairs[trade.cycle.cycle_id] = after.on_cycle
+        if after.day_net != before.day_net:
+            self._day_net = (_day_of(after.now), after.day_net)
+        self._open_arbitrages += after.open_arbitrages - before.open_arbitrages
+        _update(self._notional, before.notional, after.notional)
+        _update(self.balances.kept, before.balances, after.balances)
+        self._use(before.liquidity, after.liquidity)
+        self._fills.update((fill_key(fill), fill) for fill in after.booked)
+
+    def _use(self, before: Mapping[str, Decimal], after: Mapping[str, Decimal]) -> None:
+        _update(self.liquidity, before, after)
+        while len(self.liquidity) > LIQUIDITY_ROWS:
+            del self.liquidity[next(iter(self.liquidity))]
 
     def _keep(self, arbitrage: Arbitrage, now: int) -> None:
         identity = arbitrage.arbitrage_id

@@ -37,7 +37,6 @@ class PublishedWorld:
     apps: StoredApps
     first: int
     host: PublishedApps
-    running: asyncio.Future[None]
 
     @property
     def door(self) -> AppDoor:
@@ -64,9 +63,6 @@ class PublishedWorld:
         """Wait for the state with a reason that has this part; return the reason."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
-                if self.running.done():
-                    # whoever waits for it hears why
-                    self.running.result()
                 app = await self.apps.app(name)
                 found = ("stopped", "") if app is None else app.state_in(self.session.session_id)
                 if found[0] == state and part in found[1]:
@@ -77,12 +73,11 @@ class PublishedWorld:
         await write_ticks(self.session.services.kafka, rows)
 
     async def written(self, label: str, is_enough: Callable[[list[bytes]], bool]) -> list[bytes]:
-        """Return the app's rows in the topic, once they are enough. Those from before this session are of other tests,
-        whose apps may have the same text, and so the same label."""
+        """Return the app's rows in the topic, once they are enough."""
         found: list[bytes] = []
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
-            TopicReader(self.session.services.kafka, (APPS,), self.session.started_at) as reader,
+            TopicReader(self.session.services.kafka, (APPS,), "earliest") as reader,
         ):
             async for record in reader.records():
                 if record.key == label:
@@ -123,7 +118,7 @@ async def published(
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 await ready.wait()
-            yield PublishedWorld(session, apps, first, host, running)
+            yield PublishedWorld(session, apps, first, host)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
