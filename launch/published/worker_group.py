@@ -113,7 +113,8 @@ class WorkerGroup:
 
     async def _cut_in_leaving(self, place: int) -> list[int]:
         """Ask all its processes to end the app. Returns the partitions whose process was killed, which were not asked:
-        the one after it begins the app with the others."""
+        the one after it begins the app with the others. None of them if the app has ended by itself: no process begins
+        it any more, and nothing is to be waited for."""
         async with self._steps:
             placed, cut = self.apps.get(place), list[int]()
             for partition in () if placed is None else self._partitions_of(placed):
@@ -123,7 +124,8 @@ class WorkerGroup:
                         await link.leave(place)
                 except AppDoorSilentError:
                     is_again = True
-                cut += [partition] if is_again else []
+                has_ended = placed is None or noted_end(placed.folder) is not None
+                cut += [partition] if is_again and not has_ended else []
             if not cut:
                 self.apps.pop(place, None)
             return cut

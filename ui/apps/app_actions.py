@@ -18,7 +18,7 @@ from market.decide.settings_entries import EntryChange
 from market.decide.thresholds import direction
 from market.time_units import MICROSECONDS
 from runtime.backoff import retry_on
-from runtime.clock import Clock
+from runtime.clock import Clock, wall_now
 from session.app_actions import COLUMNS, ActionStream, AppActionTerms, Bounds
 from session.session import Session
 from store.app_actions import AppAction, AppActionName, Refusal, app_author
@@ -172,7 +172,7 @@ class AppActions:
 
     What takes an app's own entry back has no maximum age, since the entry would stay for good. If its row is old, it
     waits (`has_late`) until `settle` is called after all later rows: one that makes the entry again may be among
-    them, and is too old to act.
+    them, and is too old to act. Rows may come in any order: by their times, the newest for an app and target counts.
     """
 
     session: Session
@@ -185,8 +185,10 @@ class AppActions:
     began: int
     """When this process began, by the session's clock: rows that were too old then were taken by an earlier one."""
     _limits: dict[str, ActionLimits] = field(default_factory=dict)
+    _newest: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The time of the newest row for each app and target of those that the terms allow."""
     _late: dict[tuple[str, str], WantedAction] = field(default_factory=dict)
-    """The last row for each app and target, if it is old and takes back."""
+    """That row, if it was old when it was taken and takes back."""
 
     @property
     def allowed(self) -> dict[str, AppActionTerms]:
@@ -196,6 +198,12 @@ class AppActions:
     def has_late(self) -> bool:
         """Return whether something is to be settled once all later rows are taken."""
         return bool(self._late)
+
+    async def since(self) -> int:
+        """Return from when on rows are read, microseconds: what takes an app's entry back may have been written at any
+        time since that was made, while nobody followed. Raises StoreError."""
+        entries = await self.settings.entries_of_apps()
+        return min([wall_now(), *(one.at for one in entries)]) - ACTION_SECONDS * MICROSECONDS
 
     async def take(self, message: bytes) -> None:
         """Do what a row asks for, also through an outage of the store. Raises StoreError."""
@@ -211,7 +219,9 @@ class AppActions:
             return
         problem = self._problem(wanted)
         if problem is None:
-            self._late.pop(wanted.key, None)
+            if wanted.at >= self._newest.get(wanted.key, wanted.at):
+                self._newest[wanted.key] = wanted.at
+                self._late.pop(wanted.key, None)
             problem = await retry_on(partial(self._act, wanted), (StoreUnavailableError,), self.waits)
         self._tell_left_out(wanted, problem)
 
@@ -254,7 +264,8 @@ class AppActions:
             return await self._ask(wanted)
         if not wanted.takes_back:
             return "its row is too old"
-        self._late[wanted.key] = wanted
+        if wanted.at == self._newest[wanted.key]:
+            self._late[wanted.key] = wanted
         return None
 
     async def _ask(self, wanted: WantedAction) -> str | None:

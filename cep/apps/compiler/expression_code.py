@@ -232,12 +232,17 @@ def function_made(source: str, name: str, environment: Environment) -> Callable[
 
     Raises NestedTooDeepError.
     """
+    return functions_made(source, (name,), environment)[0]
+
+
+def functions_made(source: str, wanted: Sequence[str], environment: Environment) -> list[Callable[..., object]]:
+    """As `function_made`, of several. Raises NestedTooDeepError."""
     names = dict(environment.names)
     try:
         exec(source, names)  # noqa: S102
     except (SyntaxError, MemoryError, RecursionError):
         raise NestedTooDeepError from None
-    return cast(Callable[..., object], names[name])
+    return [cast(Callable[..., object], names[name]) for name in wanted]
 
 
 def row_function(sources: Sequence[str], parameters: str, environment: Environment) -> Callable[..., Row]:

@@ -6,6 +6,9 @@ Of the common shapes (filters; then no window, `length` or `time`; then a select
 function is generated beside them, which does with one row what they do, on the same state. A snapshot does not tell
 which of both ran, and either goes on from it.
 
+A second function does the same with a row of the log, whose time moves the clock first: for the query that is the
+first to read a stream, so that a row costs one call.
+
 Nothing is selected of what leaves a window `time`, so it leaves when the next row comes. The clock looks after such a
 window only once in its length, for what no row drives out.
 """
@@ -15,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from cep.apps.compiler.expression_code import function_made, tuple_source
+from cep.apps.compiler.expression_code import functions_made, tuple_source
 from cep.apps.compiler.stages import FilterStage, MakeStage, WindowStage
 from cep.apps.compiler.window_plans import LengthPlan, TimePlan
-from cep.apps.parts.app_context import AppContext
+from cep.apps.parts.app_context import AppContext, Wait
 from cep.apps.parts.chunks import CURRENT, EXPIRED, Receiver, RowTaker
 from cep.apps.parts.scope import Environment
 from cep.apps.parts.selector import Selector, SelectorPlan
@@ -32,6 +35,12 @@ OF_THE_CLOCK = re.compile(r"\b(at|app)\b")
 Bind = Callable[[AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker]], RowTaker]
 """The function for one instance of the query: with the clock, its window, its selector, who listens to the
 query, and what the rows of the stream that it writes to are given to."""
+BindFirst = Callable[
+    [AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker], Sequence[Wait], Sequence[RowTaker]],
+    RowTaker,
+]
+"""The same of the function that takes a row of the log, with what the clock waits for, and what else the stream's rows
+are given to, behind the query; both lists may change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,7 @@ class FusedPlan:
 
     source: str
     bind: Bind
+    bind_first: BindFirst
     waits: bool
 
 
@@ -87,24 +97,45 @@ def _is_simple(selection: SelectorPlan, window: LengthPlan | TimePlan | None) ->
 
 
 def fused_plan(shape: QueryShape, environment: Environment) -> FusedPlan:
-    source = "\n".join(_lines(shape)) + "\n"
+    source, of_first = ("\n".join(lines) + "\n" for lines in (_lines(shape), _lines_of_first(shape)))
     names = {**environment.names, "CURRENT": CURRENT, "EXPIRED": EXPIRED}
-    bind = function_made(source, "bind", replace(environment, names=names))
-    return FusedPlan(source, cast(Bind, bind), isinstance(shape.window, TimePlan))
+    bind, bind_first = functions_made(source + of_first, ("bind", "bind_first"), replace(environment, names=names))
+    return FusedPlan(source, cast(Bind, bind), cast(BindFirst, bind_first), isinstance(shape.window, TimePlan))
 
 
 def _lines(shape: QueryShape) -> Iterator[str]:
     yield "def bind(clock, window, selector, query_listeners, takers):"
     yield from _indented(_bound(shape))
     yield f"{STEP}def take(at, row):"
+    yield from _indented(_body(shape, "return"), 2)
+    yield f"{STEP}return take"
+
+
+def _lines_of_first(shape: QueryShape) -> Iterator[str]:
+    yield "def bind_first(clock, window, selector, query_listeners, takers, waits, others):"
+    yield from _indented(_bound(shape))
+    yield f"{STEP}def send(at, row):"
     body = [
-        *(f"if not {condition}: return" for condition in shape.conditions),
-        *(_exchanged(shape) if _exchanges(shape) else _window(shape.window, shape.selection)),
-        *_selected(shape),
-        *_passed_on(shape),
+        # as `AppContext.advance` does, without its calls
+        "if at > clock.now: clock.now = at",
+        "if waits and waits[0][0] <= clock.now: clock.advance(at)",
+        "while True:",
+        *_indented([*_body(shape, "break"), "break"]),
+        "if others:",
+        f"{STEP}for taker in others: taker(at, row)",
     ]
     yield from _indented(body, 2)
-    yield f"{STEP}return take"
+    yield f"{STEP}return send"
+
+
+def _body(shape: QueryShape, leave: str) -> list[str]:
+    """Return what is done with one row. `leave`: the statement by which a row that gives nothing is left."""
+    return [
+        *(f"if not {condition}: {leave}" for condition in shape.conditions),
+        *(_exchanged(shape) if _exchanges(shape) else _window(shape.window, shape.selection)),
+        *_selected(shape, leave),
+        *_passed_on(shape),
+    ]
 
 
 def _bound(shape: QueryShape) -> list[str]:
@@ -203,14 +234,14 @@ def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
     ]
 
 
-def _selected(shape: QueryShape) -> list[str]:
+def _selected(shape: QueryShape, leave: str) -> list[str]:
     selection, source = shape.selection, shape.selection.source
     added = [] if _exchanges(shape) else _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
     values = [
         f"{aggregated_name(number)} = {kind.source.value.format(a=f'a{number}')}"
         for number, kind in enumerate(selection.kinds)
     ]
-    having = [] if source.having is None else [f"if not {source.having}: return"]
+    having = [] if source.having is None else [f"if not {source.having}: {leave}"]
     return [*added, *values, f"out = {tuple_source(source.outputs)}", *having]
 
 

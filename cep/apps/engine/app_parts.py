@@ -38,6 +38,9 @@ class AppParts:
             with self._ranked("table", name):
                 context.part().keep(table)
         self.junctions = {name: Junction() for name in (*plan.streams, *plan.windows)}
+        self.senders: dict[str, RowTaker] = {}
+        """What does with a row of the log all that its stream's takers do, the clock included: of streams whose first
+        reader has a function for that."""
         for name, make in plan.triggers.items():
             with self._ranked("trigger", name):
                 make(context.part(), self.junctions[name].send)
@@ -111,7 +114,14 @@ class AppParts:
                 receiver = window.receive
             else:
                 receiver = make(context, receiver)
-        junctions[plan.source].add(receiver, self._taker(query, selector, junctions, window))
+        junction = junctions[plan.source]
+        is_first = junctions is self.junctions and not junction.takers and junction.on_fault is None
+        take = self._taker(query, selector, junctions, window)
+        junction.add(receiver, take)
+        if is_first and take is not None and query.fused is not None:
+            bound = self._bound(query, selector, junctions)
+            sender = query.fused.bind_first(self._context, window, *bound, self._context.waits, junction.others)
+            self.senders[plan.source] = sender
 
     def _taker(
         self, query: QueryPlan, selector: Selector, junctions: Junctions, window: EventWindow | None = None
@@ -121,10 +131,16 @@ class AppParts:
         # what waits would fail later, and if it fails is seen
         if plan is None or not self._is_fused or (plan.waits and self._plan.faults):
             return None
+        return plan.bind(self._context, window, *self._bound(query, selector, junctions))
+
+    def _bound(
+        self, query: QueryPlan, selector: Selector, junctions: Junctions
+    ) -> tuple[Selector, list[Receiver], list[RowTaker]]:
+        """Return the selector, who listens to the query, and what the rows that it writes are given to."""
         goes_on = query.target is not None and query.write is None
         target = self._target(query.target or "", junctions) if goes_on else Junction()
         query_listeners = self.query_listeners.setdefault(query.name, []) if query.name is not None else []
-        return plan.bind(self._context, window, selector, query_listeners, target.takers)
+        return selector, query_listeners, target.takers
 
     def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
         contexts = self._context.part(), self._context.part()

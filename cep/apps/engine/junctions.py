@@ -32,6 +32,15 @@ class Junction:
     takers: list[RowTaker] = field(default_factory=list)
     """What one row is given to: the readers, then the listeners. The list stays the same: generated functions hold
     it."""
+    _others: list[RowTaker] | None = None
+    """Those but the first, if anybody asked for them."""
+
+    @property
+    def others(self) -> list[RowTaker]:
+        """All takers but the first. The list stays the same, as `takers` does."""
+        if self._others is None:
+            self._others = self.takers[1:]
+        return self._others
 
     def add(self, receive: Receiver, take: RowTaker | None = None) -> None:
         take = take or of_one(receive)
@@ -39,14 +48,21 @@ class Junction:
             receive, take = _guarded(receive, self.on_fault), _guarded_taker(take, self.on_fault)
         self.takers.insert(len(self.readers), take)
         self.readers.append(Reader(receive, take))
+        self._changed()
 
     def listen(self, listener: RowListener) -> None:
         self.listeners.append(listener)
         self.takers.append(listener)
+        self._changed()
 
     def remove(self, reader: Reader) -> None:
         place = self.readers.index(reader)
         del self.readers[place], self.takers[place]
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._others is not None:
+            self._others[:] = self.takers[1:]
 
     def send(self, chunk: Chunk) -> None:
         for reader in self.readers:

@@ -44,6 +44,7 @@ class StreamEngine:
         self.ranks = parts.ranks
         floats = _float_places(self.plan.streams)
         self._senders = {name: self._sender(name, floats.get(name)) for name in parts.junctions}
+        self._senders |= {name: sender for name, sender in parts.senders.items() if name not in floats}
         self.data = AppData(self.plan, parts.windows, parts.aggregations, own)
         self.state = EngineState(context, parts.partitions)
         self.amounts = KeptAmounts(context, parts.partitions, self.plan.limits)

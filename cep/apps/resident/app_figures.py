@@ -38,6 +38,7 @@ class AppFigures:
         """`mark`: how far the process before this one had come."""
         self._source, self._partition, self._mark = source, partition, mark
         self._given = frozenset(output_streams(source.app))
+        self._inserted = frozenset(stream_names(source.app).inserted)
         self._columns: dict[str, tuple[str, ...]] = {}
         self.newest: dict[str, deque[SeenRow]] = {}
         self.counts: Counter[str] = Counter()
@@ -106,8 +107,7 @@ class AppFigures:
 
     def reported(self, app: HostedApp, following: int) -> Mapping[str, Any]:
         """Return all figures. `following`: its next offset."""
-        names = stream_names(self._source.app)
-        inserted = names.inserted
+        inserted = self._inserted
         amounts = Counter[str]()
         if app.engine is not None:
             for (_, amount), count in app.engine.amounts.counts().items():

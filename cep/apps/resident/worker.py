@@ -18,6 +18,7 @@ from cep.apps.parts.chunks import Row
 from cep.apps.resident.app_figures import AppFigures
 from cep.apps.resident.ended_apps import note_end, noted_end
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
+from cep.apps.resident.partition_readers import PartitionReaders
 from cep.apps.resident.worker_progress import MOST_LOSSES, ProgressNotes
 from cep.apps.resident.written_mark import WrittenMark
 from market.time_units import MICROSECONDS
@@ -35,6 +36,8 @@ LONGEST_SNAPSHOT_SECONDS = 1.5
 """If a round takes long, for many apps or much state: then what is computed again stays below two seconds."""
 SNAPSHOT_PAUSES = 10
 """Times as long as its rounds compute, a process goes without one, up to that."""
+SLICE = 20_000
+"""Microseconds after which whoever asks an app is answered between two rows."""
 ROWS_BETWEEN_FLUSHES = 10_000
 """Far fewer than the writer's buffer holds, which many apps that catch up would fill."""
 
@@ -50,7 +53,7 @@ class AppWorker:
         """Those that run, by place."""
         self.figures: dict[int, AppFigures] = {}
         """Of those that are looked at, by place."""
-        self._readers: dict[Position, dict[int, ResidentKernel]] = {}
+        self._readers: dict[Position, PartitionReaders[ResidentKernel]] = {}
         self._last: ResidentKernel | None = None
         """The one that was given a row last."""
         self._unflushed = 0
@@ -85,7 +88,7 @@ class AppWorker:
             figures = AppFigures(placed.source, self.partition, WrittenMark(placed.folder, self.partition))
         kernel = ResidentKernel(placed, self.partition, None if figures is None else figures.observe)
         self.apps[place], self.kernels[place] = placed, kernel
-        self._readers.setdefault(position, {})[place] = kernel
+        self._readers.setdefault(position, PartitionReaders()).add(place, kernel)
         if figures is not None:
             self.figures[place] = figures
         self._changed.set()
@@ -96,7 +99,7 @@ class AppWorker:
         if kernel is None:
             return None
         # no row is taken any more before what it has is saved
-        self._readers.get(kernel.position, {}).pop(place, None)
+        self._stop_reading(place, kernel)
         self._changed.set()
         await self._save({place: kernel})
         self._leave(place)
@@ -131,7 +134,7 @@ class AppWorker:
 
     def _opened(self) -> TopicReader:
         """Return one consumer for all, from where the one that is furthest behind goes on."""
-        first = {position: min(one.next for one in kernels.values()) for position, kernels in self._readers.items()}
+        first = {position: readers.begin() for position, readers in self._readers.items()}
         return TopicReader(self._kafka, tuple({topic: None for topic, _ in first}), first)
 
     async def _follow(self) -> None:
@@ -141,7 +144,7 @@ class AppWorker:
             if not self.kernels:
                 await self._changed.wait()
                 continue
-            self._readers = {position: kernels for position, kernels in self._readers.items() if kernels}
+            self._readers = {position: readers for position, readers in self._readers.items() if readers}
             async with self._opened() as reader:
                 self._reader = reader
                 try:
@@ -150,9 +153,15 @@ class AppWorker:
                     self._reader = None
 
     async def _read(self, reader: TopicReader) -> None:
+        clock = SystemClock()
         async for batch in reader.batches():
+            until = steady_now() + SLICE
             for record in batch:
                 self._take(record)
+                if steady_now() > until:
+                    # hundreds of rows, each for hundreds of apps, take most of a second
+                    await clock.sleep(0)
+                    until = steady_now() + SLICE
                 if self._unflushed >= ROWS_BETWEEN_FLUSHES:
                     self._unflushed = 0
                     await self._writer.flush()
@@ -165,7 +174,7 @@ class AppWorker:
         except WireError:
             row = None
         notes, offset, read = self._notes, record.offset, dict[str, Row | None]()
-        for place, kernel in list(self._readers.get(record.position, {}).items()):
+        for place, kernel in self._readers[record.position].due(offset):
             self._last, figures = kernel, self.figures.get(place)
             if figures is not None:
                 figures.begin(record)
@@ -193,10 +202,15 @@ class AppWorker:
         # both loops may find that an app has ended
         kernel = self.kernels.pop(place, None)
         if kernel is not None:
-            self._readers.get(kernel.position, {}).pop(place, None)
+            self._stop_reading(place, kernel)
         figures = self.figures.pop(place, None)
         if figures is not None:
             figures.close()
+
+    def _stop_reading(self, place: int, kernel: ResidentKernel) -> None:
+        readers = self._readers.get(kernel.position)
+        if readers is not None:
+            readers.remove(place)
 
     async def _keep_saving(self) -> None:
         """Save until no app is left, if they do not come and go."""

@@ -37,6 +37,7 @@ class PublishedWorld:
     apps: StoredApps
     first: int
     host: PublishedApps
+    running: asyncio.Future[None]
 
     @property
     def door(self) -> AppDoor:
@@ -63,6 +64,9 @@ class PublishedWorld:
         """Wait for the state with a reason that has this part; return the reason."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
+                if self.running.done():
+                    # whoever waits for it hears why
+                    self.running.result()
                 app = await self.apps.app(name)
                 found = ("stopped", "") if app is None else app.state_in(self.session.session_id)
                 if found[0] == state and part in found[1]:
@@ -73,11 +77,12 @@ class PublishedWorld:
         await write_ticks(self.session.services.kafka, rows)
 
     async def written(self, label: str, is_enough: Callable[[list[bytes]], bool]) -> list[bytes]:
-        """Return the app's rows in the topic, once they are enough."""
+        """Return the app's rows in the topic, once they are enough. Those from before this session are of other tests,
+        whose apps may have the same text, and so the same label."""
         found: list[bytes] = []
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
-            TopicReader(self.session.services.kafka, (APPS,), "earliest") as reader,
+            TopicReader(self.session.services.kafka, (APPS,), self.session.started_at) as reader,
         ):
             async for record in reader.records():
                 if record.key == label:
@@ -118,7 +123,7 @@ async def published(
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 await ready.wait()
-            yield PublishedWorld(session, apps, first, host)
+            yield PublishedWorld(session, apps, first, host, running)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)

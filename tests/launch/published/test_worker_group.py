@@ -1,4 +1,5 @@
-"""Groups of processes go on whatever fails, and whoever follows rows hears of the end of a process."""
+"""Groups of processes go on whatever fails, whoever follows rows hears of the end of a process, and an app that has
+ended leaves at once."""
 
 import asyncio
 import socket
@@ -14,6 +15,8 @@ from cep.apps.resident.worker_desk import framed
 from launch.published.worker_group import WorkerGroup
 from launch.published.worker_link import MOST_ROWS_WAITING, WorkerLink
 from runtime.clock import SystemClock
+from streams.topic_admin import ensure_topics
+from streams.topics import TICKS
 from tests.launch.published.published_world import CONTEXT
 
 
@@ -54,3 +57,29 @@ async def test_one_who_follows_and_does_not_read_hears_of_the_end_of_the_process
         worker.close()
         await serving
         assert [row["id"] async for row in rows][-1] == str(MOST_ROWS_WAITING)
+
+
+@pytest.mark.slow
+async def test_an_app_that_has_ended_leaves_while_its_process_is_gone(kafka_address: str, tmp_path: Path) -> None:
+    """The watch notes the end of an app, kills its process, and lets it leave: nobody waits for that process, which
+    could not be started again while somebody asks it without a pause."""
+    await ensure_topics(kafka_address, 1)
+    group = WorkerGroup(CONTEXT, kafka_address, tmp_path / "group", (0,), lambda _place, _why: None)
+    running = asyncio.ensure_future(group.run())
+    try:
+        async with asyncio.timeout(60):
+            while (process := group.process_of(0)) is None:
+                await SystemClock().sleep(0.02)
+            for place, name in enumerate(("ends", "stays")):
+                source = AppSource(name, "from quotes select base insert into O;")
+                await group.begin(place, PlacedApp(source, tmp_path / name, {(TICKS, 0): 0}))
+            note_end(tmp_path / "ends", "it has ended")
+            process.kill()
+            await group.leave(0)
+            assert list(group.apps) == [1]
+            while not any("1" in found for found in (await group.status()).values()):
+                await SystemClock().sleep(0.02)
+            assert group.ends.count == 1
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

@@ -20,9 +20,8 @@ from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS
 from tests.market.samples import MARKETS, settings_of
-from tests.store.conftest import SteppedClock
 from tests.ui.waiting import until
-from ui.apps.acting_apps import follow_acting_apps, since_oldest_entry
+from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_actions import ACTION_SECONDS
 from ui.apps.left_out_actions import LeftOutActions
 
@@ -133,18 +132,6 @@ async def test_an_old_resume_is_done_once_nothing_is_behind_it(kafka_address: st
     async with followed(kafka_address, settings, app) as write:
         write(2, "AssetResumes", age=ACTION_SECONDS + 5, asset="BTC")
         await until(lambda: settings.in_force().disabled_assets == ())
-
-
-async def test_rows_are_read_since_the_oldest_entry_of_an_app_was_made() -> None:
-    clock = SteppedClock()
-    settings = MemorySettings(clock)
-    await settings.create(settings_of())
-    start = await since_oldest_entry(settings)
-    assert wall_now() - start >= ACTION_SECONDS * 1_000_000
-    made = clock.now()
-    await settings.act(pause(made), pause_entry("guard"))
-    await clock.sleep(3_600)
-    assert await since_oldest_entry(settings) == made - ACTION_SECONDS * 1_000_000
 
 
 async def test_where_no_app_may_act_nothing_is_read() -> None:

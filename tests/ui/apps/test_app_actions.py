@@ -342,6 +342,36 @@ async def test_what_takes_back_is_done_however_old_it_is_unless_a_later_row_make
     assert follower.reasons == {}
 
 
+@pytest.mark.parametrize(
+    ("rows", "stands"),
+    [
+        # the newest is read first, and what lies behind it later
+        ((message("AssetPauses", 9, NOW, asset="BTC"), message("AssetResumes", 7, LONG_AGO, asset="BTC")), True),
+        ((message("AssetResumes", 7, LONG_AGO, asset="BTC"), message("AssetPauses", 9, NOW, asset="BTC")), True),
+        (
+            (
+                message("AssetResumes", 8, LONG_AGO, asset="BTC"),
+                message("AssetPauses", 7, LONG_AGO - 1, asset="BTC"),
+            ),
+            False,
+        ),
+        ((message("OperatorNotices", 9, NOW, text="more"), message("AssetResumes", 7, LONG_AGO, asset="BTC")), False),
+    ],
+)
+async def test_of_what_is_asked_for_one_entry_the_newest_counts_in_whatever_order_it_is_read(
+    rows: tuple[bytes, ...], stands: bool
+) -> None:
+    follower = Follower()
+    await follower.settings.create(follower.first)
+    follower.clock.time -= 11 * ACTION_SECONDS * 1_000_000
+    follower.follow(follower.settings)
+    made = message("AssetPauses", 1, LONG_AGO - ACTION_SECONDS * 1_000, asset="BTC")
+    assert (await follower.after(made)).disabled_assets == ("BTC",)
+    follower.clock.time += 11 * ACTION_SECONDS * 1_000_000
+    follower.follow(follower.settings)
+    assert (await follower.after(*rows)).disabled_assets == (("BTC",) if stands else ())
+
+
 async def test_a_resume_that_waited_for_the_store_is_done_once_the_rows_behind_it_are_known() -> None:
     follower = Follower()
     settings = LostOnce(follower.clock)

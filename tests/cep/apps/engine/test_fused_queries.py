@@ -289,3 +289,23 @@ def test_a_row_takes_the_place_of_the_oldest_in_one_step() -> None:
         "        else:",
         "            if x0 is not None: a0.count += 1; a0.total += x0",
     ]
+
+
+@pytest.mark.parametrize("first", ["from S[a > 1] select a insert into Out;", "from S select a insert into Out;"])
+def test_a_row_comes_to_all_that_take_its_stream_whoever_comes_later(first: str) -> None:
+    """The first query takes a row of the log together with the clock; the others get it too, and what it leaves out."""
+    text = f"define stream S (a int); {first} from S#window.time(5) select count() as n insert into Next;"
+    engine, got = StreamEngine(parse_app(text)), list[tuple[str, int, Values]]()
+
+    def listening(stream: str) -> Callable[[int, Values], None]:
+        return lambda at, row: got.append((stream, at, row))
+
+    send = engine.sender("S")
+    for stream in ("Out", "Next", "S"):
+        engine.listen(stream, listening(stream))
+    send(3, (1,))
+    send(9, (2,))
+    assert engine.now == 9
+    passed = [] if "a > 1" in first else [("Out", 3, (1,))]
+    of_first, of_second = [("Next", 3, (1,)), ("S", 3, (1,))], [("Out", 9, (2,)), ("Next", 9, (1,)), ("S", 9, (2,))]
+    assert got == [*passed, *of_first, *of_second]
