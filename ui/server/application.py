@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.datastructures import Headers
+from starlette.routing import BaseRoute
 
 from session.session import Session
 from store.queries.trade_reader import open_reader
@@ -124,8 +125,7 @@ def build_app(session: Session, config: Path | None = None, *, with_pages: bool 
         app.mount(f"/{name}", MemoryFiles(FOLDER / name, REVALIDATED))
     if pages is not None:
         app.mount("/static", MemoryFiles(STREAMLIT.parent / "static", HASHED))
-    _include_routers(app)
-    app.include_router(_nothing_else)
+    _include_routes(app)
     if pages is not None:
         _serve_shell(app)
         app.mount("/", pages)
@@ -144,44 +144,57 @@ def _serve_shell(app: FastAPI) -> None:
         app.add_api_route(path, serve(shell), include_in_schema=False, response_model=None)
 
 
-def _include_routers(app: FastAPI) -> None:
-    knowing = [Depends(known_parameters), Depends(known_markets)]
-    reading = (
-        app_language,
-        dry_runs,
-        app_archives,
-        app_texts,
-        stored_apps,
-        app_rows,
-        alerts,
-        backtests,
-        bots,
-        candles,
-        differences,
-        inventory,
-        market,
-        notices,
-        opportunities,
-        regions,
-        risk,
-        strategies,
-        trades,
-        tuning,
-    )
-    for module in reading:
-        # no route may forget to check who reads
-        app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REJECTED)
-    for module in (audit, keys, problem_types, signing_in, tickets):
-        app.include_router(module.router, prefix="/api", dependencies=knowing, responses=REJECTED)
-    app.include_router(signing_in.page_router)
-    for module in (health, logs):
-        app.include_router(module.router, prefix="/api", dependencies=knowing, responses={422: PROBLEM_RESPONSE})
-    app.include_router(metrics.router)
-    app.include_router(openapi.router)
-    app.include_router(live.router)
-    app.include_router(live_app_rows.router)
+READING = (
+    app_language,
+    dry_runs,
+    app_archives,
+    app_texts,
+    stored_apps,
+    app_rows,
+    alerts,
+    backtests,
+    bots,
+    candles,
+    differences,
+    inventory,
+    market,
+    notices,
+    opportunities,
+    regions,
+    risk,
+    strategies,
+    trades,
+    tuning,
+)
+
+
+def _include_routes(app: FastAPI) -> None:
+    app.router.routes.extend(_our_routes())
     app.state.routes = tuple(app.routes)
-    app.state.words = words_of((module.router for module in reading), "/api")
+    app.state.words = words_of((module.router for module in READING), "/api")
+    app.include_router(_nothing_else)
+
+
+@cache
+def _our_routes() -> tuple[BaseRoute, ...]:
+    """Return the routes of every application of this process, which differ in nothing but their state.
+
+    FastAPI reads the signatures of all of them at the first request, which takes longer than the rest of a start."""
+    router = APIRouter()
+    knowing = [Depends(known_parameters), Depends(known_markets)]
+    for module in READING:
+        # no route may forget to check who reads
+        router.include_router(
+            module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REJECTED
+        )
+    for module in (audit, keys, problem_types, signing_in, tickets):
+        router.include_router(module.router, prefix="/api", dependencies=knowing, responses=REJECTED)
+    router.include_router(signing_in.page_router)
+    for module in (health, logs):
+        router.include_router(module.router, prefix="/api", dependencies=knowing, responses={422: PROBLEM_RESPONSE})
+    for own in (metrics.router, openapi.router, live.router, live_app_rows.router):
+        router.include_router(own)
+    return tuple(router.routes)
 
 
 _nothing_else = APIRouter(include_in_schema=False)
