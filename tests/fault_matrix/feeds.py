@@ -21,7 +21,7 @@ PATIENCE = FeedTimeouts(stale_after=1.2, first_book=2.0, compare_every=1.2, rest
 WITHOUT_COMPARISON = replace(PATIENCE, compare_every=600)
 """For streams that show lost messages; the others are compared as often as ever."""
 LIMIT_FAR = FeedTimeouts(stale_after=9, first_book=9, compare_every=1.2, rest_lag=0.4, first_retry=0.05)
-"""For what ends the connection: a quote that is withdrawn was not withdrawn because this machine is slow."""
+"""For what is told at once: a quote that is withdrawn was not withdrawn because this machine is slow."""
 _QUOTES = 5
 """So many in a row, and it is well."""
 _COUNTERS = (
@@ -75,7 +75,7 @@ class _Notes:
 
 
 def patience_under(trial: FeedTrial) -> FeedTimeouts:
-    if trial.ends_connection:
+    if trial.is_told_at_once:
         return LIMIT_FAR
     return WITHOUT_COMPARISON if trial.is_for_stream else PATIENCE
 

@@ -14,6 +14,9 @@ from tests.fault_matrix.trials import FEED_TRIALS, FeedShows, FeedTrial
 from tests.fault_matrix.world import moving_world
 
 QUICK_THROUGH_CCXT = ("garbage frame", "silent stream")
+MOST_ATTEMPTS = 4
+STALLED = 6
+"""A trial in which this machine stood still for such a part of the limit shows what the machine does."""
 TRIALS = [
     pytest.param(
         trial,
@@ -29,16 +32,22 @@ TRIALS = [
 @pytest.mark.parametrize(("trial", "is_generic"), TRIALS)
 async def test_a_feed_under(trial: FeedTrial, is_generic: bool, tmp_path: Path) -> None:
     """On all exchanges at once; `feed_under` ends only with a feed that is live again."""
-    names = trial.exchanges(is_generic=is_generic)
-    async with moving_world(tmp_path, is_generic=is_generic, parties=len(names)) as world:
-        seen = dict(zip(names, await asyncio.gather(*(feed_under(world, name, trial) for name in names)), strict=True))
-    wrong = {
-        name: _reported(one)
-        for name, one in seen.items()
-        if not _is_shown(one, trial.expected(name, is_generic=is_generic))
-    }
+    names, limit = trial.exchanges(is_generic=is_generic), int(patience_under(trial).stale_after * MICROSECONDS)
+    for attempt in range(MOST_ATTEMPTS):
+        home = tmp_path / str(attempt)
+        home.mkdir()
+        async with moving_world(home, is_generic=is_generic, parties=len(names)) as world:
+            shown = await asyncio.gather(*(feed_under(world, name, trial) for name in names))
+        seen = dict(zip(names, shown, strict=True))
+        wrong = {
+            name: _reported(one)
+            for name, one in seen.items()
+            if not _is_shown(one, trial.expected(name, is_generic=is_generic))
+        }
+        # a machine that stood still for a good part of the limit withdraws quotes by itself, whatever the fault does
+        if not any(seen[name].stalled > limit / STALLED for name in wrong):
+            break
     assert wrong == {}
-    limit = int(patience_under(trial).stale_after * MICROSECONDS)
     for name, one in seen.items():
         assert one.oldest <= limit + one.stalled, f"{name} believed what was {one.oldest / 1_000:g} ms old"
         assert not [row for row in one.rows if isinstance(row, Quote) and not _is_possible(row)]

@@ -80,9 +80,10 @@ class FeedTrial:
     """Exchange → what a feed through ccxt shows, if that is not `shows`."""
 
     @property
-    def ends_connection(self) -> bool:
-        """Whether its sign is the end of the connection, which no limit has to wait for."""
-        return self.shows == _ENDED
+    def is_told_at_once(self) -> bool:
+        """Whether its sign is a message, whenever that comes, or the end of the connection. No limit has to wait for
+        those, and what a limit withdraws was withdrawn because this machine is slow."""
+        return self.shows.withdrawn == ("at once",) and self.shows != _LATE and not self.is_for_stream
 
     def expected(self, exchange: str, *, is_generic: bool = False) -> FeedShows:
         return (self.through_ccxt if is_generic else self.differently).get(exchange, self.shows)
