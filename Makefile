@@ -8,11 +8,12 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
 PYTEST := $(BIN)/pytest
 
-# tests wait for disks, services and timeouts more than they compute; each worker has a MongoDB, which takes memory
-WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && echo $$((2 * cores)) || echo 6)
+# tests wait for disks, services and timeouts half of their time; each worker has a MongoDB and collects all tests
+WORKERS := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 # of these markers; collecting all tests would take each process 13 s
 marked = $(sort $(shell grep -rlE 'mark\.($(1))\b' tests --include='test_*.py'))
+properties = $(sort $(shell grep -rlE '@given|RuleBasedStateMachine' tests --include='test_*.py'))
 
 # without services and Spark; of all rooms, measuring would add a quarter to the CPU of the quick tests
 ROOMS := market cep/apps/language cep/apps/engine
@@ -69,8 +70,9 @@ coverage: tools ## lines of pure rooms that their quick tests run; others: ROOMS
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage json -q -o - | $(BIN)/python -m tests.room_coverage
 
-soak: tools regions ## the long forms
+soak: tools regions ## the long forms, and properties of the quick tests on new examples, many more
 	$(PYTEST) -q -m soak --hypothesis-profile searching
+	$(PYTEST) -q -m "not (whole or slow or browser or soak)" -n 2 --dist loadscope --hypothesis-profile searching $(properties)
 
 screenshots: tools ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one
 	$(BIN)/python -m tests.ui.pages.screenshots $(if $(ADDRESS),--address $(ADDRESS)) --into screenshots

@@ -14,9 +14,9 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.services import embedded_kafka, embedded_mongodb
 
 # without a deadline: machines are noisy, and what is checked here are results, never times
-# the same examples each time, so that the same commit gets the same answer; `make soak` draws new ones
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("searching", deadline=None)
+# the same examples each time, so that the same commit gets the same answer; `make soak` draws new ones, and more
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("searching", deadline=None, max_examples=500)
 settings.load_profile("repeatable")
 
 TOGETHER = {
@@ -37,7 +37,12 @@ TOGETHER = {
         "tests/ui/apps/test_row_follower.py",
     ),
     "commands": ("tests/whole/test_bad_input.py",),
-    "servers": ("tests/streams/test_embedded_broker.py", "tests/streams/test_topic_reader.py"),
+    "servers": (
+        *("tests/streams/test_embedded_broker.py", "tests/streams/test_topic_reader.py"),
+        *("tests/streams/test_latest_rows.py", "tests/streams/test_tick_writer.py"),
+        *("tests/streams/test_topic_access.py", "tests/streams/test_topic_writer.py"),
+        "tests/streams/test_mirror_maker.py",
+    ),
 }
 """Files for one worker, since to start what they share takes seconds. Each other file is one for itself.
 

@@ -21,7 +21,7 @@ def test_of(name):
 
 def _passing(root: Path, numbers: object) -> Path:
     """Return a folder of tests that pass in these runs."""
-    (root / "pytest.ini").write_text("[pytest]\n")
+    (root / "pytest.ini").write_text("[pytest]\naddopts = -p no:schemathesis -p no:hypothesispytest\n")
     (root / "test_some.py").write_text(FAILS_FIRST.replace("PASSING", repr(numbers)))
     return root
 

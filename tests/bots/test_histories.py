@@ -225,15 +225,16 @@ def test_every_history_ends_well(count: int) -> None:
         # by far the rarest: minutes, where the others take seconds
         pytest.param(LetsAnybodyAct, " took the step | in our books, |, its row ", marks=pytest.mark.soak),
         (LetsTwoDecide, "not the newest|took the step"),
-        (IgnoresVetoes, "in spite of the veto"),
-        # which sight comes first depends on what was booked twice, and on who corrects its row
-        (BooksTwice, "legs have|executed Fill|in our books|, its row "),
-        # either the post itself is seen, or that nobody booked what it executed
-        (PostsForAnyToken, "posted by|executed Fill"),
-        (PostsLate, "microseconds after its grant"),
         (PostsAgain, "sent 2 times"),
         (AssumesNotSent, "counted as not sent after denials"),
-        (RestatesNothing, "executed Fill"),
+        # rarer: some hundred histories each
+        pytest.param(IgnoresVetoes, "in spite of the veto", marks=pytest.mark.slow),
+        # which sight comes first depends on what was booked twice, and on who corrects its row
+        pytest.param(BooksTwice, "legs have|executed Fill|in our books|, its row ", marks=pytest.mark.slow),
+        # either the post itself is seen, or that nobody booked what it executed
+        pytest.param(PostsForAnyToken, "posted by|executed Fill", marks=pytest.mark.slow),
+        pytest.param(PostsLate, "microseconds after its grant", marks=pytest.mark.slow),
+        pytest.param(RestatesNothing, "executed Fill", marks=pytest.mark.slow),
     ],
 )
 def test_whatever_lacks_one_rule_is_found_out(broken: Store | type[BotLoop], found: str) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cep.apps.hosts.average_app import shipped_average_app
@@ -82,6 +82,7 @@ def test_any_closes_give_the_signals_of_the_definition(closes: list[Decimal]) ->
     assert signals(closes) == oracle(closes)
 
 
+@settings(max_examples=25)  # to compile an app takes long
 @given(st.lists(STILL | PRICES, max_size=40), st.data())
 def test_any_process_goes_on_as_if_there_had_been_one(closes: list[Decimal], data: st.DataObject) -> None:
     """Processes take over, and transactions are lost after the rule was asked."""

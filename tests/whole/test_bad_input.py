@@ -2,39 +2,60 @@
 
 import gzip
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from launch.commands.main import run
 from launch.setup.data_dir import locked
 from tests.whole.running import new_home, run_command
 
+Sentence = Callable[..., str]
+
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return new_home(tmp_path / "home")
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = new_home(tmp_path / "home")
+    monkeypatch.setenv("ARBITRAGE_HOME", str(made))
+    return made
 
 
-def sentence_of(home: Path, *words: str, code: int) -> str:
-    """Return the one line on standard error of a command that must fail."""
+@pytest.fixture
+def sentence_of(home: Path, capsys: pytest.CaptureFixture[str]) -> Sentence:
+    """Run a command in this process, which must fail with this code; return its one line on standard error."""
+
+    def ran(*words: str, code: int) -> str:
+        assert run([*words]) == code
+        return line_of(capsys.readouterr().err)
+
+    return ran
+
+
+def line_of(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.strip()]
+    assert len(lines) == 1, said
+    return lines[0]
+
+
+def sentence_of_process(home: Path, *words: str, code: int) -> str:
+    """Return the same of a process of its own."""
     done = run_command(home, *words)
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr + done.stdout
-    assert len(lines) == 1, done.stderr
-    return lines[0]
+    return line_of(done.stderr)
 
 
 def test_a_broken_settings_file(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "broken.toml"
     path.write_text("[settings]\nmin_net_bps = 'a lot'\n")
-    assert "min_net_bps" in sentence_of(home, "paper", "--config", str(path), code=2)
+    assert "min_net_bps" in sentence_of_process(home, "paper", "--config", str(path), code=2)
 
 
-def test_an_unknown_exchange(home: Path, tmp_path: Path) -> None:
+def test_an_unknown_exchange(sentence_of: Sentence, tmp_path: Path) -> None:
     path = tmp_path / "unknown.toml"
     path.write_text('exchanges = ["kraken", "mtgox"]\n')
-    assert "mtgox" in sentence_of(home, "paper", "--config", str(path), code=2)
+    assert "mtgox" in sentence_of("paper", "--config", str(path), code=2)
 
 
 def test_a_taken_port(home: Path) -> None:
@@ -42,16 +63,16 @@ def test_a_taken_port(home: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        assert port in sentence_of(home, "paper", "--port", port, code=2)
+        assert port in sentence_of_process(home, "paper", "--port", port, code=2)
 
 
-def test_a_second_start_beside_a_running_one(home: Path) -> None:
+def test_a_second_start_beside_a_running_one(home: Path, sentence_of: Sentence) -> None:
     with locked(home):
-        assert "in use by a running session" in sentence_of(home, "paper", code=2)
+        assert "in use by a running session" in sentence_of("paper", code=2)
 
 
-def test_a_part_without_a_session(home: Path) -> None:
-    assert "no session runs" in sentence_of(home, "bot", "kraken", code=2)
+def test_a_part_without_a_session(sentence_of: Sentence) -> None:
+    assert "no session runs" in sentence_of("bot", "kraken", code=2)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +82,7 @@ def test_a_part_without_a_session(home: Path) -> None:
 def test_an_unreachable_service(home: Path, tmp_path: Path, line: str, named: str) -> None:
     path = tmp_path / "addresses.toml"
     path.write_text(line)
-    assert named in sentence_of(home, "paper", "--port", "18431", "--config", str(path), code=2)
+    assert named in sentence_of_process(home, "paper", "--port", "18431", "--config", str(path), code=2)
 
 
 @pytest.mark.parametrize(
@@ -73,21 +94,21 @@ def test_an_unreachable_service(home: Path, tmp_path: Path, line: str, named: st
     ],
     ids=["no gzip", "no JSON", "cut off"],
 )
-def test_a_corrupt_recording(home: Path, tmp_path: Path, content: bytes, named: str) -> None:
+def test_a_corrupt_recording(sentence_of: Sentence, tmp_path: Path, content: bytes, named: str) -> None:
     folder = tmp_path / "spot"
     folder.mkdir()
     path = folder / "btcusdt_20240808.gz"
     path.write_bytes(content)
-    sentence = sentence_of(home, "replay", str(path), code=2)
+    sentence = sentence_of("replay", str(path), code=2)
     assert path.name in sentence
     assert named in sentence
 
 
-def test_an_unknown_recording(home: Path, tmp_path: Path) -> None:
+def test_an_unknown_recording(sentence_of: Sentence, tmp_path: Path) -> None:
     path = tmp_path / "prices.csv"
     path.write_text("a,b\n1,2\n")
-    assert "prices.csv" in sentence_of(home, "replay", str(path), code=2)
+    assert "prices.csv" in sentence_of("replay", str(path), code=2)
 
 
-def test_a_missing_recording(home: Path, tmp_path: Path) -> None:
-    assert "none.gz" in sentence_of(home, "replay", str(tmp_path / "spot" / "btcusdt_none.gz"), code=2)
+def test_a_missing_recording(sentence_of: Sentence, tmp_path: Path) -> None:
+    assert "none.gz" in sentence_of("replay", str(tmp_path / "spot" / "btcusdt_none.gz"), code=2)

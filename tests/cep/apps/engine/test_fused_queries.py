@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.apps.compiler.query import QueryPlan
@@ -158,7 +158,6 @@ def _rows(app: str, log: list[Event], cuts: dict[int, bool], *, is_fused: bool) 
     return reported
 
 
-@settings(max_examples=200)
 @given(apps(), events(), st.dictionaries(st.integers(0, 30), st.booleans(), max_size=4))
 def test_a_query_gives_the_same_rows_either_way_and_cut_anywhere(
     app: str, log: list[Event], cuts: dict[int, bool]

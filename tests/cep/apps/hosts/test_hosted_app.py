@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cep.apps.engine.snapshots import SnapshotError
@@ -37,6 +37,7 @@ def test_every_output_stream_has_rows_with_ids_of_their_log() -> None:
     assert all(numbers == [str(one) for one in range(len(numbers))] for numbers in of_messages.values())
 
 
+@settings(max_examples=25)  # to compile an app takes long
 @given(st.lists(st.integers(0, len(LOG)), max_size=4))
 def test_cut_anywhere_it_gives_the_same_rows(cuts: list[int]) -> None:
     rows: list[AppRow] = []
