@@ -65,6 +65,8 @@ def _trade_row(trade: CycleTrade) -> dict[str, object]:
         "state": trade.state,
         "reason": trade.reason,
         "currency": trade.cycle.currency,
+        "threshold": {"bps": trade.threshold[0], "of": trade.threshold[1]},
+        "max_notional": {"amount": text_of(trade.most[0]), "of": trade.most[1]},
         "pnl": None if trade.profit is None else profit_row(trade.profit),
         "flows": {currency: text_of(flow) for currency, flow in sorted(trade.flows.items())},
         "planned": {

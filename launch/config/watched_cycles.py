@@ -44,7 +44,7 @@ def cycle_lines(
 
 def _listed(cycles: Iterable[Cycle]) -> Iterator[str]:
     for cycle in cycles:
-        yield f"  {len(cycle.legs)} legs from {cycle.currency}: {cycle.words}"
+        yield f"  {len(cycle.legs)} legs from {cycle.currency}: {cycle.words}  [{cycle.cycle_id}]"
 
 
 def _shown_reasons(watched: WatchedCycles, shown: ShownCycles) -> Iterable[str]:

@@ -133,7 +133,7 @@ _CHECKS: tuple[tuple[str, Callable[[CycleContext], bool]], ...] = (
     ("exchange_disabled", _has_a_disabled_exchange),
     ("asset_disabled", lambda one: any(leg.gives in one.settings.disabled_assets for leg in one.cycle.legs)),
     ("market_closed", _has_a_closed_market),
-    ("below_threshold", lambda context: context.net_bps < context.settings.min_net_bps),
+    ("below_threshold", lambda context: context.net_bps < context.settings.cycle_threshold(context.cycle)[0]),
     ("no_rate", lambda context: context.unit is None),
     ("quarantined", _is_quarantined),
     ("stopping", lambda context: not context.risk.reservations_open),

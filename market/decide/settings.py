@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from market.decide.kill_switch import TradingState
-from market.decide.thresholds import exchanges_of_pair, net_threshold, own_threshold
+from market.decide.thresholds import (
+    cycle_threshold,
+    exchanges_of_cycle,
+    exchanges_of_pair,
+    net_threshold,
+    of_cycle,
+    own_threshold,
+)
+from market.instruments.cycles import Cycle
 from market.instruments.orders import Side
 from market.money import BoundedDecimal, decimal_of
 
@@ -21,7 +29,13 @@ def _checked_pair(name: str) -> str:
     return name
 
 
+def _checked_cycle(name: str) -> str:
+    exchanges_of_cycle(name)
+    return name
+
+
 PairName = Annotated[str, AfterValidator(_checked_pair)]
+CycleName = Annotated[str, Field(max_length=400), AfterValidator(_checked_cycle)]
 Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False), AfterValidator(_summed_as_decimal)]
 Rate = Annotated[BoundedDecimal, Field(ge=0, le=Decimal("0.1"))]
 Money = Annotated[BoundedDecimal, Field(gt=0, le=Decimal(10_000_000))]
@@ -75,6 +89,9 @@ class Settings(BaseModel):
     """By base asset, in place of `min_net_bps`; the highest of all that apply counts."""
     pair_thresholds: dict[PairName, Bps] = Field(default_factory=dict)
     """By pair of exchanges, as `market.decide.thresholds` names them, in place of `min_net_bps`; likewise."""
+    cycle_thresholds: dict[CycleName, Bps] = Field(default_factory=dict)
+    """By cycle, as `market.decide.thresholds` names them, in place of `min_net_bps` and of its assets' thresholds; the
+    most specific counts."""
     emit_net_bps: Bps = 0.0
     """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
     min_share_above_10s: float = Field(default=0.0, ge=0, le=1)
@@ -89,6 +106,8 @@ class Settings(BaseModel):
     opportunity_lifetime_ms: int = Field(default=1_000, ge=1, le=86_400_000)
     max_notional: Money = Decimal(1_000)
     """Per arbitrage."""
+    cycle_notionals: dict[CycleName, Money] = Field(default_factory=dict)
+    """By cycle, in place of `max_notional`, of what its first leg gives; the most specific counts."""
     max_open_arbitrages: int = Field(default=4, ge=1, le=1_000)
     max_total_notional: Money = Decimal(10_000)
     """The most of all open arbitrages together."""
@@ -144,7 +163,11 @@ class Settings(BaseModel):
     def _thresholds_in_order(self) -> "Settings":
         if self.min_net_bps < self.emit_net_bps:
             raise ValueError("min_net_bps must not be below emit_net_bps")
-        for name, value in (*self.asset_thresholds.items(), *self.pair_thresholds.items()):
+        for name, value in (
+            *self.asset_thresholds.items(),
+            *self.pair_thresholds.items(),
+            *self.cycle_thresholds.items(),
+        ):
             if value < self.emit_net_bps:
                 raise ValueError(f"the threshold of {name} must not be below emit_net_bps")
         unknown = set(self.enabled_exchanges) - set(self.taker_fees)
@@ -159,6 +182,14 @@ class Settings(BaseModel):
     def own_threshold(self, base: str, buy: str, sell: str) -> float | None:
         """Return the threshold that stands in place of `min_net_bps` there; None if that one counts."""
         return own_threshold(self.asset_thresholds, self.pair_thresholds, base, buy, sell)
+
+    def cycle_threshold(self, cycle: Cycle) -> tuple[float, str]:
+        """Return the net spread, bps, from which a cycle is traded, and whose it is."""
+        return cycle_threshold(self.min_net_bps, self.cycle_thresholds, self.asset_thresholds, cycle)
+
+    def cycle_notional(self, cycle: Cycle) -> tuple[Decimal, str]:
+        """Return what the first leg of a cycle may give at most, and whose limit it is."""
+        return of_cycle(self.cycle_notionals, cycle) or (self.max_notional, "general")
 
     def exchange_limit(self, exchange: str) -> Decimal:
         return self.exchange_limits.get(exchange, self.max_exchange_notional)

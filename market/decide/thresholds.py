@@ -1,9 +1,17 @@
-"""The minimum net spread of one direction: the general one, or those of its asset and of its pair of exchanges. Pure.
+"""The minimum net spread of one direction: the general one, or those of its asset and of its pair of exchanges; and
+that of a cycle. Pure.
 
 Names of pairs: `kraken/bitflyer` is both directions, `bitflyer>kraken` is buying on bitflyer and selling on kraken.
+Names of cycles: a cycle's id, its legs in order (`kraken:BTC/USD:buy>kraken:ETH/BTC:buy>kraken:ETH/USD:sell`), or an
+exchange, which stands for all cycles within it.
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
+
+from market.instruments.cycles import FEWEST_LEGS, MOST_LEGS, Cycle
+
+Number = TypeVar("Number")
 
 BOTH, ONE = "/", ">"
 
@@ -43,3 +51,46 @@ def exchanges_of_pair(name: str) -> tuple[str, str]:
         f"{name[:80]!r} is no pair of exchanges; write a{BOTH}b for both directions, or a{ONE}b for buying on a and "
         "selling on b"
     )
+
+
+def cycle_threshold(
+    general: float, by_cycle: Mapping[str, float], by_asset: Mapping[str, float], cycle: Cycle
+) -> tuple[float, str]:
+    """Return the net spread, bps, from which a cycle is traded, and whose it is, the most specific: the cycle's own,
+    that of cycles within its exchange, the highest of its assets, the general one."""
+    own = of_cycle(by_cycle, cycle)
+    if own is not None:
+        return own
+    of_assets = [(by_asset[leg.gives], leg.gives) for leg in cycle.legs if leg.gives in by_asset]
+    if of_assets:
+        value, asset = max(of_assets)
+        return value, f"asset {asset}"
+    return general, "general"
+
+
+def of_cycle(by_cycle: Mapping[str, Number], cycle: Cycle) -> tuple[Number, str] | None:
+    """Return what the mapping has for a cycle, and whose it is; None if it has nothing."""
+    if cycle.cycle_id in by_cycle:
+        return by_cycle[cycle.cycle_id], "cycle"
+    if len(cycle.exchanges) == 1 and cycle.exchanges[0] in by_cycle:
+        return by_cycle[cycle.exchanges[0]], f"within {cycle.exchanges[0]}"
+    return None
+
+
+def exchanges_of_cycle(name: str) -> tuple[str, ...]:
+    """Return the exchanges of a cycle's name, each once. Raises ValueError if it can be the name of no cycle."""
+    legs = name.split(ONE)
+    if len(legs) == 1 and name and not {":", BOTH} & {*name}:
+        return (name,)
+    if FEWEST_LEGS <= len(legs) <= MOST_LEGS and all(_is_leg(leg) for leg in legs):
+        return tuple(dict.fromkeys(leg.partition(":")[0] for leg in legs))
+    raise ValueError(
+        f"{name[:80]!r} is no cycle; write its legs as `arbitrage markets` lists them "
+        "(kraken:BTC/USD:buy>kraken:ETH/BTC:buy>kraken:ETH/USD:sell), or an exchange for all cycles within it"
+    )
+
+
+def _is_leg(leg: str) -> bool:
+    exchange, _, rest = leg.partition(":")
+    symbol, _, side = rest.rpartition(":")
+    return bool(exchange) and BOTH in symbol and side in ("buy", "sell")

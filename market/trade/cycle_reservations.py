@@ -112,10 +112,10 @@ def cycle_reserved(rows: CycleRows, request: CycleRequest) -> tuple[CycleRows, s
     if not all(side.levels for side in sides):
         return rows, "liquidity_used"
     left, limit = cycle_notional_left(context)
-    sized = size_cycle(sides, _bounds(rows.settings, context.unit, left))
+    sized = size_cycle(sides, _bounds(context, context.unit, left))
     if not isinstance(sized, SizedCycle):
-        is_general = sized == "limit_reached" and left < rows.settings.max_notional
-        return rows, limit if is_general else sized
+        is_of_all = sized == "limit_reached" and left < rows.settings.cycle_notional(request.cycle)[0]
+        return rows, limit if is_of_all else sized
     return _begun(rows, request, sides, sized, context.unit), None
 
 
@@ -136,10 +136,12 @@ def _context(rows: CycleRows, request: CycleRequest) -> CycleContext:
     )
 
 
-def _bounds(settings: Settings, unit: Decimal, left: Decimal) -> CycleBounds:
-    most = min(settings.max_notional, left)
+def _bounds(context: CycleContext, unit: Decimal, left: Decimal) -> CycleBounds:
+    settings = context.settings
+    (threshold, _), (notional, _) = settings.cycle_threshold(context.cycle), settings.cycle_notional(context.cycle)
+    most = min(notional, left)
     in_first = most if unit == 1 else floor_to_step(most / unit, BOOKED)
-    return CycleBounds(decimal_of_double(settings.min_net_bps), settings.max_slippage_bps, in_first)
+    return CycleBounds(decimal_of_double(threshold), settings.max_slippage_bps, in_first)
 
 
 def _sides(rows: CycleRows, request: CycleRequest) -> Iterator[SizingSide]:
@@ -188,6 +190,8 @@ def _begun(
         unit=unit,
         notional=EXACT.multiply(_given_at_limit(sides[0], sized.legs[0]), unit),
         orders=tuple(orders),
+        threshold=rows.settings.cycle_threshold(request.cycle),
+        most=rows.settings.cycle_notional(request.cycle),
         times={"event": request.event_time, "reserved": rows.now},
     )
     begun = replace(after, trade=trade, on_cycle=PairRow(trade.trade_id, rows.now), liquidity=liquidity)

@@ -91,6 +91,10 @@ class CycleTrade:
     notional: Decimal
     """In the settlement currency; counted against the limits while it is open."""
     orders: tuple[CycleOrder, ...]
+    threshold: tuple[float, str]
+    """The net spread, bps, from which it was traded, and whose that is (`market.decide.thresholds`)."""
+    most: tuple[Decimal, str]
+    """The most notional of one trade on it, and whose that is."""
     state: ArbitrageState = "reserved"
     reason: str | None = None
     """Why it ended if it did not close."""

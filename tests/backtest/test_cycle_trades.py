@@ -220,6 +220,18 @@ def test_the_document_counts_by_legs_and_has_every_order(tmp_path: Path) -> None
     assert document["pnl"]["net"] == document["equity_end"] == "200"
 
 
+def test_thresholds_and_sizes_are_those_of_the_cycle_and_say_whose(tmp_path: Path) -> None:
+    own = {"cycle_notionals": '{"alpha": 4000}', "max_slippage_bps": "0"}
+    own |= {"cycle_thresholds": f'{{"{BUY_BITCOIN}": 100.5}}'}
+    assert not trades_of(run(tmp_path / "high", TRIANGLE, values=own))
+    result = run(tmp_path / "low", TRIANGLE, values=own | {"cycle_thresholds": f'{{"{BUY_BITCOIN}": 99.5}}'})
+    cycles = json.loads(json.dumps(result_document(result)))["cycles"]
+    first = next(trade for trade in cycles["trades"] if trade["cycle"] == BUY_BITCOIN)
+    assert first["threshold"] == {"bps": 99.5, "of": "cycle"}
+    assert first["max_notional"] == {"amount": "4000", "of": "within alpha"}
+    assert first["planned"]["gives"] == "4000"
+
+
 def first_words() -> str:
     return "buy BTC/USD at alpha, buy ETH/BTC at alpha, sell ETH/USD at alpha"
 

@@ -68,7 +68,8 @@ def shown(tmp_path: Path, text: str, options: MarketsOptions | None = None) -> l
 
 def test_markets_lists_cycles_over_exchanges(tmp_path: Path) -> None:
     lines = shown(tmp_path, "[cycles]\nacross = true")
-    assert "  3 legs from USD: buy BTC/USD at kraken, sell BTC/EUR at bitstamp, sell EUR/USD at kraken" in lines
+    words = "buy BTC/USD at kraken, sell BTC/EUR at bitstamp, sell EUR/USD at kraken"
+    assert f"  3 legs from USD: {words}  [kraken:BTC/USD:buy>bitstamp:BTC/EUR:sell>kraken:EUR/USD:sell]" in lines
     assert not any("binance" in line for line in lines)
 
 

@@ -295,6 +295,8 @@ def with_settings(**changes: object) -> Change:
         (with_settings(enabled_exchanges=("beta",)), "exchange_disabled"),
         (with_settings(disabled_assets=("ETH",)), "asset_disabled"),
         (with_settings(min_net_bps=51.0), "below_threshold"),
+        (with_settings(cycle_thresholds={"alpha": 51.0}), "below_threshold"),
+        (with_settings(cycle_notionals={"alpha": "0.001"}), "limit_reached"),
         (with_settings(quarantine_ceiling_bps=49.0), "quarantined"),
         (lambda rows: replace(rows, reservations_open=False), "stopping"),
         (lambda rows: replace(rows, day_net=Decimal(-1_000)), "daily_loss"),
@@ -335,6 +337,15 @@ def test_what_others_took_of_a_quote_is_not_there() -> None:
     rows, _ = cycle_reserved(replace(case.rows, liquidity={"alpha:ETH/USD:1|sell": Decimal(2)}), case.request)
     assert [order.amount for order in trade_of(rows).orders] == [Decimal("0.2"), Decimal(4), Decimal(4)]
     assert rows.liquidity["alpha:ETH/USD:1|sell"] == 6
+
+
+def test_a_cycles_own_size_and_threshold_hold_in_place_of_the_general_ones() -> None:
+    case = triangle(
+        max_notional=1_000, min_net_bps=90.0, cycle_thresholds={"alpha": 40.0}, cycle_notionals={"alpha": 8_000}
+    )
+    trade = trade_of(begun(case))
+    assert (trade.threshold, trade.most) == ((40.0, "within alpha"), (Decimal(8_000), "within alpha"))
+    assert trade.notional == 8_000
 
 
 def test_limits_cap_what_the_first_leg_gives() -> None:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from market.decide.kill_switch import TradingState
 from market.decide.settings import Settings
-from market.decide.thresholds import exchanges_of_pair
+from market.decide.thresholds import exchanges_of_cycle, exchanges_of_pair
 from session.session import Session
 from store.app_actions import is_app
 from store.errors import VersionConflictError
@@ -191,12 +191,17 @@ def _check_bases(current: Settings, changed: Settings, bases: tuple[str, ...]) -
 
 
 def _check_pairs(current: Settings, changed: Settings, exchanges: tuple[str, ...]) -> None:
-    """Raise SettingsInvalidError for a pair of exchanges that the session does not have; those of earlier ones may
-    stay."""
-    new = set(changed.pair_thresholds) - set(current.pair_thresholds)
-    if unknown := {name for pair in new for name in exchanges_of_pair(pair)} - set(exchanges):
-        why = f"this session has no exchange {', '.join(sorted(unknown))}; it has {', '.join(exchanges)}"
-        raise SettingsInvalidError([{"field": "pair_thresholds", "why": why}])
+    """Raise SettingsInvalidError for a pair of exchanges, or a cycle, that the session does not have; those of earlier
+    ones may stay."""
+    for field, exchanges_of in (
+        ("pair_thresholds", exchanges_of_pair),
+        ("cycle_thresholds", exchanges_of_cycle),
+        ("cycle_notionals", exchanges_of_cycle),
+    ):
+        new = set(getattr(changed, field)) - set(getattr(current, field))
+        if unknown := {exchange for name in new for exchange in exchanges_of(name)} - set(exchanges):
+            why = f"this session has no exchange {', '.join(sorted(unknown))}; it has {', '.join(exchanges)}"
+            raise SettingsInvalidError([{"field": field, "why": why}])
 
 
 def _merged(current: Settings, changes: Mapping[str, object]) -> dict[str, object]:

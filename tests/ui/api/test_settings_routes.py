@@ -203,6 +203,8 @@ async def test_what_apps_changed_meanwhile_holds_up_no_person(
         ({"asset_thresholds": {"NONE": 9}}, "asset_thresholds"),
         ({"pair_thresholds": {"alpha>nowhere": 9}}, "pair_thresholds"),
         ({"pair_thresholds": {"alpha": 9}}, "pair_thresholds"),
+        ({"cycle_thresholds": {"nowhere": 9}}, "cycle_thresholds"),
+        ({"cycle_notionals": {"alpha/beta": 9}}, "cycle_notionals"),
         ({"asset_thresholds": {"BTC": -1}}, "settings"),
     ],
 )
@@ -215,7 +217,12 @@ async def test_a_threshold_of_nothing_in_the_session_is_refused(
 
 
 async def test_thresholds_of_an_asset_and_a_pair_are_set_and_read_back(api: httpx.AsyncClient, key: str) -> None:
-    own = {"asset_thresholds": {"BTC": 9.5}, "pair_thresholds": {"alpha>beta": 12.0, "alpha/beta": 7.0}}
+    own = {
+        "asset_thresholds": {"BTC": 9.5},
+        "pair_thresholds": {"alpha>beta": 12.0, "alpha/beta": 7.0},
+        "cycle_thresholds": {"alpha": 8.0, "alpha:BTC/USD:buy>beta:BTC/EUR:sell>alpha:EUR/USD:sell": 11.0},
+        "cycle_notionals": {"alpha": "500"},
+    }
     assert (await patch(api, own | {"version": 1}, key)).status_code == 200
     now = (await api.get("/api/settings")).json()
     assert {name: now[name] for name in own} == own

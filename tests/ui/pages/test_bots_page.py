@@ -75,6 +75,8 @@ def test_the_form_gets_every_field_with_its_range_and_no_value(dashboard: Dashbo
         "exchange_limits",
         "asset_thresholds",
         "pair_thresholds",
+        "cycle_thresholds",
+        "cycle_notionals",
     }
     assert fields.keys() | elsewhere | over_rest == set(Settings.model_fields)
     assert fields["min_net_bps"]["range"] == "−1,000 to 10,000 bps"
