@@ -38,7 +38,7 @@ class SinkTarget:
 
     def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
         headers = {"id": row.id, "time": str(row.time)}
-        message = orjson.dumps({"event": row.values})
+        message = self.sink.writer.write(row.values)
         writer.write(self.sink.topic, message, sink_key(self.sink, self.app, row.values), headers=headers)
 
 

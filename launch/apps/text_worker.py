@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cep.apps.engine.app_cases import AppCaseError, differences, read_case
+from cep.apps.formats.case_messages import with_rows
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.event_watch import CaseWatch, bounded_memory, memory_problem, watched
 from cep.apps.hosts.product_streams import parse_with_product_streams
@@ -107,7 +108,7 @@ def _case_results(text: str, cases: str, terms: OperatorTerms) -> Iterator[Row]:
         watch = CaseWatch(terms.limits)
         row: Row = {"id": f"line {number}", "passed": False}
         try:
-            case = read_case(line)
+            case = read_case(with_rows(line, text, parse_with_product_streams, terms.schemas))
             row["id"] = case.id
             with watched(watch):
                 found = differences(case, text, parse_with_product_streams, terms, watch.begin)

@@ -10,6 +10,7 @@ from cep.apps.engine.explanation import described_parts
 from cep.apps.engine.host_choice import host_of
 from cep.apps.engine.partition_independence import dependent_queries
 from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.formats.case_messages import with_rows
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_outside import app_outside
 from cep.apps.hosts.call_addresses import address_of
@@ -35,6 +36,12 @@ _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Run the command. Raises LaunchError in one sentence."""
+    if arguments.work == "demo":
+        from launch.demos.engagement import engagement
+
+        for line in engagement():
+            echo(line)
+        return 0
     terms = configured_terms(getattr(arguments, "config", None))
     if arguments.work == "snapshot" and arguments.savepoint is not None:
         return _save(arguments, terms, echo)
@@ -222,7 +229,7 @@ def _engine_of(text: str, terms: OperatorTerms, *, with_ends: bool) -> StreamEng
     app = parse_with_product_streams(text)
     engine = StreamEngine(app, terms=terms)
     if with_ends:
-        app_outside(app)
+        app_outside(app, terms.schemas)
         host_of(app)
     return engine
 
@@ -260,7 +267,7 @@ def _outcome(place: str, line: str, text: str, bounds: CaseBounds) -> tuple[str,
     """Return the case's name, and what differs."""
     watch = CaseWatch(bounds.limits)
     try:
-        case = read_case(line)
+        case = read_case(with_rows(line, text, parse_with_product_streams, bounds.terms.schemas))
         with watched(watch):
             return case.id, differences(case, text, parse_with_product_streams, bounds.terms, watch.begin)
     except (AppCaseError, AppTextError, AppLimitError) as error:

@@ -91,6 +91,8 @@ class AppsConfiguration(BaseModel):
     """Python files whose functions apps may name."""
     models: Path | None = None
     """ONNX files that apps may name."""
+    schemas: Path | None = None
+    """Avro and Protobuf schemas of messages that apps may name."""
     addresses: dict[str, str] = Field(default_factory=dict)
     """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not sent."""
     publish: tuple[Path, ...] = ()
@@ -143,13 +145,14 @@ def _check_address(origin: str, address: str) -> None:
 def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = ()) -> OperatorTerms:
     """Return the operator's terms; `plain_text_hosts`: of the configuration. Raises CannotStartError if a folder is
     missing."""
-    for name, folder in (("functions", apps.functions), ("models", apps.models)):
+    for name, folder in (("functions", apps.functions), ("models", apps.models), ("schemas", apps.schemas)):
         if folder is not None and not folder.is_dir():
             raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")
-    functions, models = (None if one is None else one.resolve() for one in (apps.functions, apps.models))
+    folders = (None if one is None else one.resolve() for one in (apps.functions, apps.models, apps.schemas))
+    functions, models, schemas = folders
     limits = AppLimits(**apps.limits.model_dump())
     brokers = tuple(
         BrokerTerms(servers, **dict(one), plain_text_hosts=plain_text_hosts)
         for servers, one in sorted(apps.brokers.items())
     )
-    return OperatorTerms(functions, models, limits, tuple(sorted(apps.addresses.items())), brokers)
+    return OperatorTerms(functions, models, limits, tuple(sorted(apps.addresses.items())), brokers, schemas)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cep.apps.engine.savepoints import Savepoint
-from cep.apps.hosts.app_messages import app_message
-from cep.apps.hosts.hosted_app import AppRow, AppSource
+from cep.apps.hosts.app_messages import AppRow, app_message
+from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
 from launch.apps.savepoints import begin_from, log_label, savepoint_in, taken_savepoint, write_savepoint
 from launch.commands.main import run

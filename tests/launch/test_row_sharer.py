@@ -12,8 +12,8 @@ import orjson
 import pytest
 from confluent_kafka import Producer
 
-from cep.apps.hosts.app_messages import app_message
-from cep.apps.hosts.hosted_app import AppRow, HostedApp, app_source
+from cep.apps.hosts.app_messages import AppRow, app_message
+from cep.apps.hosts.hosted_app import HostedApp, app_source
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import FILE, row_sharer
 from launch.apps.table_keeper import TableKeeper

@@ -16,7 +16,7 @@ from cep.apps.compiler.window_arguments import MakeWindow
 from cep.apps.compiler.window_plans import check_cron, window_plan
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.own_functions import OwnFunctions
-from cep.apps.language.app_ends import KINDS, AppEnd, app_ends, error_action, has_sink
+from cep.apps.language.app_ends import KINDS, STORE_ERRORS, AppEnd, app_ends, error_action, has_sink, keeps_errors
 from cep.apps.language.app_tree import (
     AggregationDefinition,
     App,
@@ -42,8 +42,7 @@ from cep.apps.parts.triggers import CronTrigger, PeriodicTrigger, StartTrigger, 
 
 ERROR = "_error"
 """The column of a stream of errors that says why."""
-ACTIONS = "there are log and stream, and wait if the stream has a sink"
-STORED_ERRORS = "write action = 'stream', and insert the rows of the stream behind `!` into a stored table"
+ACTIONS = "there are log, stream and store, and wait if the stream has a sink"
 TRIGGER_COLUMNS = (TypedColumn("triggered_time", "long"),)
 MakeTrigger = Callable[[PartContext, Receiver], Trigger]
 
@@ -179,6 +178,23 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
 
 
 def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:
+    _check_annotations(definition)
+    said = error_action(definition)
+    if keeps_errors(definition) or (said is not None and said[1] == "stream"):
+        plan.streams[f"!{definition.name}"] = (*plan.streams[definition.name], TypedColumn(ERROR, "string"))
+    if said is None:
+        return
+    at, action = said
+    if action not in ("log", "stream", "wait", STORE_ERRORS) or (action == "wait" and not has_sink(definition)):
+        raise AppUnsupportedError(at, f"@OnError(action = {action!r}) is not supported: {_why_no_action(action)}")
+    if action == "wait":
+        # its sink's: a row that cannot be computed now never can
+        return
+    plan.faults[definition.name] = action in ("stream", STORE_ERRORS)
+
+
+def _check_annotations(definition: StreamDefinition) -> None:
+    """Raise AppUnsupportedError for one that nothing reads."""
     for annotation in definition.annotations:
         if annotation.name.lower() in (*KINDS, *WITHOUT_MEANING):
             # a host's, and to the app a stream like any other; rows have one order, however they are handed on
@@ -186,28 +202,12 @@ def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:
         if annotation.name.lower() != "onerror":
             problem = f"{definition.name}: @{annotation.name} of a stream is not supported yet"
             raise AppUnsupportedError(annotation.at, problem)
-    said = error_action(definition)
-    if said is None:
-        return
-    at, action = said
-    if action not in ("log", "stream", "wait") or (action == "wait" and not has_sink(definition)):
-        raise AppUnsupportedError(at, f"@OnError(action = {action!r}) is not supported: {_why_no_action(action)}")
-    if action == "wait":
-        # its sink's: a row that cannot be computed now never can
-        return
-    plan.faults[definition.name] = action == "stream"
-    if action == "stream":
-        plan.streams[f"!{definition.name}"] = (*plan.streams[definition.name], TypedColumn(ERROR, "string"))
 
 
 def _why_no_action(action: str) -> str:
-    match action:
-        case "wait":
-            return "the stream has no sink that could wait, and a row that cannot be computed now never can; " + ACTIONS
-        case "store":
-            return "nothing here would read an error store; " + STORED_ERRORS
-        case _:
-            return ACTIONS
+    if action == "wait":
+        return "the stream has no sink that could wait, and a row that cannot be computed now never can; " + ACTIONS
+    return ACTIONS
 
 
 def _trigger(definition: TriggerDefinition) -> MakeTrigger:

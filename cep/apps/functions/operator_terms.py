@@ -1,5 +1,5 @@
-"""What the operator of this machine lets apps use: folders with functions and models, addresses, and how much an
-app may take."""
+"""What the operator of this machine lets apps use: folders with functions, models and schemas, addresses, and how much
+an app may take."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,3 +33,5 @@ class OperatorTerms:
     """Origins that requests of apps may name, each with the address that stands for it."""
     brokers: tuple[BrokerTerms, ...] = ()
     """Those that apps may name, each once."""
+    schemas: Path | None = None
+    """A folder of files with the schemas of messages; None: there is none."""

@@ -1,15 +1,42 @@
 """Rows of apps as messages of the topic `apps`, JSON: id, app, stream, time (milliseconds UTC), values by column;
-`not_finite`: the columns whose null is NaN or an infinity, if there are any."""
+`not_finite`: the columns whose null is NaN or an infinity, if there are any; `replays`: the id of the row that failed
+before and is given again, if it is one."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 
 import orjson
 
-from cep.apps.hosts.hosted_app import AppRow
 from market.money import text_of
+
+
+@dataclass(frozen=True, slots=True)
+class AppRow:
+    """`time`: milliseconds UTC, of the app's clock."""
+
+    id: str
+    app: str
+    stream: str
+    time: int
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRow(AppRow):
+    """A row of the error store that the app was given again, or that failed again. `replays`: the id that it had."""
+
+    replays: str
+
+
+def given_again(row: AppRow, stream: str, replays: str) -> AppRow:
+    """Return the row with the id that it had first, if it is of the stream whose row is given again, or of its
+    errors."""
+    if row.stream.removeprefix("!") != stream:
+        return row
+    return ReplayedRow(row.id, row.app, row.stream, row.time, row.values, replays)
 
 
 def app_message(row: AppRow) -> bytes:
@@ -18,7 +45,7 @@ def app_message(row: AppRow) -> bytes:
     if not not_finite:
         return orjson.dumps(row, default=plain_json)
     # a null may ask for something, as in `AssetThresholds`; what could not be computed asks for nothing
-    named = {"id": row.id, "app": row.app, "stream": row.stream, "time": row.time, "values": row.values}
+    named = {field.name: getattr(row, field.name) for field in fields(row)}
     return orjson.dumps({**named, "not_finite": not_finite}, default=plain_json)
 
 

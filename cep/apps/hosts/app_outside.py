@@ -13,16 +13,19 @@
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from cep.apps.formats.row_formats import RowReader, RowWriter, row_reader, row_writer
+from cep.apps.formats.typed_values import ColumnTypes
 from cep.apps.hosts.end_options import EndOptions, refused
 from cep.apps.hosts.kafka_ends import KafkaSink, KafkaSource, kafka_sink, kafka_source, topic_name
-from cep.apps.language.app_ends import KINDS, AppEnd, app_ends, error_action
+from cep.apps.language.app_ends import KINDS, STORE_ERRORS, AppEnd, app_ends, error_action, kept_streams
 from cep.apps.language.app_tree import AggregationDefinition, App, StreamDefinition, TableDefinition
 from cep.apps.language.errors import AppUnsupportedError
-from cep.apps.language.expression_tree import Place, ValueType
+from cep.apps.language.expression_tree import Place
 from cep.apps.language.stream_names import stream_names
 
 WITH_BODY = ("POST", "PUT", "PATCH")
@@ -46,7 +49,7 @@ class NamedSink:
 @dataclass(frozen=True, slots=True)
 class CallSink:
     """`id`: by which sources name it. `retries`: whether a request that got no answer is made again. `in_flight`: at
-    most so many requests at once."""
+    most so many requests at once. `writer`: of the bodies, of a method that has one."""
 
     at: Place
     stream: str
@@ -57,8 +60,11 @@ class CallSink:
     timeout_seconds: float
     retries: bool
     in_flight: int
+    writer: RowWriter
     of_errors: tuple[str, ...] = ()
     """The stream's columns, if the row of a request without an answer goes on in its stream of errors."""
+    keeps_errors: bool = False
+    """Whether such a row goes into the error store."""
 
     @property
     def origin(self) -> str:
@@ -74,13 +80,12 @@ class CallSink:
 
 @dataclass(frozen=True, slots=True)
 class ResponseSource:
-    """`status`: a pattern of all three digits. `element`: where in the response its rows are (`response_rows`)."""
+    """`status`: a pattern of all three digits. `reader`: of the responses."""
 
     stream: str
     sink: str
     status: str
-    element: str
-    columns: tuple[tuple[str, ValueType], ...]
+    reader: RowReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +94,13 @@ class StoredTable:
 
     table: str
     collection: str
-    columns: tuple[tuple[str, ValueType], ...]
+    columns: ColumnTypes
 
 
 EndedDefinition = StreamDefinition | TableDefinition | AggregationDefinition
 STORES = ("", "c8db", "database", "mongodb")
 """Types of a store."""
-BUCKET_COLUMNS: tuple[tuple[str, ValueType], ...] = (
+BUCKET_COLUMNS: ColumnTypes = (
     ("duration", "string"),
     ("start", "long"),
     ("group", "string"),
@@ -135,8 +140,9 @@ class AppOutside:
         return tuple(one for one in self.responses if one.sink == sink.id)
 
 
-def app_outside(app: App) -> AppOutside:
-    """Raise AppUnsupportedError if no host does what the text says."""
+def app_outside(app: App, schemas: Path | None = None) -> AppOutside:
+    """`schemas`: the operator's folder of schema files. Raises AppUnsupportedError if no host does what the text
+    says."""
     for other in app.definitions:
         if isinstance(other, EndedDefinition):
             continue
@@ -147,8 +153,8 @@ def app_outside(app: App) -> AppOutside:
                     annotation.at, f"not supported: {where}: only streams, tables and aggregations have one"
                 )
     definitions = {one.name: one for one in app.definitions if isinstance(one, EndedDefinition)}
-    ends = [(end, _outside(end, definitions)) for end in app_ends(app)]
-    parts = [part for _, part in ends]
+    ends = [(end, _outside(end, definitions, schemas)) for end in app_ends(app)]
+    parts = [_keeping(part, definitions[end.name], kept_streams(app)) for end, part in ends]
     outside = AppOutside(
         tuple(one for one in parts if isinstance(one, LogSink)),
         tuple(one for one in parts if isinstance(one, NamedSink)),
@@ -163,6 +169,13 @@ def app_outside(app: App) -> AppOutside:
         if (problem := _problem(part, outside) or _kafka_problem(part, outside, inserted)) is not None:
             raise refused(end, problem)
     return outside
+
+
+def _keeping(part: Outside, definition: EndedDefinition, kept: Container[str]) -> Outside:
+    """Return a source that keeps messages which cannot be read, if its stream is one of `kept`."""
+    if not isinstance(part, KafkaSource) or part.stream not in kept or isinstance(definition, AggregationDefinition):
+        return part
+    return replace(part, kept=len(definition.columns))
 
 
 def _problem(part: Outside, outside: AppOutside) -> str | None:
@@ -202,7 +215,7 @@ def _kafka_problem(part: Outside, outside: AppOutside, inserted: Container[str])
             return None
 
 
-def _outside(end: AppEnd, definitions: Mapping[str, EndedDefinition]) -> Outside:
+def _outside(end: AppEnd, definitions: Mapping[str, EndedDefinition], schemas: Path | None) -> Outside:
     definition = definitions[end.name]
     if (end.kind == "store") == isinstance(definition, StreamDefinition):
         raise refused(end, "a store belongs to a table or an aggregation, a sink or a source to a stream")
@@ -211,17 +224,17 @@ def _outside(end: AppEnd, definitions: Mapping[str, EndedDefinition]) -> Outside
     columns = tuple((one.name, one.type) for one in definition.columns)
     match end.kind:
         case "sink":
-            return _sink(end, definition, columns)
+            return _sink(end, definition, columns, schemas)
         case "store":
             return _store(end, columns)
         case _ if end.type.lower() == "http-call-response":
-            return _response_source(end, columns)
+            return _response_source(end, columns, schemas)
         case _:
-            return _kafka_end(end, columns)
+            return _kafka_end(end, columns, schemas)
 
 
 def _sink(
-    end: AppEnd, definition: StreamDefinition | TableDefinition, columns: tuple[tuple[str, ValueType], ...]
+    end: AppEnd, definition: StreamDefinition | TableDefinition, columns: ColumnTypes, schemas: Path | None
 ) -> LogSink | NamedSink | CallSink | KafkaSink | KafkaSource:
     match end.type.lower():
         case "log" | "logger":
@@ -232,30 +245,34 @@ def _sink(
             if options.text("stream", end.name) != end.name:
                 problem = f"its rows are known by the name of the stream, {end.name!r}; give both one name"
                 raise refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
+            if options.text("map.type", "json").lower() != "json":
+                raise refused(end, f"map type {options.text('map.type', '')!r}: rows of such a stream are json")
             return NamedSink(end.name)
         case "http-call":
-            return _call_sink(end, definition)
+            return _call_sink(end, definition, columns, schemas)
         case _:
-            return _kafka_end(end, columns)
+            return _kafka_end(end, columns, schemas)
 
 
-def _store(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable | KafkaSink | KafkaSource:
-    return _stored_table(end, columns) if end.type.lower() in STORES else _kafka_end(end, columns)
+def _store(end: AppEnd, columns: ColumnTypes) -> StoredTable | KafkaSink | KafkaSource:
+    return _stored_table(end, columns) if end.type.lower() in STORES else _kafka_end(end, columns, None)
 
 
-def _kafka_end(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSink | KafkaSource:
+def _kafka_end(end: AppEnd, columns: ColumnTypes, schemas: Path | None) -> KafkaSink | KafkaSource:
     match end.kind, end.type.lower():
         case "sink", "kafka":
-            return kafka_sink(end, columns)
+            return kafka_sink(end, columns, schemas)
         case "source", "kafka":
-            return kafka_source(end, columns)
+            return kafka_source(end, columns, schemas)
         case _:
             problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
             raise AppUnsupportedError(end.at, f"not supported: {problem}")
 
 
-def _call_sink(end: AppEnd, definition: StreamDefinition | TableDefinition) -> CallSink:
-    known = ("publisher.url", "method", "headers", "sink.id", "map.type", "connection.timeout", "socket.idle.timeout")
+def _call_sink(
+    end: AppEnd, definition: StreamDefinition | TableDefinition, columns: ColumnTypes, schemas: Path | None
+) -> CallSink:
+    known = ("publisher.url", "method", "headers", "sink.id", "map.*", "connection.timeout", "socket.idle.timeout")
     options = EndOptions(end, *known, "on.error", "max.pool.active.connections")
     url, method = options.required("publisher.url"), options.text("method", "POST").upper()
     is_url = re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url)
@@ -278,7 +295,9 @@ def _call_sink(end: AppEnd, definition: StreamDefinition | TableDefinition) -> C
         options.number("connection.timeout", idle, int(MOST_SECONDS * 1_000)) / 1_000,
         on_error == "wait",
         options.number("max.pool.active.connections", 4, MOST_IN_FLIGHT),
-        _of_errors(end, definition) if on_error == "stream" else (),
+        row_writer(end, columns, schemas),
+        _of_errors(end, definition) if on_error in ("stream", STORE_ERRORS) else (),
+        on_error == STORE_ERRORS,
     )
 
 
@@ -288,8 +307,8 @@ def _on_error(end: AppEnd, options: EndOptions, definition: StreamDefinition | T
     said = error_action(definition) if isinstance(definition, StreamDefinition) else None
     of_stream = "log" if said is None else said[1]
     on_error = options.text("on.error", of_stream).lower()
-    if on_error not in ("log", "wait", "stream"):
-        raise refused(end, f"on.error = {on_error!r}: there are log, wait and stream")
+    if on_error not in ("log", "wait", "stream", STORE_ERRORS):
+        raise refused(end, f"on.error = {on_error!r}: there are log, wait, stream and store")
     if on_error == "stream" and of_stream != "stream":
         raise refused(end, "on.error = 'stream': the stream has no stream of errors; add @OnError(action = 'stream')")
     return on_error
@@ -318,15 +337,14 @@ def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
     return found
 
 
-def _response_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> ResponseSource:
-    options = EndOptions(end, "sink.id", "http.status.code", "map.type", "map.enclosing.element")
-    status, element = options.text("http.status.code", "200"), options.element()
+def _response_source(end: AppEnd, columns: ColumnTypes, schemas: Path | None) -> ResponseSource:
+    options = EndOptions(end, "sink.id", "http.status.code", "map.*")
+    status = options.text("http.status.code", "200")
     if not _is_status(status):
         raise refused(end, f"http.status.code = {status!r}: write three digits, such as 200 or 5..")
-    odd = next((name for name, kind in columns if kind in ("decimal", "object")), None)
-    if odd is not None:
-        raise refused(end, f"{odd!r}: a response gives string, bool, int, long, float and double")
-    return ResponseSource(end.name, options.required("sink.id"), status, element, columns)
+    # an answer without a column says as much as one with null
+    reader = row_reader(end, columns, schemas, needs_all=False)
+    return ResponseSource(end.name, options.required("sink.id"), status, reader)
 
 
 def _is_status(pattern: str) -> bool:
@@ -341,7 +359,7 @@ def _is_status(pattern: str) -> bool:
     return True
 
 
-def _stored_table(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable:
+def _stored_table(end: AppEnd, columns: ColumnTypes) -> StoredTable:
     collection = EndOptions(end, "collection").text("collection", end.name)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", collection):
         raise refused(end, f"collection = {collection!r}: write a name of letters and digits")

@@ -21,8 +21,7 @@ import orjson
 
 from cep.apps.hosts.app_outside import AppOutside, CallSink
 from cep.apps.hosts.http_caller import HttpAnswer, HttpCaller, NoAnswer
-from cep.apps.hosts.input_log import CALLS, InputPlace, SourceRow
-from cep.apps.hosts.response_rows import response_rows
+from cep.apps.hosts.input_log import CALLS, REPLAYS, InputPlace, SourceRow
 from runtime.clock import wall_now
 from streams.errors import StreamError
 from streams.message_format import WireError, row_of
@@ -49,8 +48,8 @@ log = logging.getLogger("cep")
 
 @dataclass(frozen=True, slots=True)
 class CallRequest:
-    """`number`: by which row of the app it is, the same each time that row is written. `offset`: where in the topic.
-    `time`: by the app's clock, milliseconds."""
+    """`id`: of its row, the one that it had first if it is given again. `number`: by which row of the app it is, the
+    same each time that row is written. `offset`: where in the topic. `time`: by the app's clock, milliseconds."""
 
     sink: CallSink
     number: int
@@ -59,6 +58,7 @@ class CallRequest:
     values: Mapping[str, Any]
     size: int
     """Bytes of its row."""
+    id: str = ""
 
 
 def call_requests(records: Iterable[Record], label: str, outside: AppOutside) -> Iterator[CallRequest]:
@@ -73,7 +73,8 @@ def call_requests(records: Iterable[Record], label: str, outside: AppOutside) ->
             if row["stream"] in sinks and found is not None:
                 number = int(found[1]) * ROWS_OF_ONE + int(found[2])
                 sink, time = sinks[row["stream"]], int(row["time"])
-                yield CallRequest(sink, number, record.offset, time, row["values"], len(record.value))
+                first_id = str(row.get("replays") or row["id"])
+                yield CallRequest(sink, number, record.offset, time, row["values"], len(record.value), first_id)
         except (WireError, KeyError, TypeError, ValueError):
             continue
 
@@ -240,7 +241,7 @@ class CallSource:
             if re.fullmatch(source.status, str(answer.status)):
                 is_taken = True
                 try:
-                    yield from ((source.stream, values) for values in response_rows(source, answer.body))
+                    yield from ((source.stream, values) for values in source.reader.read(answer.body))
                 except ValueError as error:
                     log.warning("response is none of the stream", extra={"stream": source.stream, "reason": str(error)})
         if not is_taken:
@@ -251,6 +252,8 @@ def _of_errors(request: CallRequest, answer: NoAnswer) -> Iterator[tuple[str, tu
     """Return the request's row in its stream of errors, if the app has one."""
     if request.sink.of_errors:
         values = (request.values.get(name) for name in request.sink.of_errors)
+        if request.sink.keeps_errors:
+            yield REPLAYS, (request.sink.stream, request.id)
         yield f"!{request.sink.stream}", (*values, answer.reason)
 
 

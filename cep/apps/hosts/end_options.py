@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from cep.apps.language.app_ends import AppEnd
 from cep.apps.language.errors import AppUnsupportedError
 
+MAP = "map."
+"""What the options of an end's format begin with; `map.*` stands for all of them."""
 _HERE = ("replication.type", "collection.type")
 """How a platform copies to its regions, which says nothing here."""
 
@@ -16,12 +18,14 @@ class EndOptions:
     def __init__(self, end: AppEnd, *known: str) -> None:
         self._end = end
         for name in end.options:
+            if name.startswith(MAP) and f"{MAP}*" in known:
+                # the format's
+                continue
             if name not in (*known, *_HERE):
-                near = get_close_matches(name, known, n=1)
-                advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+                named = [one for one in known if one != f"{MAP}*"]
+                near = get_close_matches(name, named, n=1)
+                advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(named)}"
                 raise refused(end, f"the option {name!r} is not known; {advice}")
-        if end.options.get("map.type", "json").lower() != "json":
-            raise refused(end, f"map type {end.options['map.type']!r}: rows are written and read as json")
 
     def text(self, name: str, default: str) -> str:
         return self._end.options.get(name, default)
@@ -36,13 +40,6 @@ class EndOptions:
         if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= most:
             raise refused(self._end, f"{name} = {text!r}: write a whole number from 1 to {most}")
         return int(text)
-
-    def element(self) -> str:
-        """Where in a message its rows are (`response_rows`)."""
-        element = self.text("map.enclosing.element", "$")
-        if not re.fullmatch(r"\$(\.[A-Za-z_]\w*)*(\.\*)?", element):
-            raise refused(self._end, f"enclosing.element = {element!r}: write $, $.name or $.*")
-        return element
 
 
 def refused(end: AppEnd, problem: str) -> AppUnsupportedError:

@@ -6,13 +6,12 @@ The same rows of a log give the same rows with the same ids in every host, from 
 and continued.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import thread_time
 from typing import Any
 
-from cep.apps.compiler.own_calls import operator_files
 from cep.apps.engine.app_endpoints import app_endpoints
 from cep.apps.engine.app_labels import DIGEST_CHARACTERS, file_label, label_of_name
 from cep.apps.engine.carried_state import CarriedParts, carry
@@ -26,13 +25,16 @@ from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read,
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.app_files import app_files
+from cep.apps.hosts.app_messages import AppRow, given_again
 from cep.apps.hosts.app_outside import AppOutside, StoredTable, app_outside
-from cep.apps.hosts.input_log import CALLS, TABLES
+from cep.apps.hosts.input_log import CALLS, REPLAYS, TABLES
 from cep.apps.hosts.log_rows import LogRows
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS, STORE, parse_with_product_streams, read_streams
 from cep.apps.hosts.shared_parts import SharedParts, shared_parts
 from cep.apps.hosts.shared_rows import NoSharedRows, RegionRows, SharedRows
 from cep.apps.hosts.stored_tables import StoredBuckets, StoredRows, has_stored
+from cep.apps.language.app_ends import kept_streams
 from cep.apps.language.app_tree import App, OnDemandQuery, StreamDefinition, TriggerDefinition
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place
@@ -63,6 +65,8 @@ class AppSource:
     """The one that it runs in, and shares its GLOBAL streams and tables with others; None: without regions."""
     takes_rows: bool = False
     """Whether its host writes rows into those of its streams that nothing else fills."""
+    takes_replays: bool = False
+    """Whether its host gives it rows of the error store again."""
 
     @cached_property
     def digest(self) -> str:
@@ -110,8 +114,14 @@ class AppSource:
 
     @property
     def rows_topic(self) -> str | None:
-        """The topic of rows that are sent into its plain streams, one for all its versions; None if none are."""
-        return f"{APP_ROWS}{label_of_name(self.name)}" if self.takes_rows and self.plain_streams else None
+        """The topic of rows that are sent into its streams, one for all its versions; None if none are."""
+        return f"{APP_ROWS}{label_of_name(self.name)}" if self.sent_streams else None
+
+    @cached_property
+    def sent_streams(self) -> Mapping[str, Columns]:
+        """The streams whose rows come through `rows_topic`, with their columns."""
+        again = kept_streams(self.app) if self.takes_replays else ()
+        return {**(self.plain_streams if self.takes_rows else {}), **self._columns_of(again)}
 
     @cached_property
     def plain_streams(self) -> Mapping[str, Columns]:
@@ -119,14 +129,16 @@ class AppSource:
         names = stream_names(self.app)
         filled = {*PRODUCT_STREAMS, *names.inserted, *(one.stream for one in self.outside.responses)}
         filled |= {one.stream for sources in self.outside.topics.values() for one in sources}
+        return self._columns_of(names.read.keys() - filled)
+
+    def _columns_of(self, names: Container[str]) -> Mapping[str, Columns]:
         defined = (one for one in self.app.definitions if isinstance(one, StreamDefinition))
-        plain = (one for one in defined if one.name in names.read and one.name not in filled)
-        return {one.name: columns_of(one.columns) for one in plain}
+        return {one.name: columns_of(one.columns) for one in defined if one.name in names}
 
     @cached_property
     def outside(self) -> AppOutside:
         """Its sinks and sources. Raises AppUnsupportedError if no host runs one of them."""
-        return app_outside(self.app)
+        return app_outside(self.app, self.terms.schemas)
 
     @cached_property
     def host(self) -> HostName:
@@ -164,9 +176,11 @@ def app_source(
     region: str | None = None,
     *,
     takes_rows: bool = False,
+    takes_replays: bool = False,
 ) -> AppSource:
-    """Raise AppTextError if no host can run it as it is written. `takes_rows`: of `AppSource`."""
-    return compiled_app(text, file_name, variables, terms, region, takes_rows=takes_rows)[0]
+    """Raise AppTextError if no host can run it as it is written. `takes_rows`, `takes_replays`: of `AppSource`."""
+    source = compiled_app(text, file_name, variables, terms, region, takes_rows=takes_rows)[0]
+    return replace(source, takes_replays=takes_replays)
 
 
 def compiled_app(
@@ -181,21 +195,9 @@ def compiled_app(
     """As `app_source`, with the engine by which the app was checked."""
     source = AppSource(file_name, text, variables, terms or OperatorTerms(), region=region, takes_rows=takes_rows)
     engine = StreamEngine(source.app, terms=source.terms)
-    source = replace(source, files=operator_files(source.app, source.terms))
     # names and types first, since they are what people get wrong
     _ = source.sources, source.outside, source.host, app_endpoints(source.app, source.terms)
-    return source, engine
-
-
-@dataclass(frozen=True, slots=True)
-class AppRow:
-    """`time`: milliseconds UTC, of the app's clock."""
-
-    id: str
-    app: str
-    stream: str
-    time: int
-    values: Mapping[str, Any]
+    return replace(source, files=app_files(source.app, source.terms)), engine
 
 
 class HostedApp:
@@ -222,6 +224,8 @@ class HostedApp:
         """Offset of the next row; None before the first."""
         self._out: list[tuple[str, int, Row]] = []
         self._names: dict[str, tuple[str, ...]] = {}
+        self._replays: tuple[str, str] | None = None
+        """Stream and id of the row of the error store that is given again now."""
         self._engine: StreamEngine | None = None
         """None before the first row, at whose time the app's clock begins."""
         self.busy_with: int | None = None
@@ -302,8 +306,11 @@ class HostedApp:
         if topic == SHARED_IN:
             self._regions.take(engine, rows)
             return
-        sent = self._source.plain_streams if topic == self._source.rows_topic else {}
+        sent = self._source.sent_streams if topic == self._source.rows_topic else {}
         for name, values in rows:
+            if name == REPLAYS:
+                self._replays = str(values[0]), str(values[1])
+                continue
             # what users sent is in the log as JSON has it
             engine.send(name, engine.now, row_of(sent[name], values) if name in sent else values)
 
@@ -385,7 +392,7 @@ class HostedApp:
     def _begun(self, now: int) -> StreamEngine:
         source = self._source
         try:
-            if source.files and operator_files(source.app, source.terms) != source.files:
+            if source.files and app_files(source.app, source.terms) != source.files:
                 names = ", ".join(name for name, _ in source.files)
                 raise AppFailedError(f"{names}: changed since the app was started; start it again")
             self._engine = engine = StreamEngine(source.app, now, dict(source.variables), source.terms)
@@ -424,19 +431,14 @@ class HostedApp:
         return 0 if self._engine is None else self._engine.now
 
     def _given(self, offset: int) -> list[AppRow]:
+        replays, self._replays = self._replays, None
         if not self._out:
             return []
-        label = self._source.label
-        rows = [
-            AppRow(
-                f"{label}:{self._partition}:{offset}:{number}",
-                self._source.name,
-                stream,
-                at,
-                dict(zip(self._names[stream], values, strict=True)),
-            )
-            for number, (stream, at, values) in enumerate(self._out)
-        ]
+        begin, name, rows = f"{self._source.label}:{self._partition}:{offset}", self._source.name, list[AppRow]()
+        for number, (stream, at, values) in enumerate(self._out):
+            named = dict(zip(self._names[stream], values, strict=True))
+            row = AppRow(f"{begin}:{number}", name, stream, at, named)
+            rows.append(row if replays is None else given_again(row, *replays))
         self._out.clear()
         return rows
 

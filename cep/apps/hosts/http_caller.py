@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
-import orjson
 
 from cep.apps.hosts.app_outside import WITH_BODY, CallSink
 from runtime.backoff import backoff
@@ -66,8 +65,14 @@ class HttpCaller:
     async def answer(
         self, sink: CallSink, values: Mapping[str, Any], is_fresh: Callable[[], bool]
     ) -> HttpAnswer | NoAnswer:
-        """There is none if the host cannot be reached, is too slow or says too much; or if the request waited
-        until it was no longer fresh, and was not made."""
+        """There is none if the host cannot be reached, is too slow or says too much; if the request waited until it was
+        no longer fresh, and was not made; or if the sink's format cannot hold the row."""
+        try:
+            body = sink.writer.write(values) if sink.method in WITH_BODY else None
+        except ValueError as error:
+            # tried again it would be the same row
+            log.warning("request not made", extra={"sink": sink.id, "reason": str(error)})
+            return NoAnswer(f"the request was not made: {error}")
         free = self._free.setdefault(sink.id, asyncio.Semaphore(sink.in_flight))
         delays = backoff(FIRST_RETRY_SECONDS)
         while True:
@@ -76,7 +81,7 @@ class HttpCaller:
                     log.warning("request not made: too old", extra={"sink": sink.id})
                     return NoAnswer("the request was not made: it was too old")
                 try:
-                    return await self._made(sink, values)
+                    return await self._made(sink, body)
                 except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
                     reason = call_reason(error)
                     log.warning("request without an answer", extra={"sink": sink.id, "reason": reason})
@@ -84,11 +89,10 @@ class HttpCaller:
                 return NoAnswer(reason)
             await SystemClock().sleep(next(delays))
 
-    async def _made(self, sink: CallSink, values: Mapping[str, Any]) -> HttpAnswer:
+    async def _made(self, sink: CallSink, body: bytes | None) -> HttpAnswer:
         if self._client is None:
             raise OSError("closed")
-        body = orjson.dumps({"event": values}) if sink.method in WITH_BODY else None
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers = {"Content-Type": sink.writer.media_type} if body is not None else {}
         async with self._client.request(
             sink.method,
             f"{self._addresses[sink.origin]}{sink.path}",

@@ -4,7 +4,8 @@ one order. The app reads that log alone, so what ran can be run again.
 A row is a JSON object, in the partition of its base:
 
 * `session`: the session's id; `topic`, `partition`, `offset`: where it came from; `time`: its own, microseconds UTC;
-* `rows`: what it is in each stream: the stream's name, and its values by column; [] if it moves the clock alone;
+* `rows`: what it is in each stream: the stream's name, and its values by column; [] if it moves the clock alone. Before
+  a row of the error store that is given again stands `replays`, with the row's stream and its id;
 * `next`: topic → offset of the next row that is not in the log yet, of all topics up to here; `token`: the same of
   MongoDB, None if none of it is read.
 
@@ -32,6 +33,8 @@ CALLS = "calls"
 """In place of a topic, for streams that have responses; below it each sink is a source of its own."""
 TABLES = "tables"
 """In place of a topic, for what the app's tables had when its input log began."""
+REPLAYS = "replays!"
+"""In place of a stream, before a row that failed before; no stream has the name."""
 CLOCK_KINDS = frozenset(("probe", "settings"))
 """Rows of `ticks` that move every app's clock, whatever it reads; a probe comes every two seconds."""
 

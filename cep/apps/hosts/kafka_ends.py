@@ -2,41 +2,43 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
+from cep.apps.formats.row_formats import RowReader, RowWriter, row_reader, row_writer
+from cep.apps.formats.typed_values import ColumnTypes
 from cep.apps.hosts.end_options import EndOptions, refused
 from cep.apps.language.app_ends import AppEnd
-from cep.apps.language.expression_tree import Place, ValueType
+from cep.apps.language.expression_tree import Place
 from streams.topics import ALL_TOPICS, APP_INPUT
 
 KAFKA = "kafka"
 """What the names of such topics begin with in an app's input log."""
 _SERVERS = re.compile(r"[a-z0-9.-]+:[0-9]{1,5}(,[a-z0-9.-]+:[0-9]{1,5})*")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_TRUTHS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaSource:
-    """`servers`: as the operator names them. `element`: where in a message its rows are (`response_rows`).
-    `needs_all`: whether a row that lacks a column is none of the stream; else it is null there."""
+    """`servers`: as the operator names them. `reader`: of its messages. `kept`: the number of the stream's columns, if
+    messages that cannot be read go into the error store; else 0."""
 
     at: Place
     stream: str
     servers: str
     topics: tuple[str, ...]
-    element: str
-    needs_all: bool
-    columns: tuple[tuple[str, ValueType], ...]
+    reader: RowReader
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaSink:
-    """`key`: of each row, as text; `key_column`: the column that has it, if one is named."""
+    """`writer`: of its messages. `key`: of each row, as text; `key_column`: the column that has it, if one is named."""
 
     at: Place
     stream: str
     servers: str
     topic: str
+    writer: RowWriter
     key: str | None = None
     key_column: str | None = None
 
@@ -50,29 +52,19 @@ def topic_name(servers: str, topic: str) -> str:
     return f"{KAFKA}:{servers}/{topic}"
 
 
-def kafka_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSource:
-    """Raise AppUnsupportedError."""
+def kafka_source(end: AppEnd, columns: ColumnTypes, schemas: Path | None = None) -> KafkaSource:
+    """`schemas`: the operator's folder of them. Raises AppUnsupportedError."""
     # Siddhi wants the group and the threading; who reads what follows from the app's log here
-    options = EndOptions(
-        end,
-        *("bootstrap.servers", "topic.list", "group.id", "threading.option"),
-        *("map.type", "map.enclosing.element", "map.fail.on.missing.attribute"),
-    )
-    needs_all = options.text("map.fail.on.missing.attribute", "true").lower()
-    if needs_all not in _TRUTHS:
-        raise refused(end, f"fail.on.missing.attribute = {needs_all!r}: there are true and false")
-    odd = next((name for name, kind in columns if kind in ("decimal", "object")), None)
-    if odd is not None:
-        raise refused(end, f"{odd!r}: a topic gives string, bool, int, long, float and double")
+    options = EndOptions(end, "bootstrap.servers", "topic.list", "group.id", "threading.option", "map.*")
     named = options.required("topic.list").split(",")
     topics = tuple(dict.fromkeys(_topic(end, one.strip()) for one in named))
     servers = _servers(end, options)
-    return KafkaSource(end.at, end.name, servers, topics, options.element(), _TRUTHS[needs_all], columns)
+    return KafkaSource(end.at, end.name, servers, topics, row_reader(end, columns, schemas))
 
 
-def kafka_sink(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSink:
-    """Raise AppUnsupportedError."""
-    options = EndOptions(end, "bootstrap.servers", "topic", "key", "map.type")
+def kafka_sink(end: AppEnd, columns: ColumnTypes, schemas: Path | None = None) -> KafkaSink:
+    """`schemas`: as for `kafka_source`. Raises AppUnsupportedError."""
+    options = EndOptions(end, "bootstrap.servers", "topic", "key", "map.*")
     topic = _topic(end, options.required("topic"))
     if topic in ALL_TOPICS or topic.startswith((APP_INPUT, "__")):
         raise refused(end, f"topic = {topic!r} is a topic of the product or of Kafka's own, and no app writes to it")
@@ -82,10 +74,10 @@ def kafka_sink(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> Kafka
         raise refused(end, f"key = {key!r}: write a text, or one column as {{{{name}}}}")
     if named is not None and named[1] not in dict(columns):
         raise refused(end, f"key = {key!r}: the stream has no column {named[1]!r}")
-    servers = _servers(end, options)
+    servers, writer = _servers(end, options), row_writer(end, columns, schemas)
     if named is not None:
-        return KafkaSink(end.at, end.name, servers, topic, key_column=named[1])
-    return KafkaSink(end.at, end.name, servers, topic, key=key or None)
+        return KafkaSink(end.at, end.name, servers, topic, writer, key_column=named[1])
+    return KafkaSink(end.at, end.name, servers, topic, writer, key=key or None)
 
 
 def _servers(end: AppEnd, options: EndOptions) -> str:

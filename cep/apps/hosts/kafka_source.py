@@ -20,9 +20,8 @@ import orjson
 
 from cep.apps.hosts.call_source import MOST_ROW_BYTES
 from cep.apps.hosts.counted_warnings import CountedWarnings
-from cep.apps.hosts.input_log import InputPlace, SourceRow
+from cep.apps.hosts.input_log import REPLAYS, InputPlace, SourceRow
 from cep.apps.hosts.kafka_ends import KafkaSource
-from cep.apps.hosts.response_rows import message_rows
 from runtime.backoff import backoff
 from runtime.clock import SystemClock, wall_now
 from streams.errors import StreamError, StreamRejectedError
@@ -31,6 +30,8 @@ from streams.topics import partition_of
 
 BEHIND_SECONDS = 5.0
 """For so long old rows may fail to come before nobody waits for them: a topic may end with what no reader gets."""
+MOST_SHOWN = 500
+"""Bytes of a message that cannot be read which are kept with the reason."""
 LOOK_SECONDS = 30.0
 """A topic that is silent for so long is asked whether it is there."""
 
@@ -220,9 +221,10 @@ class ForeignTopic:
         rows: list[tuple[str, tuple[Any, ...]]] = []
         for source in self._read.sources:
             try:
-                rows += [(source.stream, values) for values in message_rows(source, record.value)]
+                rows += [(source.stream, values) for values in source.reader.read(record.value, _properties(record))]
             except ValueError as error:
                 self._leave_out(record, source.stream, str(error))
+                rows += self._kept(record, source, str(error))
         size = len(orjson.dumps(rows)) + len((record.key or "").encode())
         if size > MOST_ROW_BYTES:
             reason = f"too long: {size:,} bytes with its key, and {MOST_ROW_BYTES:,} are allowed"
@@ -234,11 +236,28 @@ class ForeignTopic:
         name = f"{self.topic}/{record.partition}"
         return SourceRow(name, record.partition, record.offset, time, rows, record.key) if rows else None
 
+    def _kept(self, record: Record, source: KafkaSource, reason: str) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return a message that cannot be read as a row of the stream of errors, if the stream keeps them: its columns
+        are null, since nobody knows them; the reason has the beginning of the message."""
+        if not source.kept:
+            return []
+        text = record.value[:MOST_SHOWN].decode(errors="replace")
+        place = f"{self.topic}/{record.partition}:{record.offset}"
+        row = (*(None,) * source.kept, f"{reason}; the message begins with {text}")
+        return [(REPLAYS, (source.stream, place)), (f"!{source.stream}", row)]
+
     def _leave_out(self, record: Record, stream: str, reason: str) -> None:
         """Leave a record out and count it; what differs in a value alone is of one kind."""
         kind = re.split(r"[:(]", reason, maxsplit=1)[0]
         place = {"partition": record.partition, "offset": record.offset}
         self.warnings.tell("row left out", reason, f"{stream}: {kind}", stream=stream, **place)
+
+
+def _properties(record: Record) -> Mapping[str, str]:
+    """Return what `@attributes` may name of a message beside its content."""
+    of_key = {} if record.key is None else {"key": record.key}
+    place = {"topic": record.topic, "partition": str(record.partition), "offset": str(record.offset)}
+    return {**place, "time": str(record.time // 1_000), **of_key}
 
 
 def _offsets(name: str, following: Mapping[str, int]) -> Iterable[tuple[int, int]]:

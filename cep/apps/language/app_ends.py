@@ -87,6 +87,23 @@ def error_action(definition: StreamDefinition) -> tuple[Place, str] | None:
     return None
 
 
+STORE_ERRORS = "store"
+
+
+def keeps_errors(definition: StreamDefinition) -> bool:
+    """Return whether rows of the stream that fail go into the error store: so its `@OnError` says, or a sink of it."""
+    said = error_action(definition)
+    if said is not None and said[1] == STORE_ERRORS:
+        return True
+    ends = _ends_of(definition)
+    return any(end.kind == "sink" and end.options.get("on.error", "").lower() == STORE_ERRORS for end in ends)
+
+
+def kept_streams(app: App) -> tuple[str, ...]:
+    """Return the streams whose rows go into the error store if they fail, in the order of the text."""
+    return tuple(one.name for one in app.definitions if isinstance(one, StreamDefinition) and keeps_errors(one))
+
+
 def has_sink(definition: StreamDefinition) -> bool:
     return "sink" in definition.role or any(one.name.lower() == "sink" for one in definition.annotations)
 
@@ -97,8 +114,11 @@ def _end(at: Place, name: str, kind: str, options: dict[str, str]) -> AppEnd:
 
 
 def _options(annotation: Annotation) -> dict[str, str]:
-    """With those of the annotations in it, each below the annotation's name."""
-    options = dict(_named(annotation.items))
+    """With those of the annotations in it, each below the annotation's name. Of several texts without a name those
+    behind the first have their places as names."""
+    options: dict[str, str] = {}
+    for name, value in _named(annotation.items):
+        options[name if name or "" not in options else str(len(options))] = value
     for inner in annotation.annotations:
         options |= {f"{inner.name.lower()}.{key}": value for key, value in _options(inner).items()}
     return options

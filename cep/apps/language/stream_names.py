@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 
-from cep.apps.language.app_ends import has_sink
+from cep.apps.language.app_ends import has_sink, kept_streams
 from cep.apps.language.app_tree import (
     AggregationDefinition,
     App,
@@ -53,12 +53,14 @@ def stream_names(app: App) -> StreamNames:
 
 def output_streams(app: App) -> tuple[str, ...]:
     """Return the streams that the app writes to and does not read, and its sinks; if it has neither, all that it
-    writes to."""
+    writes to. Streams of errors that are kept in the error store are among them."""
     names = stream_names(app)
     kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
     sinks = {one.name for one in app.definitions if isinstance(one, StreamDefinition) and has_sink(one)}
     targets = tuple(name for name in names.inserted if name not in kept)
-    return tuple(name for name in targets if name not in names.read or name in sinks) or targets
+    given = tuple(name for name in targets if name not in names.read or name in sinks) or targets
+    errors = (f"!{name}" for name in kept_streams(app))
+    return (*given, *(name for name in errors if name not in given))
 
 
 def nodes_of(tree: object, *, with_writes: bool = False) -> Iterator[object]:

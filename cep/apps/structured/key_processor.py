@@ -16,9 +16,8 @@ from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor
 
 from cep.apps.engine.snapshots import SnapshotError
 from cep.apps.errors import AppFailedError
-from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.event_watch import EventWatch, watched
-from cep.apps.hosts.hosted_app import AppRow
 from cep.apps.parts.app_limits import AppLimitError
 from cep.apps.resident.ended_apps import note_end
 from cep.apps.resident.kernel import PlacedApp

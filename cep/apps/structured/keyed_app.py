@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from cep.apps.engine.snapshots import Snapshot, SnapshotError, read, written
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.parts.chunks import Row
 from streams.mirrored_rows import UnrepeatedRows
 

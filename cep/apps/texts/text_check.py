@@ -119,7 +119,7 @@ def _search(app: App, terms: OperatorTerms, search: _Search) -> None:
             return
         _compile(plan, part, environment, search)
     search.attempt(lambda: check_names(plan))
-    search.attempt(lambda: app_outside(app))
+    search.attempt(lambda: app_outside(app, terms.schemas))
     search.attempt(lambda: host_of(app))
     if not search.mistakes:
         search.attempt(lambda: app_endpoints(app, terms))

@@ -6,8 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from cep.apps.hosts.app_messages import app_message
-from cep.apps.hosts.hosted_app import AppRow
+from cep.apps.hosts.app_messages import AppRow, app_message
 from market.decide.settings import Settings
 from session.access_terms import AccessTerms
 from session.app_actions import AppActionTerms

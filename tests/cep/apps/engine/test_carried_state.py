@@ -5,7 +5,8 @@ import pytest
 
 from cep.apps.engine.carried_state import carried_parts, carry
 from cep.apps.engine.stream_engine import StreamEngine
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from tests.cep.apps.hosts.quote_app import QUOTE_APP, rows_of, source
 from tests.cep.logs import LogMaker
 

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.resident.kernel import PlacedApp
 from launch.sessions.live_apps import Hosting
 from runtime.backoff import retry_on

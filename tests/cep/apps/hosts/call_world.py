@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.call_source import CallSource
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.hosts.http_caller import HttpCaller
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in
 from runtime.clock import wall_now

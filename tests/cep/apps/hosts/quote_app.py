@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from streams.message_format import row_of
 
 QUOTE_APP = """@App:name('quote app')

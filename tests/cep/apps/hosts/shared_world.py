@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.counted_warnings import CountedWarnings
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS
 from cep.apps.hosts.shared_rows import SharedReader, shared_message

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cep.apps.formats.json_format import JsonReader, JsonWriter
 from cep.apps.hosts.app_outside import AppOutside, CallSink, LogSink, NamedSink, app_outside
 from cep.apps.hosts.hosted_app import AppSource, app_source
 from cep.apps.language.app_parser import parse_app
@@ -32,9 +33,9 @@ def test_both_spellings_are_the_same() -> None:
     assert siddhi.logs == worker.logs == (LogSink("Told", "!"),)
     assert siddhi.named == worker.named == (NamedSink("Shared"),)
     assert siddhi.responses == worker.responses
-    assert siddhi.responses[0].element == "$.data"
+    assert siddhi.responses[0].reader == JsonReader((("price", "double"),), ("data",), needs_all=False)
     headers = (("User-Agent", "me"), ("X-A", "b:c"))
-    assert siddhi.calls == (CallSink(Place(1, 1), "Asked", "p", URL, "GET", headers, 6.0, False, 4),)
+    assert siddhi.calls == (CallSink(Place(1, 1), "Asked", "p", URL, "GET", headers, 6.0, False, 4, JsonWriter()),)
     assert worker.calls == siddhi.calls
     assert (siddhi.calls[0].origin, siddhi.calls[0].path) == ("https://api.example.com", "/v1/price?of=btc")
 
@@ -113,20 +114,20 @@ def test_an_app_of_triggers_alone_reads_the_clock() -> None:
         (URL, "https://example.com/%252e%252e/b", "write the path without . and .."),
         ("method='get'", "method='trace'", "method = 'TRACE': there are GET, DELETE, POST, PUT, PATCH"),
         ("sink.id='p', @map(type='json'),", "sink.ids='p', @map(type='json'),", "option 'sink.ids' is not known; did"),
-        ("@map(type='json'),\n", "@map(type='xml'),\n", "map type 'xml': rows are written and read as json"),
+        ("@map(type='json'),\n", "@map(type='xmll'),\n", "map type 'xmll' is not known; did you mean 'xml'?"),
         ("'User-Agent:me'", "'User-Agent'", "write 'Name:value'"),
         ("'User-Agent:me'", "'Host:other'", "Host follows from the request"),
         ("'User-Agent:me',", "X:1,", "headers: write 'Name:value', each in single quotes, and not 'X:1'"),
         ("method='get'", "method='get', socket.idle.timeout='0'", "a whole number from 1 to 60000"),
-        ("method='get'", "method='get', on.error='store'", "on.error = 'store': there are log, wait and stream"),
+        ("method='get'", "method='get', on.error='keep'", "on.error = 'keep': there are log, wait, stream and store"),
         ("method='get'", "method='get', on.error='stream'", "add @OnError(action = 'stream')"),
         ("define stream Asked (at long)", "@OnError(action='stream') define stream Asked (at long, o object)",
          "'o': a stream of errors of requests has string"),
         ("code='200'", "code='(2+)+x'", "write three digits, such as 200 or 5.."),
         ("code='200'", "code='[9-0]..'", "write three digits, such as 200 or 5.."),
         ("code='200'", "code='[5-]..'", "write three digits, such as 200 or 5.."),
-        ("'$.data'", "'$..data[?(@.x)]'", "write $, $.name or $.*"),
-        ("define stream Price (price double)", "define stream Price (price object)", "'price': a response gives"),
+        ("'$.data'", "'$..data[?(@.x)]'", "is no path; write $, $.name"),
+        ("define stream Price (price double)", "define stream Price (price object)", "'price': a message gives"),
         ("sink.id='p', http.status", "sink.id='q', http.status", "no sink http-call has the sink.id 'q'"),
         ("type='log', prefix='!'", f"type='http-call', publisher.url='{URL}', sink.id='p'", "another sink has"),
         ("type='log', prefix='!'", "type='nats', topic='x'", "no host runs the sink nats of Told yet"),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from cep.apps.engine.snapshots import SnapshotError
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.hosts.app_messages import app_message
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp, app_source
+from cep.apps.hosts.app_messages import AppRow, app_message
+from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.language.stream_names import output_streams
 from cep.apps.parts.app_limits import AppLimits
 from streams.message_format import marker_row, row_of

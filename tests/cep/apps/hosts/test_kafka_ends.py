@@ -3,6 +3,7 @@ has to allow."""
 
 import pytest
 
+from cep.apps.formats.json_format import JsonReader, JsonWriter
 from cep.apps.functions.operator_terms import BrokerTerms
 from cep.apps.hosts.app_outside import app_outside
 from cep.apps.hosts.hosted_app import app_source
@@ -33,9 +34,12 @@ BROKER = BrokerTerms(SERVERS, "10.0.0.1:9092", ("orders", "more"), ("alarms",))
 def test_both_spellings_are_the_same() -> None:
     siddhi, worker = (app_outside(parse_app(text + QUERY)) for text in (SIDDHI, WORKER))
     columns: tuple[tuple[str, ValueType], ...] = (("symbol", "string"), ("n", "long"))
-    source = KafkaSource(Place(1, 1), "Orders", SERVERS, ("orders", "more"), "$.data", False, columns)
+    reader = JsonReader(columns, ("data",), needs_all=False)
+    source = KafkaSource(Place(1, 1), "Orders", SERVERS, ("orders", "more"), reader)
     assert siddhi.kafka_sources == worker.kafka_sources == (source,)
-    assert siddhi.kafka_sinks == (KafkaSink(Place(4, 1), "Alarms", SERVERS, "alarms", key_column="symbol"),)
+    assert siddhi.kafka_sinks == (
+        KafkaSink(Place(4, 1), "Alarms", SERVERS, "alarms", JsonWriter(), key_column="symbol"),
+    )
     assert [(one.topic, one.key_column) for one in worker.kafka_sinks] == [("alarms", "symbol")]
     assert siddhi.topics == {f"kafka:{SERVERS}/orders": (source,), f"kafka:{SERVERS}/more": (source,)}
 
@@ -43,7 +47,7 @@ def test_both_spellings_are_the_same() -> None:
 def test_what_a_source_leaves_out_has_its_default() -> None:
     text = f"@source(type='kafka', bootstrap.servers='{SERVERS}', topic.list='a') define stream S (n int);"
     (source,) = app_outside(parse_app(text)).kafka_sources
-    assert (source.element, source.needs_all) == ("$", True)
+    assert source.reader == JsonReader((("n", "int"),), (), needs_all=True)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +77,11 @@ def test_an_app_that_reads_a_topic_has_an_input_log(more: str, is_keyed: bool, s
         (f"'{SERVERS}', topic.list", "'kafka:65536', topic.list", "write host:port, several with commas"),
         (f"'{SERVERS}', topic.list", "'kafka', topic.list", "write host:port, several with commas"),
         ("group.id='g'", "sasl.password='g'", "the option 'sasl.password' is not known"),
-        ("type='json', fail", "type='avro', fail", "map type 'avro': rows are written and read as json"),
+        ("type='json', fail", "type='jsonn', fail", "map type 'jsonn' is not known; did you mean 'json'?"),
         ("attribute='false'", "attribute='perhaps'", "fail.on.missing.attribute = 'perhaps': there are true and false"),
-        ("'$.data'", "'data'", "enclosing.element = 'data': write $"),
-        ("Orders (symbol string, n long)", "Orders (symbol object, n long)", "'symbol': a topic gives string"),
-        ("Orders (symbol string, n long)", "Orders (symbol decimal, n long)", "'symbol': a topic gives string"),
+        ("'$.data'", "'$..data'", "'$..data' is no path; write $"),
+        ("Orders (symbol string, n long)", "Orders (symbol object, n long)", "'symbol': a message gives string"),
+        ("Orders (symbol string, n long)", "Orders (symbol decimal, n long)", "'symbol': a message gives string"),
         ("topic='alarms'", "topic='ticks'", "'ticks' is a topic of the product or of Kafka's own"),
         ("topic='alarms'", "topic='apps'", "'apps' is a topic of the product"),
         ("topic='alarms'", "topic='app-input-other-1'", "'app-input-other-1' is a topic of the product"),

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.apps.hosts.hosted_app import AppRow, HostedApp, app_source
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message, place_in
 from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
 from runtime.clock import SystemClock, wall_now
@@ -88,7 +89,7 @@ async def test_a_row_whose_key_is_too_long_for_the_log_is_told(caplog: pytest.Lo
         (b"", "no JSON"),
         (b"\xff\xfe", "no JSON"),
         (b"<row/>", "no JSON"),
-        (b"[1]", "no object at $"),
+        (b"[1]", "no object where the rows are"),
         (b'{"symbol": "BTC"}', "'n' is missing"),
         (b'{"symbol": "BTC", "n": "many"}', "'n' is no long: 'many'"),
         (b'{"symbol": "BTC", "n": 18446744073709551616}', "'n' is no long"),

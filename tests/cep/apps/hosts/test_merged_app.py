@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp, app_source
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS
 from streams.message_format import row_of

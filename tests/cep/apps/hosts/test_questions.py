@@ -13,8 +13,9 @@ import pytest
 from cep.apps.engine.question_meter import QUESTION_LIMITS, QuestionLimits, QuestionMeter, QuestionRefusedError
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.hosts.app_messages import AppRow
 from cep.apps.hosts.event_watch import EventWatch, bounded_memory
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.language.app_parser import parse_on_demand
 from cep.apps.parts.app_limits import AppLimits
 from cep.apps.resident.ended_apps import noted_end

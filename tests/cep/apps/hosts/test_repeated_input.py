@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from cep.apps.hosts.hosted_app import AppRow, HostedApp
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import HostedApp
 from cep.apps.hosts.input_merger import LOOK_BACK_ROWS, FreshRecords, looked_back
 from streams.mirrored_rows import UnrepeatedRows
 from streams.records import Record

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.apps.errors import AppFailedError
-from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.app_outside import StoredTable
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS
 from cep.apps.hosts.stored_tables import (

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cep.apps.engine.snapshots import SnapshotError
 from cep.apps.errors import AppFailedError
 from cep.apps.functions.operator_terms import OperatorTerms
-from cep.apps.hosts.hosted_app import AppRow, AppSource, HostedApp, app_source
+from cep.apps.hosts.app_messages import AppRow
+from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.parts.app_limits import AppLimits
 from cep.apps.structured.keyed_app import KeyedApp
 from streams.message_format import row_of
