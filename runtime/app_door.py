@@ -93,6 +93,12 @@ class AppDoor:
         found: Values = await self._ask({"do": "inject", "app": app, "stream": stream, "values": values})
         return found
 
+    async def replay(self, app: str, stream: str, values: Values, row: str) -> Values:
+        """Give the app a row of the error store again, with the id `row` that it had; returns as `inject`."""
+        request = {"do": "replay", "app": app, "stream": stream, "values": values, "row": row}
+        found: Values = await self._ask(request)
+        return found
+
     async def savepoint(self, app: str) -> Values:
         """Keep what the running app has kept as a savepoint in the data folder; return its name (`savepoint`) and its
         `bytes`."""

@@ -25,7 +25,9 @@ class PublishedTexts:
         AppTextError."""
         variables = () if self.region is None else variables_in(self.region, ())
         takes_rows = self.mode in TAKES_ROWS
-        source = app_source(text, file_name, variables, self.terms, self.region, takes_rows=takes_rows)
+        source = app_source(
+            text, file_name, variables, self.terms, self.region, takes_rows=takes_rows, takes_replays=True
+        )
         if self.region is not None:
             check_shared(source.app, source.outside)
         return source

@@ -35,8 +35,8 @@ log = logging.getLogger("cep")
 
 @dataclass(frozen=True, slots=True)
 class GivenRow:
-    """`order`: the row of the app's log that caused it, and its place among the app's rows for that; as in its id.
-    `whole`: as it is in the topic."""
+    """`id`: the one that it had first, if it failed before and is given again. `order`: the row of the app's log that
+    caused it, and its place among the app's rows for that; as in its id in the topic. `whole`: as it is there."""
 
     id: str
     stream: str
@@ -69,7 +69,8 @@ def given_row(record: Record, label: str, streams: Iterable[str]) -> GivenRow | 
         if row["stream"] not in streams:
             return None
         name, at, number = str(row["id"]).rsplit(":", 2)
-        found = GivenRow(str(row["id"]), row["stream"], int(row["time"]), (int(at), int(number)), row["values"], row)
+        first_id = str(row.get("replays") or row["id"])
+        found = GivenRow(first_id, row["stream"], int(row["time"]), (int(at), int(number)), row["values"], row)
         return found if name and isinstance(found.values, dict) else None
     except (WireError, KeyError, TypeError, ValueError):
         return None
@@ -94,7 +95,8 @@ class CopyTarget(Protocol):
         ...
 
     def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
-        """Write the row; `partition`: of the topic `apps`. Raises StreamError."""
+        """Write the row; `partition`: of the topic `apps`. Raises StreamError; ValueError if its format cannot hold
+        it."""
         ...
 
 
@@ -166,7 +168,11 @@ class RowCopier:
                 places[record.partition] = CopyPlace(record.offset + 1, place.time, place.order)
                 continue
             places[record.partition] = CopyPlace(record.offset + 1, row.time, row.order)
-            self._target.write(writer, row, record.partition)
+            try:
+                self._target.write(writer, row, record.partition)
+            except ValueError as error:
+                self.warnings.tell("row not written", str(error), row=row.id)
+                continue
             written += 1
         if written:
             await writer.flush()

@@ -10,7 +10,7 @@ import orjson
 from cep.apps.engine.input_rows import row_of
 from cep.apps.hosts.app_messages import plain_json
 from cep.apps.hosts.counted_warnings import CountedWarnings
-from cep.apps.hosts.input_log import SourceRow
+from cep.apps.hosts.input_log import REPLAYS, SourceRow
 from cep.apps.language.expression_tree import ValueType
 from cep.apps.parts.scope import Columns
 from streams import message_format
@@ -19,15 +19,18 @@ from streams.records import Record
 _ANY: frozenset[ValueType] = frozenset()
 
 
-def sent_message(created_at: int, stream: str, values: Mapping[str, Any]) -> bytes:
+def sent_message(created_at: int, stream: str, values: Mapping[str, Any], replays: str | None = None) -> bytes:
     """Return a row for the topic. `created_at`: when the app of that name was, so that one that is created after it was
-    removed does not read what was sent to the other; `values`: by column; a decimal is a text then."""
-    return orjson.dumps({"app": created_at, "stream": stream, "values": values}, default=plain_json)
+    removed does not read what was sent to the other; `values`: by column; a decimal is a text then. `replays`: the id
+    of the row, if it is one of the error store that is given again."""
+    again = {} if replays is None else {"replays": replays}
+    return orjson.dumps({"app": created_at, "stream": stream, "values": values, **again}, default=plain_json)
 
 
 @dataclass(slots=True)
 class SentRows:
-    """Reads the topic for one version of an app. `columns`: of its plain streams. `created_at`: when the app was."""
+    """Reads the topic for one version of an app. `columns`: of the streams into which rows are sent. `created_at`: when
+    the app was."""
 
     columns: Mapping[str, Columns]
     created_at: int
@@ -51,7 +54,8 @@ class SentRows:
             if sent["app"] != self.created_at:
                 return ()
             stream, values = str(sent["stream"]), dict(sent["values"])
-            return ((stream, self._fitting(stream, values)),)
+            row = stream, self._fitting(stream, values)
+            return ((REPLAYS, (stream, str(sent["replays"]))), row) if "replays" in sent else (row,)
         except (message_format.WireError, ValueError, TypeError, KeyError) as error:
             self.rejected += 1
             self.problem = str(error) if type(error) is ValueError else "a message is no row that was sent"
@@ -62,7 +66,7 @@ class SentRows:
         """Return the values in the order of the columns. Raises ValueError."""
         columns = self.columns.get(stream)
         if columns is None:
-            raise ValueError(f"a row for {stream!r}, which is no plain stream of this version")
+            raise ValueError(f"a row for {stream!r}, into which nobody sends rows in this version")
         try:
             row_of(columns, values)
         except ValueError as error:

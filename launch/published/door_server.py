@@ -18,7 +18,7 @@ from cep.apps.parts.scope import Columns
 from launch.apps.sent_rows import sent_message
 from launch.errors import CannotStartError
 from launch.published.host import PublishedApps
-from launch.published.hosted import CannotRunError, check_outside, published_source
+from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
 from launch.published.kept_savepoints import savepoint_names
 from launch.published.takeover import fitting
 from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError
@@ -126,8 +126,9 @@ class DoorServer:
                 one, values = self._apps.running(request["app"]), dict(request.get("values") or {})
                 may_write = bool(request.get("may_write"))
                 return await one.group.query(one.place, str(request["query"]), values, may_write=may_write)
-            case "inject":
-                return await self._inject(str(request["app"]), str(request["stream"]), request["values"])
+            case "inject" | "replay" as work:
+                take = self._inject if work == "inject" else self._replay
+                return await take(request)
             case "savepoint" | "savepoints":
                 return await self._savepoints(str(request["app"]), is_new=request["do"] == "savepoint")
             case "fits":
@@ -141,19 +142,32 @@ class DoorServer:
             return await self._apps.keep_savepoint(app)
         return await asyncio.to_thread(savepoint_names, self._apps.session.home, app)
 
-    async def _inject(self, app: str, stream: str, values: Any) -> Mapping[str, Any]:
-        one = self._apps.running(app)
+    async def _inject(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        one, stream = self._apps.running(request["app"]), str(request["stream"])
         source = one.source
         if not source.takes_rows:
             raise AppDoorRefusedError("rows are sent into apps in paper sessions alone.", "not_allowed")
         if stream not in source.plain_streams:
             known = ", ".join(source.plain_streams) or "none that takes rows"
             raise AppDoorRefusedError(f"{stream!r} is no plain stream of the app; it has {known}.", "unknown")
-        checked = _checked_values(source.plain_streams[stream], values)
+        return await self._send(one, stream, request["values"], None)
+
+    async def _replay(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        one, stream = self._apps.running(request["app"]), str(request["stream"])
+        if stream not in one.source.sent_streams:
+            problem = f"the version that runs keeps no failed rows of {stream!r}, so it takes none again."
+            raise AppDoorRefusedError(problem, "unknown")
+        return await self._send(one, stream, request["values"], str(request["row"]))
+
+    async def _send(self, one: RunningApp, stream: str, values: Any, replays: str | None) -> Mapping[str, Any]:
+        """Write a row for the app; `replays`: the id that it had, if it failed before."""
+        source = one.source
+        checked = _checked_values(source.sent_streams[stream], values)
         if self._writer is None:
             self._writer = TopicWriter(self._apps.session.services.kafka)
         try:
-            self._writer.write(source.rows_topic or "", sent_message(one.created_at, stream, checked), app, 0)
+            message = sent_message(one.created_at, stream, checked, replays)
+            self._writer.write(source.rows_topic or "", message, source.name, 0)
             await self._writer.flush()
         except StreamError:
             # it takes no more rows once it has lost one

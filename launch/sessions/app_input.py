@@ -18,7 +18,9 @@ from cep.apps.hosts.input_merger import InputMerger, InputSource, LogBegin, Open
 from cep.apps.hosts.product_streams import STORE, read_streams
 from cep.apps.hosts.shared_rows import SharedReader, changed_before
 from cep.apps.hosts.stored_tables import TableSource, kept_values
+from cep.apps.language.app_ends import kept_streams
 from cep.apps.language.errors import AppTextError
+from launch.apps.error_keeper import ErrorKeeper
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import row_sharer
 from launch.apps.sent_rows import SentRows
@@ -245,6 +247,8 @@ class LiveInput:
     recorder: "InputRecorder | None"
     keeper: TableKeeper | None
     """If the app has stored tables."""
+    errors: ErrorKeeper | None = None
+    """If rows of the app that fail are kept."""
     copiers: tuple[RowCopier, ...] = ()
     """Copiers of sinks `kafka`, and of what it shares with other regions."""
     sent: SentRows | None = None
@@ -258,6 +262,8 @@ class LiveInput:
             yield through_outages("recording", self.recorder.follow)
         if self.keeper is not None:
             yield self.keeper.follow()
+        if self.errors is not None:
+            yield self.errors.follow()
         for copier in self.copiers:
             yield copier.follow()
 
@@ -265,10 +271,11 @@ class LiveInput:
         """Finish the copies once the app has ended."""
         if self.recorder is not None:
             await self.recorder.finish()
-        if self.keeper is not None:
-            # otherwise the next run does it
-            with suppress(StreamError, StoreError):
-                await self.keeper.catch_up()
+        for keeper in (self.keeper, self.errors):
+            if keeper is not None:
+                # otherwise the next run does it
+                with suppress(StreamError, StoreError):
+                    await keeper.catch_up()
         for copier in self.copiers:
             await copier.finish()
 
@@ -281,7 +288,7 @@ async def live_input(
     keeper, recorder, sent = None, None, None
     if source.rows_topic is not None:
         warnings = CountedWarnings({"app": source.name})
-        sent = SentRows(source.plain_streams, created_at, _market_time(session), warnings)
+        sent = SentRows(source.sent_streams, created_at, _market_time(session), warnings)
     brokers = await user_brokers(session, source)
     if source.outside.tables:
         keeper = TableKeeper(session, source, await first_offsets(session, APPS))
@@ -297,7 +304,14 @@ async def live_input(
 
         recorder = InputRecorder(session, source.topic, first, source.label)
     copiers = await _copiers(session, source, brokers)
-    return LiveInput(source, first, merger, recorder, keeper, copiers, sent)
+    errors = await _error_keeper(session, source)
+    return LiveInput(source, first, merger, recorder, keeper, errors, copiers, sent)
+
+
+async def _error_keeper(session: Session, source: AppSource) -> ErrorKeeper | None:
+    if not kept_streams(source.app):
+        return None
+    return ErrorKeeper(session, source, await first_offsets(session, APPS), apps_folder(session) / source.label)
 
 
 async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:

@@ -35,6 +35,7 @@ from runtime.clock import Clock, SystemClock
 from store.memory.apps import MemoryApps
 from store.memory.backtests import MemoryBacktests
 from store.memory.differences import MemoryDifferences
+from store.memory.failed_rows import MemoryFailedRows
 from store.memory.parts import (
     MemoryAverages,
     MemoryBalances,
@@ -71,7 +72,7 @@ class MemoryTradeStore(TradeSteps):
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
-        self.apps = MemoryApps(self._clock)
+        self.apps, self.failed_rows = MemoryApps(self._clock), MemoryFailedRows(self._clock)
         self.are_steps_recorded = False  # not for a backtest, which can be run again
         self.steps: dict[str, list[str]] = {}
         """Arbitrage → its steps, as the store on MongoDB keeps them."""

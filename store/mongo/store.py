@@ -36,6 +36,7 @@ from store.mongo.settings import MongoSettings
 from store.mongo.unit_of_work import MongoUnitOfWork
 from store.operations.apps import MongoApps
 from store.operations.backtests import MongoBacktests
+from store.operations.failed_rows import MongoFailedRows
 from store.ports.trading import Overview
 from store.server.change_streams import ChangeStreamProgress
 from store.server.client import (
@@ -110,6 +111,7 @@ class MongoTradeStore(TradeSteps):
         self.averages = MongoAverages(self._database, session_id)
         self.backtests = MongoBacktests(self._database)
         self.apps = MongoApps(self._database, None if place is None else place.region)
+        self.failed_rows = MongoFailedRows(self._database)
         self._observations = MongoObservations(self._database, session_id)
         self.health = MongoHealth(self._database)
         self.consumer_positions = ConsumerPositions(self._database)

@@ -1,9 +1,10 @@
-"""The port of stored stream apps."""
+"""The ports of stored stream apps, and of rows of theirs that failed."""
 
-from collections.abc import AsyncGenerator
-from typing import Protocol
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, Protocol
 
 from store.records.apps import AppReport, AppVersion, AppWanted, StoredApp
+from store.records.failed_rows import FailedChoice, FailedRow
 
 
 class StoredApps(Protocol):
@@ -57,4 +58,32 @@ class StoredApps(Protocol):
 
     def watch(self) -> AsyncGenerator[list[StoredApp]]:
         """Yield all apps, by name, and again after each order; after one that was missed in an outage too."""
+        ...
+
+
+class FailedRows(Protocol):
+    """The error store: rows of stream apps that failed, of all sessions, in the order in which they failed first. At
+    most MOST_FAILED_ROWS of each app, for a week after they failed last. All may raise StoreError."""
+
+    async def add(self, rows: Sequence[FailedRow]) -> None:
+        """Store the rows. One that is there and fails again has one attempt more and waits again; the same `occurrence`
+        again changes nothing."""
+        ...
+
+    async def page(self, app: str, choice: FailedChoice, after: str = "", most: int = 100) -> list[FailedRow]:
+        """Return at most so many of the chosen rows, from behind the place `after` on."""
+        ...
+
+    async def count(self, app: str, choice: FailedChoice) -> int: ...
+
+    async def edit(self, key: str, values: Mapping[str, Any], who: str) -> FailedRow | None:
+        """Set a row's values; None if there is no such row."""
+        ...
+
+    async def mark_replayed(self, row: FailedRow, who: str) -> None:
+        """Note that the row was given again; no effect if it is gone, or has failed again meanwhile."""
+        ...
+
+    async def drop(self, keys: Sequence[str]) -> int:
+        """Remove rows; return how many there were."""
         ...

@@ -12,7 +12,7 @@ from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
 from store.app_actions import AppAction, AppActionOutcome, StandingEntry
-from store.ports.apps import StoredApps
+from store.ports.apps import FailedRows, StoredApps
 from store.ports.backtests import Backtests
 from store.records.audit_entry import AuditEntry
 
@@ -247,3 +247,6 @@ class StoreParts(Protocol):
     def backtests(self) -> Backtests: ...
     @property
     def apps(self) -> StoredApps: ...
+
+    @property
+    def failed_rows(self) -> FailedRows: ...

@@ -35,6 +35,7 @@ from store.mongo.settings import MongoSettings
 from store.operations.apps import MongoApps
 from store.operations.audit import MongoAudit
 from store.operations.backtests import MongoBacktests
+from store.operations.failed_rows import MongoFailedRows
 from store.operations.notices import MongoNotices
 from store.operations.processes import MongoProcesses
 from store.queries.episode_pages import EpisodeFilter, episode_page
@@ -110,6 +111,7 @@ class TradeReader:
         self.audit = MongoAudit(primary)
         self.backtests = MongoBacktests(primary)
         self.apps = MongoApps(primary, region)
+        self.failed_rows = MongoFailedRows(primary)
         self.notices = MongoNotices(self._database)
         self.leases = MongoLeases(self._database)
         self.processes = MongoProcesses(self._database, of_session, region)

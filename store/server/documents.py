@@ -71,6 +71,8 @@ APP_VERSIONS = "stream_app_versions"
 """Their texts."""
 APP_REPORTS = "stream_app_reports"
 """What hosts say of them: by name, in a session with regions `region/name`."""
+FAILED_ROWS = "stream_app_errors"
+"""Rows of them that failed."""
 MONTH_SUMS = "month_sums"
 """Sums of arbitrages that were removed for their age, by month."""
 COLLECTIONS = (
@@ -105,6 +107,7 @@ COLLECTIONS = (
     STREAM_APPS,
     APP_VERSIONS,
     APP_REPORTS,
+    FAILED_ROWS,
     MONTH_SUMS,
 )
 

@@ -15,6 +15,7 @@ from store.server.documents import (
     COLLECTIONS,
     DIFFERENCES,
     EPISODES,
+    FAILED_ROWS,
     FILLS,
     MONTH_SUMS,
     NOTICES,
@@ -41,6 +42,7 @@ _EXPIRY = IndexModel([("recorded_at", ASCENDING)], expireAfterSeconds=RETENTION_
 INDEXES: dict[str, list[IndexModel]] = {
     APP_TABLES: [IndexModel([("app", ASCENDING), ("collection", ASCENDING), ("partition", ASCENDING)])],
     APP_VERSIONS: [IndexModel([("name", ASCENDING), ("version", DESCENDING)])],
+    FAILED_ROWS: [IndexModel([("app", ASCENDING), ("place", ASCENDING)]), _EXPIRY],
     AUDIT: [
         IndexModel(_NEWEST_FIRST),
         IndexModel([("who", ASCENDING), *_NEWEST_FIRST]),

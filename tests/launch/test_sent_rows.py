@@ -50,7 +50,7 @@ def test_a_row_is_in_the_log_by_the_columns_of_the_version_and_comes_as_its_type
     [
         (sent_message(CREATED, "Marks", {"leve": 1}), "a row of 'Marks' has no column 'leve'; did you mean 'level'?"),
         (sent_message(CREATED, "Marks", {"level": "high"}), "a row of 'Marks' has 'high' in 'level', which is int"),
-        (sent_message(CREATED, "Sparks", {}), "a row for 'Sparks', which is no plain stream of this version"),
+        (sent_message(CREATED, "Sparks", {}), "a row for 'Sparks', into which nobody sends rows in this version"),
         (json.dumps({"app": CREATED, "stream": "Marks", "values": 3}).encode(), "a message is no row that was sent"),
         (b"{", "a message is no row that was sent"),
         (b"[]", "a message is no row that was sent"),

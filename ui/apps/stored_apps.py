@@ -65,7 +65,7 @@ class AppDesk:
         async with auditing(self.dashboard, caller, action, name) as note:
             note.after = _noted(new)
             check_name(name)
-            self._check_may_write(name, caller)
+            self.check_may_write(name, caller)
             await self._check(name, new, caller)
             apps = self.dashboard.reader.apps
             if len(await apps.apps()) >= MOST_APPS:
@@ -80,7 +80,7 @@ class AppDesk:
         async with auditing(self.dashboard, caller, "app.replace", name) as note:
             note.after = _noted(new)
             note.before = {"version": expected}
-            self._check_may_write(name, caller)
+            self.check_may_write(name, caller)
             if expected >= MOST_VERSIONS:
                 problem = f"The app {name} may have {MOST_VERSIONS:,} versions; clone it, and go on with the copy."
                 raise AppAnswerError(409, problem)
@@ -111,7 +111,7 @@ class AppDesk:
             before = await self.app(name)
             note.before = {"wanted": before.order.wanted, "version": before.order.version}
             note.after = {"wanted": wanted, "version": version, "keeps_state": keeps_state}
-            self._check_may_write(name, caller)
+            self.check_may_write(name, caller)
             if savepoint and not keeps_state:
                 raise AppAnswerError(422, "An app that begins empty begins from no savepoint; leave one of them out.")
             places = None if regions is None else self._chosen(regions)
@@ -151,7 +151,7 @@ class AppDesk:
         """Remove an app that is not wanted to run, with its versions. Raises as `create`."""
         async with auditing(self.dashboard, caller, "app.remove", name) as note:
             note.before = {"version": (await self.app(name)).version}
-            self._check_may_write(name, caller)
+            self.check_may_write(name, caller)
             try:
                 is_gone = await self.dashboard.reader.apps.remove(name)
             except AppRunsError:
@@ -227,7 +227,7 @@ class AppDesk:
         except ValueError as error:
             raise AppAnswerError(422, f"{str(error)[:1].upper()}{str(error)[1:]}") from None
 
-    def _check_may_write(self, name: str, caller: Caller) -> None:
+    def check_may_write(self, name: str, caller: Caller) -> None:
         """Raise AppAnswerError 403 if the app may act on trading, and the caller may not."""
         if self.dashboard.session.page.access.acts_on_trading(name) and not caller.may_change:
             problem = f"The app {name} may act on the session ([apps] may_halt, actions), so only operators change it."

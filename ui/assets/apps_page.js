@@ -3,6 +3,7 @@
 
 import { AppActing } from "./app_acting.js";
 import { AppDryRunPanel } from "./app_dry_run_panel.js";
+import { AppErrorsPanel } from "./app_errors_panel.js";
 import { AppList } from "./app_list.js";
 import { AppPicture } from "./app_picture.js";
 import { AppPublishing, savepointWords } from "./app_publishing.js";
@@ -34,6 +35,7 @@ class AppsPage {
       Picture: new AppPicture(this.service),
       Rows: new AppRowsPanel(this.service),
       Query: new AppQueryPanel(this.service),
+      Errors: new AppErrorsPanel(this.service),
       "Dry run": new AppDryRunPanel(this.service, editor),
       Versions: new AppVersionsPanel(this.service, editor, (version) => this.publishing.open(version)),
     };

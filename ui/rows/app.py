@@ -1,5 +1,7 @@
-"""Rows of REST: stored stream apps, their versions, and what is wrong with a text."""
+"""Rows of REST: stored stream apps, their versions, what is wrong with a text, and rows that failed."""
 
+import base64
+import binascii
 from collections.abc import Mapping
 from typing import Any, NotRequired
 
@@ -7,9 +9,11 @@ from typing_extensions import TypedDict
 
 from store.app_actions import StandingEntry
 from store.records.apps import AppVersion, StoredApp
+from store.records.failed_rows import FailedRow
 from ui.rows.attribute import row_from
 
 NOBODY_RUNS_APPS = "the part that runs apps does not answer: it is being started, or this deployment has none"
+MILLI = 1_000
 NOT_TAKEN = "the part that runs apps has not taken the order yet; it does within a second"
 
 
@@ -172,3 +176,61 @@ def version_row(version: AppVersion, *, with_text: bool = False) -> AppVersionRo
     if not with_text:
         del row["text"]
     return row
+
+
+class FailedRowRow(TypedDict):
+    """`key`: by which routes name it. `id`: of the row, as sinks send it. `kind`: row, delivery or message; `state`:
+    waiting or replayed. `time`: the row's own, by the app's clock; `first_at`, `at`: when it failed first and last;
+    microseconds UTC. `changed_by`: who edited it, or gave it again."""
+
+    key: str
+    id: str
+    stream: str
+    kind: str
+    state: str
+    values: dict[str, Any]
+    error: str
+    attempts: int
+    time: int
+    first_at: int
+    at: int
+    changed_by: str
+
+
+class FailedRowsRow(TypedDict):
+    """In the order in which they failed first. `next`: what `after` takes to go on, null at the end. `count`: of all
+    that were asked for."""
+
+    errors: list[FailedRowRow]
+    next: str | None
+    count: int
+
+
+def failed_row(row: FailedRow) -> FailedRowRow:
+    return {
+        "key": key_of(row),
+        "id": row.id,
+        "stream": row.stream,
+        "kind": row.kind,
+        "state": row.state,
+        "values": dict(row.values),
+        "error": row.error,
+        "attempts": row.attempts,
+        "time": row.time * MILLI,
+        "first_at": row.first_at,
+        "at": row.at,
+        "changed_by": row.changed_by,
+    }
+
+
+def key_of(row: FailedRow) -> str:
+    """Return a word for addresses: names of streams may have any characters."""
+    return base64.urlsafe_b64encode(f"{row.stream}|{row.id}".encode()).decode().rstrip("=")
+
+
+def stored_key(app: str, key: str) -> str | None:
+    """Return the store's key of a row of the app; None if the word is none."""
+    try:
+        return f"{app}|{base64.urlsafe_b64decode(key + '=' * (-len(key) % 4)).decode()}"
+    except (binascii.Error, ValueError):
+        return None

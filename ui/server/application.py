@@ -39,6 +39,7 @@ from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
 from ui.api.apps import archive_routes as app_archives
 from ui.api.apps import dry_run_routes as dry_runs
+from ui.api.apps import error_routes as app_errors
 from ui.api.apps import language_routes as app_language
 from ui.api.apps import live_rows as live_app_rows
 from ui.api.apps import openapi_routes as openapi
@@ -150,6 +151,7 @@ READING = (
     app_archives,
     app_texts,
     stored_apps,
+    app_errors,
     app_rows,
     alerts,
     backtests,

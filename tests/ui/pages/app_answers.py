@@ -36,6 +36,9 @@ ROUTES = (
     ("GET", rf"{APP}/streams/(?P<stream>\w+)", "newest"),
     ("POST", rf"{APP}/streams/(?P<stream>\w+)", "inject"),
     ("POST", rf"{APP}/query", "query"),
+    ("GET", rf"{APP}/errors", "errors"),
+    ("PUT", rf"{APP}/errors/(?P<key>\w+)", "edit_error"),
+    ("POST", rf"{APP}/errors/(?P<verb>replay|drop)", "change_errors"),
 )
 """Method, path below `/api/apps`, and the method of AppAnswers that answers."""
 AT = 1_700_000_000_000_000
@@ -54,6 +57,8 @@ class AnsweredApp:
     savepoints: list[str] = field(default_factory=list)
     orders: list[dict[str, Any]] = field(default_factory=list)
     """Bodies of publications."""
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    """Rows that failed."""
 
 
 @dataclass
@@ -159,6 +164,30 @@ class AppAnswers:
 
     def _query(self, app: str, body: Any) -> Answer:
         return 200, {"columns": ["symbol", "price"], "rows": [["BTC", 1.5]], "as_of": {"offset": 7, "time": AT}}
+
+    def _errors(self, app: str, body: Any) -> Answer:
+        (wanted,) = body.get("contains", [""])
+        found = [one for one in self.apps[app].errors if wanted in json.dumps(one)]
+        return 200, {"errors": found, "count": len(found), "next": None}
+
+    def _edit_error(self, app: str, key: str, body: Any) -> Answer:
+        (one,) = (one for one in self.apps[app].errors if one["key"] == key)
+        one["values"] = body["values"]
+        return 200, one
+
+    def _change_errors(self, app: str, verb: str, body: Any) -> Answer:
+        of_app, wanted = self.apps[app].errors, body.get("contains", "")
+        chosen = [
+            one
+            for one in of_app
+            if one["key"] in body.get("keys", ()) or (body.get("all") and wanted in json.dumps(one))
+        ]
+        if verb == "replay":
+            for one in chosen:
+                one["state"] = "replayed"
+            return 202, {"replayed": len(chosen), "stopped_at": None, "reason": ""}
+        of_app[:] = [one for one in of_app if one not in chosen]
+        return 200, {"dropped": len(chosen)}
 
     def _listed(self, name: str) -> dict[str, Any]:
         app = self.apps[name]

@@ -492,7 +492,7 @@ def test_every_tab_on_a_phone_fits_and_is_accessible(
         made = Apps(watched, answers)
         made.choose("wide")
         made.expect_said("app-verdict", "No mistakes")
-        for name in ("Text", "Cases", "Picture", "Rows", "Query", "Dry run", "Versions"):
+        for name in ("Text", "Cases", "Picture", "Rows", "Query", "Errors", "Dry run", "Versions"):
             made.tab(name)
             assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390
             assert grave_violations(watched.page) == []

@@ -13,8 +13,10 @@ from cep.apps.hosts.call_addresses import call_addresses
 from cep.apps.hosts.call_source import MOST_AHEAD, MOST_HELD_BYTES, MOST_ROW_BYTES
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.hosts.http_caller import call_reason
+from cep.apps.hosts.input_log import REPLAYS
 from cep.apps.language.app_parser import parse_app
 from cep.apps.language.errors import AppTextError
+from launch.apps.error_keeper import failed_rows
 from streams.message_format import row_of
 from tests.cep.apps.hosts.call_server import ORIGIN, CallServer, call_server
 from tests.cep.apps.hosts.call_world import CallWorld, RunningCalls
@@ -218,6 +220,46 @@ async def test_a_request_without_an_answer_goes_on_in_the_stream_of_errors() -> 
     again = HostedApp(one.source, 0)
     found = [row for at, message in enumerate(one.log) for row in again.take(at, 0, row_of(message))]
     assert {row.id: row for row in found} == one.rows
+
+
+async def test_a_request_without_an_answer_is_kept_with_the_id_of_its_row() -> None:
+    text = POLLING.replace("method='GET'", "method='GET', on.error='store'")
+    async with call_server(big) as server:
+        one = world(server, text)
+        running = begun(one, 2)
+        rows = await running.answered(2)
+        await running.calls.close()
+    (asked, _) = (row for row in one.rows.values() if row.stream == "Asked")
+    assert rows[0].rows[0] == (REPLAYS, ("Asked", asked.id))
+    (failed,) = failed_rows(one.topic, one.source, ("!Asked",))
+    assert (failed.id, failed.kind, failed.values) == (asked.id, "delivery", {"at": one.began + 1_000})
+    assert failed.error == "the response has more than 1,048,576 bytes"
+
+
+@pytest.mark.parametrize(("on_error", "streams"), [("wait", []), ("store", [REPLAYS, "!Asked"])])
+async def test_a_row_that_the_format_cannot_hold_is_given_up_at_once(on_error: str, streams: list[str]) -> None:
+    text = POLLING.replace("method='GET'", f"method='POST', on.error='{on_error}'")
+    text = text.replace("connections='1', @map(type='json')", "connections='1', @map(type='raw', encoding='base64')")
+    text = text.replace("Asked (at long)", "Asked (at string)").replace("select triggered_time as", "select 'no!' as")
+    async with call_server(priced) as server:
+        running = begun(world(server, text), 1)
+        (row,) = await running.answered(1)
+        await running.calls.close()
+    assert [name for name, _ in row.rows] == streams
+    assert server.asked == []
+
+
+async def test_bodies_and_responses_have_the_format_that_the_text_says() -> None:
+    asks = """connections='1', @map(type='xml', @payload('<ask at="{{at}}"/>'))"""
+    text = POLLING.replace("method='GET'", "method='POST'").replace("connections='1', @map(type='json')", asks)
+    text = text.replace("code='200', @map(type='json')", "code='200', @map(type='csv')")
+    async with call_server(lambda _path, _number: web.Response(body=b"100.5,7\r\n")) as server:
+        one = world(server, text)
+        running = begun(one, 1)
+        (row,) = await running.answered(1)
+        await running.calls.close()
+    assert server.bodies[0] == f'<ask at="{one.began + 1_000}"/>'
+    assert [values for _, values in row.rows] == [(100.5, 7)]
 
 
 async def test_a_request_waits_where_the_stream_of_the_sink_says_so() -> None:
