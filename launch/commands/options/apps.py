@@ -48,6 +48,8 @@ def _add_texts(works: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
     test.add_argument("file", type=Path, help="the app's text")
     test.add_argument("cases", type=Path, help="cases, a JSON object a line")
+    demo = works.add_parser("demo", help="run apps that ship over made-up rows, and print what they find")
+    demo.add_argument("name", choices=("engagement",), help="families of a school: engagement, payments, invoices")
     for work in (check, explain, run, snapshot, test):
         add_configured(work)
 

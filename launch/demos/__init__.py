@@ -1,0 +1,1 @@
+"""Demonstrations of stream apps over made-up rows: `arbitrage app demo`."""

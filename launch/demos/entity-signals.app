@@ -1,0 +1,1 @@
+../../apps/entity-signals.app

@@ -1,0 +1,1 @@
+../../apps/overdue-escalation.app

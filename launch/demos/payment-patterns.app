@@ -1,0 +1,1 @@
+../../apps/payment-patterns.app
