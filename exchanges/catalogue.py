@@ -20,6 +20,7 @@ EXCHANGES = (
     "bitflyer",
     "kraken",
     "binance",
+    "bybit",
 )
 """In the order in which sessions and reports name them."""
 

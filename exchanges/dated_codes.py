@@ -33,13 +33,6 @@ _TABLE: Mapping[str, tuple[DatedCode, ...]] = {
             "1MBABYDOGE 1000000MOG 1000000BOB"
         )
     ),
-    "bybit": tuple(
-        counting_codes(
-            "SHIB1000 10000COQ 10000ELON 10000LADYS 10000QUBIC 10000SATS 10000WEN 10000WHY 1000APU 1000BONK 1000BTT "
-            "1000CATS 1000CAT 1000FLOKI 1000LUNC 1000MUMU 1000NEIROCTO 1000PEPE 1000RATS 1000TURBO 1000XEC "
-            "1000000BABYDOGE 1000000MOG"
-        )
-    ),
 }
 
 SUCCESSORS: Mapping[str, str] = {"MATIC": "POL", "RNDR": "RENDER", "KLAY": "KAIA", "EOS": "A", "FTM": "S"}

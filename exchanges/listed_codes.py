@@ -16,8 +16,7 @@ _WHOLE: dict[str, Mapping[str, str]] = {
     "fxcm": alike("EUR", "USD"),
 }
 _SINGLE: Mapping[str, Mapping[str, str]] = {
-    # tickers that made users see 11,021 % and more (ccxt 25500, 23965, 13582)
-    "bybit": {"NEIRO": "NEIROETH", "NEIROCTO": "NEIROCTO"},
+    # tickers that made users see 11,021 % and more (ccxt 23965, 13582)
     "bitget": {"EPIK": "EPIK (Solana)"},
     "kucoin": {"EPIK": "EPIK (Ethereum)"},
     "bitfinex": {"UST": "USDT", "LUNA": "LUNC", "LUNA2": "LUNA"},

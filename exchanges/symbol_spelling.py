@@ -16,7 +16,6 @@ _OTHERS: Mapping[str, Spelling] = {
     "bitfinex": Spelling(codes_of("USD UST EUR GBP JPY BTC ETH EUT XAUT MIM CNHT TRY EOS XCH")),
     "gemini": Spelling(codes_of("USD USDT GUSD RLUSD USDC EUR GBP SGD BTC ETH BCH LTC FIL DAI")),
     "htx": Spelling(codes_of("USDT USDC USDD HUSD TUSD BTC ETH HT TRX EUR GBP TRY BRL UAH")),
-    "bybit": Spelling(codes_of("USDT USDC USDE DAI BTC ETH EUR BRL PLN TRY MNT SOL")),
     "bitget": Spelling(codes_of("USDT USDC USDE BTC ETH EUR BRL BGB")),
     "mexc": Spelling(codes_of("USDT USDC USDE USDF USD1 TUSD BTC ETH EUR BRL MX")),
     "upbit": Spelling(codes_of("KRW BTC USDT SGD IDR THB"), "quote"),

@@ -13,6 +13,7 @@ EXCHANGES = (
     "bitflyer",
     "kraken",
     "binance",
+    "bybit",
 )
 
 

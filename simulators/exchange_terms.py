@@ -79,7 +79,8 @@ class OrderAnswers:
     fields: Mapping[Part, Names]
     places: tuple[AnswerPlace, ...]
     fill_lists: tuple[tuple[str, str | None], ...] = ()
-    """Paths that list fills, and under which name of the answer. Mappings are not among them: nothing comes twice."""
+    """Paths that list fills, and under which name of the answer, its parts separated by points. Mappings are not among
+    them: nothing comes twice."""
     says_remaining: bool = False
     """Whether its `filled` is what remains of the amount."""
     names_currencies: bool = False

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exchanges.catalogue import wire_of
+from exchanges.catalogue import EXCHANGES, wire_of
 from launch.config.configuration import Configuration
 from market.decide.settings import Settings
 from tests import house_rules
@@ -186,7 +186,7 @@ def test_the_table_of_shared_connections_has_what_feeds_do() -> None:
     }
     sharing = {name: wire_of(name).sharing for name in documented}
     assert documented == {name: shared.symbols for name, shared in sharing.items() if shared is not None}
-    assert len(documented) == 5
+    assert len(documented) == 6
 
 
 def levels(layers: Iterable[str]) -> dict[str, int]:
@@ -203,7 +203,7 @@ def test_the_table_of_folders_is_complete_and_in_the_order_of_the_contracts() ->
     for room, chapters in table.items():
         folders = {path.parent.name for path in (ROOT / room).glob("*/__init__.py")}
         if room in ("exchanges", "simulators"):
-            folders -= {"binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken"}
+            folders -= set(EXCHANGES)
         assert set(chapters) == folders - {"script"}, room
         level = levels(CONTRACTS.get(room, ()))
         known = [level[f"{room}.{chapter}"] for chapter in chapters if f"{room}.{chapter}" in level]

@@ -25,23 +25,6 @@ _OTHERS: Mapping[str, OrderDocument] = {
         others=_SIGNED_BY_BINANCE,
         shown_as="clientOrderId",
     ),
-    "bybit": OrderDocument(
-        source="https://bybit-exchange.github.io/docs/v5/order/create-order",
-        read="2026-11",
-        paths=("/v5/order/create",),
-        client_id="orderLinkId",
-        side=("side", "Buy", "Sell"),
-        symbol="symbol",
-        amount="qty",
-        price="price",
-        immediate=("timeInForce", "IOC"),
-        words={"category": "spot", "orderType": "Limit"},
-        shown_as="orderLinkId",
-        account_answers={
-            "/v5/user/query-api": {"retCode": 0, "result": {"unified": 0, "uta": 1}},
-            "/v5/account/info": {"retCode": 0, "result": {"unifiedMarginStatus": 6}},
-        },
-    ),
     # "Coinbase Advanced"
     "coinbase": OrderDocument(
         source="https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/orders/create-order",

@@ -9,8 +9,6 @@ from exchanges.ports.order_terms import OrderQuirks
 OTHER_QUIRKS: Mapping[str, OrderQuirks] = {
     # ccxt drops `clientOrderId` and sends an id of its own, unless the exchange's own field overwrites that
     "coinbase": OrderQuirks(client_id_parameter="client_order_id"),
-    # of unified accounts, ccxt reads an order only if one knows that older ones than the last 500 are not found
-    "bybit": OrderQuirks(order_parameters={"acknowledged": True}),
 }
 
 

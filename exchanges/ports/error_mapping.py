@@ -32,6 +32,7 @@ _CLOCK_TEXTS = (
     "egeneral:invalid arguments:deadline",
     "ahead of the server",
     '"code":-1021',
+    '"retcode":10002',
 )
 _ACCOUNT_TEXTS = (
     '"status":-500',  # bitFlyer: key not found, invalid signature
@@ -45,8 +46,13 @@ _USED_TEXTS = (
     "client_order_id already exists",
     "cl_ord_id already in use",
     "duplicate order sent",
+    '"retcode":170141',  # Bybit, of spot and of all markets
+    '"retcode":110072',
 )
 _PAST_DEADLINE = "eservice:deadline elapsed"
+_UNKNOWN_AT_BYBIT = (10000, 10016, 170001, 170007, 170032, 170035, 170146, 170234)
+"""Time-outs, errors of its servers and "submitted to the system": with HTTP 200, and ccxt takes most for rejections
+(https://bybit-exchange.github.io/docs/v5/error)."""
 # The exchange itself does not know the outcome.
 _UNKNOWN_TEXTS = (
     "egeneral:internal error",
@@ -54,6 +60,7 @@ _UNKNOWN_TEXTS = (
     "eservice:timeout",
     '"500.002"',
     "execution status unknown",
+    *(f'"retcode":{code}' for code in _UNKNOWN_AT_BYBIT),
 )
 _NOT_FOUND_TEXTS = ("order not found", '"notfound"', "eorder:unknown order")
 
@@ -65,6 +72,7 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "rejected"),
     ((ccxt.RequestTimeout,), "unknown"),
 )
+_CODE_IN_EACH = {"bybit": "retCode"}
 # ccxt's text of an HTTP error: "<id> <method> <url> <code> <reason> <body>".
 _HTTP_CODE = re.compile(r"https?://\S+ (\d{3}) ")
 _SIGNATURE = re.compile(r"(?i)(signature=)[^&\s]+")
@@ -159,7 +167,7 @@ def _rejection_fault(error: ccxt.BaseError, text: str) -> Fault:
     code = _http_code(error, text)
     if code in _FAILURES or code == _TIMEOUT:
         return "unknown"
-    return "unknown" if code == _OK and not _has_json_object(str(error)) else "rejected"
+    return "unknown" if code == _OK and not _is_their_answer(str(error)) else "rejected"
 
 
 def _http_code(error: ccxt.BaseError, text: str) -> int | None:
@@ -170,9 +178,12 @@ def _http_code(error: ccxt.BaseError, text: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def _has_json_object(text: str) -> bool:
-    """Whether the text contains a complete JSON object: a truncated answer, or one of a proxy, is not a rejection."""
+def _is_their_answer(text: str) -> bool:
+    """Whether the text contains a complete JSON object, with the exchange's code if each of its answers has one: a
+    truncated answer, or one of a proxy, is not a rejection."""
+    exchange, _, _ = text.partition(" ")
     try:
-        return isinstance(json.loads(text[text.index("{") :]), dict)
+        answer = json.loads(text[text.index("{") :])
     except ValueError:
         return False
+    return isinstance(answer, dict) and _CODE_IN_EACH.get(exchange) in (None, *answer)

@@ -61,6 +61,8 @@ _OPPOSITES: Mapping[object, object] = {
     "sell": "buy",
     "BUY": "SELL",
     "SELL": "BUY",
+    "Buy": "Sell",
+    "Sell": "Buy",
     "0": "1",
     "1": "0",
     True: False,

@@ -152,7 +152,9 @@ class HttpFaults:
             if not path.startswith(prefix) or not isinstance(response, web.Response) or response.status != 200:
                 continue
             answer = orjson.loads(response.text or "null")
-            rows = answer if name is None else answer.get(name)
+            rows = answer
+            for part in () if name is None else name.split("."):
+                rows = rows.get(part) if isinstance(rows, dict) else None
             if rows and self.faults.inject("duplicate_fill_report") is not None:
                 rows.insert(0, rows[0])
                 response.body = orjson.dumps(answer)

@@ -23,7 +23,7 @@ def test_live_addresses_are_encrypted_and_simulated_ones_are_paths(name: str) ->
     assert wire.name == name
     assert addresses.stream.startswith("wss://")
     assert addresses.rest.startswith("https://")
-    assert addresses.stream_path.startswith("/ws")
+    assert addresses.stream_path.startswith("/")
     assert wire.server_time is None or wire.server_time.path.startswith("/")
 
 

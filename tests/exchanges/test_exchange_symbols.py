@@ -12,6 +12,7 @@ from exchanges.binance.symbols import binance_symbol
 from exchanges.bitflyer.symbols import bitflyer_product
 from exchanges.bitstamp.orders import BitstampOrderApi
 from exchanges.bitstamp.symbols import bitstamp_codes, bitstamp_name, bitstamp_pair
+from exchanges.bybit.symbols import bybit_symbol
 from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
 from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
 from exchanges.kraken.orders import KrakenOrderApi
@@ -51,6 +52,7 @@ def market(symbol: str) -> Market:
         (bitstamp_codes, "USTC/USD", ("ust", "usd")),
         (binance_symbol, "MATIC/USDT", "MATICUSDT"),
         (binance_symbol, "LUNC/USDT", "LUNCUSDT"),
+        (bybit_symbol, "LUNC/USDT", "LUNCUSDT"),
         (coinbaseexchange_product, "MATIC/USD", "MATIC-USD"),
         (coinbaseexchange_product, "CELO/USD", "CGLD-USD"),
         (bitflyer_product, "BTC/JPY", "BTC_JPY"),

@@ -13,8 +13,8 @@ def test_names_are_short_and_for_people(words: str) -> None:
 
 
 def test_exchanges_that_are_traded_have_names() -> None:
-    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
-    assert [exchange_name(one) for one in traded] == ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance"]
+    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "bybit")
+    assert [exchange_name(one) for one in traded] == ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance", "Bybit"]
 
 
 def test_what_has_no_name_keeps_its_own() -> None:

@@ -10,7 +10,7 @@ from tests.fault_matrix.trials import FEED_TRIALS, ORDER_TRIALS
 _HEAD = """# Fault matrix
 
 How feeds and the order path handle each injected fault, printed from the table that `tests/fault_matrix/` checks
-(`python -m tests.fault_matrix.table > docs/fault-matrix.md`). Every fault runs on all five simulated exchanges, with
+(`python -m tests.fault_matrix.table > docs/fault-matrix.md`). Every fault runs on all simulated exchanges, with
 the feeders' connection loop and the bots' account, over real sockets. The limit is `stale_after_ms`, 3 s by default.
 The tests take 1.2 s, by the feed's own clock; if the sign is a message or the end of the connection they take 9 s, so
 that nothing but the sign can withdraw the quote.

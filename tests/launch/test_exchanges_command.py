@@ -33,6 +33,7 @@ SYMBOLS = {
     "bitflyer": "BTC/JPY",
     "kraken": "BTC/USD",
     "binance": "BTC/USDT",
+    "bybit": "BTC/USDT",
 }
 
 

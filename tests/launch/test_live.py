@@ -89,7 +89,7 @@ def echo(_: str) -> None:
         (
             reported({name: {"mode": "sandbox"} for name in BOTH}),
             ARMED,
-            "kraken has no sandbox, only binance and coinbaseexchange have",
+            "kraken has no sandbox, only binance and bybit and coinbaseexchange have",
         ),
         (reported({}), ARMED, "no exchange is real"),
         (reported({}, exchanges=BOTH), ARMED, "no exchange is real"),

@@ -14,6 +14,7 @@ CODINGS: dict[str, Coding] = {
     "bitflyer": "json",
     "kraken": "form",
     "binance": "query",
+    "bybit": "json",
 }
 """Where each exchange takes the fields of a change."""
 MARKETS = {
@@ -22,6 +23,7 @@ MARKETS = {
     "bitflyer": "BTC_JPY",
     "kraken": "XBTUSD",
     "binance": "BTCUSDT",
+    "bybit": "BTCUSDT",
 }
 
 _LIFETIMES = ("GTC", "IOC", "FOK")
@@ -76,6 +78,19 @@ ORDERS: dict[str, tuple[str, dict[str, tuple[object, ...]]]] = {
             "timeInForce": _LIFETIMES,
         },
     ),
+    "bybit": (
+        "/v5/order/create",
+        {
+            "category": ("spot",),
+            "symbol": ("BTCUSDT",),
+            "side": ("Buy", "Sell"),
+            "orderType": ("Limit", "Market"),
+            "qty": _AMOUNTS,
+            "price": ("500", "60000", "70000"),
+            "timeInForce": (*_LIFETIMES, "PostOnly"),
+            "marketUnit": ("baseCoin", "quoteCoin"),
+        },
+    ),
 }
 """Where orders are placed, and which values make sense there."""
 OTHERS: dict[str, tuple[str, ...]] = {
@@ -98,6 +113,10 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "binance": (
         *("symbol", "symbols", "limit", "orderId", "fromId", "startTime", "endTime", "origClientOrderId"),
         *("interval", "coin", "cancelReplaceMode", "cancelOrderId"),
+    ),
+    "bybit": (
+        *("category", "symbol", "limit", "cursor", "orderId", "orderLinkId", "openOnly", "orderStatus", "startTime"),
+        *("endTime", "interval", "start", "end", "accountType", "coin", "qty", "price"),
     ),
 }
 """Fields that other calls of each exchange know."""
@@ -226,5 +245,12 @@ _FRAMES: dict[str, tuple[dict[str, object], ...]] = {
         {"id": 3, "method": "time", "params": []},
         {"id": 4, "method": "klines", "params": {"symbol": "BTCUSDT", "interval": "1m"}},
         {"id": 5, "method": "order.place", "params": {"symbol": "BTCUSDT", "apiKey": "x", "timestamp": 1}},
+    ),
+    "bybit": (
+        {"op": "subscribe", "args": ["orderbook.50.BTCUSDT", "publicTrade.BTCUSDT"], "req_id": "1"},
+        {"op": "unsubscribe", "args": ["tickers.BTCUSDT"]},
+        {"op": "auth", "args": ["x", 1, "y"]},
+        {"op": "subscribe", "args": ["order", "execution", "wallet"]},
+        {"op": "ping", "req_id": 7},
     ),
 }

@@ -16,9 +16,10 @@ TITLES = {
     "bitflyer": "bitFlyer",
     "kraken": "Kraken",
     "binance": "Binance",
+    "bybit": "Bybit",
 }
-STREAMS = ("/ws",)
-"""Path of Kraken's older stream, beside the root."""
+STREAMS = ("/ws", "/v5/public", "/v5/private")
+"""Paths of Kraken's older stream, beside the root, and of Bybit's."""
 REGIONS = {"eu", "usa"}
 """bitFlyer's lists of markets elsewhere; the same endpoint."""
 

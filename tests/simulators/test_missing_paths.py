@@ -27,6 +27,12 @@ MISSING = {
         404,
         {"code": -1020, "msg": "This operation is not supported."},
     ),
+    "bybit": (
+        "GET",
+        "/v5/asset/transfer/query-asset-info",
+        404,
+        {"retCode": 10017, "retMsg": "Route not found.", "result": {}, "retExtInfo": {}},
+    ),
 }
 
 

@@ -25,10 +25,13 @@ PRIVATE = {
     "bitflyer": "/v1/me/getbalance",
     "kraken": "/0/private/Balance",
     "binance": "/api/v3/account",
+    "bybit": "/v5/account/wallet-balance",
 }
+OTHER_SOCKETS = {"binance": "/ws-api/v3", "bybit": "/v5/private"}
 SOCKETS = [(wire, wire.stream) for wire in WIRE_CLIENTS] + [
-    (wire, "/ws-api/v3") for wire in WIRE_CLIENTS if wire.exchange == "binance"
+    (wire, OTHER_SOCKETS[wire.exchange]) for wire in WIRE_CLIENTS if wire.exchange in OTHER_SOCKETS
 ]
+SOCKET_PATHS = ("/ws", "/stream", "/v5/public", "/v5/private")
 
 
 @pytest.fixture(params=WIRE_CLIENTS, ids=lambda wire: wire.exchange)
@@ -45,7 +48,7 @@ def routes_of(visitor: Visitor) -> list[tuple[str, str]]:
     return [
         (method, path)
         for method, path in rows
-        if method in ("GET", "POST", "DELETE") and not path.startswith(("/ws", "/stream"))
+        if method in ("GET", "POST", "DELETE") and not path.startswith(SOCKET_PATHS)
     ]
 
 
@@ -144,6 +147,7 @@ BODY = {
     "bitflyer": ("POST", "/v1/me/sendchildorder"),
     "kraken": ("POST", "/0/private/Balance"),
     "binance": ("POST", "/api/v3/order"),
+    "bybit": ("POST", "/v5/order/create"),
 }
 SIGNATURES = {
     "coinbaseexchange": (b"CB-ACCESS-KEY: %s", b"CB-ACCESS-SIGN: %s", b"CB-ACCESS-TIMESTAMP: %s"),
@@ -151,13 +155,14 @@ SIGNATURES = {
     "bitflyer": (b"ACCESS-KEY: %s", b"ACCESS-SIGN: %s", b"ACCESS-TIMESTAMP: %s"),
     "kraken": (b"API-Key: %s", b"API-Sign: %s"),
     "binance": (b"X-MBX-APIKEY: %s",),
+    "bybit": (b"X-BAPI-API-KEY: %s", b"X-BAPI-SIGN: %s", b"X-BAPI-TIMESTAMP: %s", b"X-BAPI-RECV-WINDOW: \xff"),
 }
 
 
 def nonsense_headers(visitor: Visitor) -> tuple[bytes, ...]:
     """Return the right key and a good time, and a signature that is no text."""
     key, now = visitor.keys.api_key.encode(), visitor.clock.now()
-    stamp = str(now // 1_000 if visitor.wire.exchange == "bitstamp" else now // 1_000_000).encode()
+    stamp = str(now // 1_000 if visitor.wire.exchange in ("bitstamp", "bybit") else now // 1_000_000).encode()
     first, *others = SIGNATURES[visitor.wire.exchange]
     values = [stamp if b"TIMESTAMP" in other.upper() else b"\xff\xfe" for other in others]
     more = [other % value if b"%s" in other else other for other, value in zip(others, values, strict=True)]

@@ -19,6 +19,7 @@ from tests.exchanges.stepped_clock import SteppedClock
 Ask = Callable[[Any], Awaitable[object]]
 _SMALL = {"product_code": "BTC_JPY", "child_order_type": "LIMIT", "side": "BUY", "price": 1, "size": 0.001}
 _ADD = {"pair": "XBTUSD", "type": "buy", "ordertype": "limit", "price": "1", "volume": "1", "timeinforce": "IOC"}
+_SPOT = {"category": "spot", "symbol": "BTCUSDT", "side": "Buy", "orderType": "Limit", "qty": "1", "price": "1"}
 _LARGE = {"symbol": "BTCUSDT", "side": "BUY", "type": "LIMIT", "timeInForce": "IOC", "price": "1", "quantity": "1"}
 
 
@@ -36,6 +37,8 @@ async def limited(exchange: str, home: Path) -> AsyncIterator[Limited]:
     clock = SteppedClock.for_slow_clients()
     async with served(home, clock=clock, only=(exchange,), is_limited=True) as outside:
         client = make_exchange(simulated_config(exchange, outside.url, home, is_limited=False))
+        # as long as Binance's
+        client.options["recvWindow"] = 10_000
         try:
             yield Limited(outside, clock, client)
         finally:
@@ -68,6 +71,9 @@ async def taken(ask: Ask, client: Any, most: int) -> tuple[int, ccxt.BaseError |
         ("kraken", lambda one: one.privatePostTradesHistory(), 10, "EAPI:Rate limit exceeded", 4),
         ("kraken", lambda one: one.privatePostAddOrder(_ADD), 125, "EOrder:Rate limit exceeded", 1),
         ("binance", lambda one: one.privatePostOrder(_LARGE), 100, "429 .*-1015", 10),
+        ("bybit", lambda one: one.privateGetV5AccountFeeRate({"category": "spot"}), 5, "10006", 1),
+        ("bybit", lambda one: one.privatePostV5OrderCreate(_SPOT), 20, "10006", 1),
+        ("bybit", lambda one: one.publicGetV5MarketTime(), 600, "10018", 600),
     ],
 )
 async def test_so_many_and_no_more(

@@ -25,6 +25,7 @@ _PATHS = {
     "binance": _BINANCE,
     "bitstamp": "/bitstamp/ws",
     "bitflyer": "/bitflyer/ws",
+    "bybit": "/bybit/v5/public/spot",
     "coinbaseexchange": _COINBASE,
     "kraken": "/kraken/ws/v2",
 }

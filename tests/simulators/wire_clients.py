@@ -116,6 +116,14 @@ def _sign_binance(call: Call, keys: Credentials, now: int) -> Call:
     return Call(call.method, f"{path}?{signed}", "", {"X-MBX-APIKEY": keys.api_key})
 
 
+def _sign_bybit(call: Call, keys: Credentials, now: int) -> Call:
+    stamp, window = str(now // 1_000), "5000"
+    payload = call.body or call.path.partition("?")[2]
+    values = {"API-KEY": keys.api_key, "TIMESTAMP": stamp, "RECV-WINDOW": window}
+    values["SIGN"] = _hex(keys.secret, f"{stamp}{keys.api_key}{window}{payload}")
+    return Call(call.method, call.path, call.body, {f"X-BAPI-{name}": value for name, value in values.items()})
+
+
 def _order_coinbase(amount: str, price: str, lifetime: Lifetime) -> Call:
     fields = {"product_id": "BTC-USD", "side": "buy", "type": "limit", "size": amount, "price": price}
     return Call("POST", "/orders", json.dumps({**fields, "time_in_force": lifetime}))
@@ -140,6 +148,11 @@ def _order_kraken(amount: str, price: str, lifetime: Lifetime) -> Call:
 def _order_binance(amount: str, price: str, lifetime: Lifetime) -> Call:
     fields = {"symbol": "BTCUSDT", "side": "BUY", "type": "LIMIT", "quantity": amount, "price": price}
     return Call("POST", "/api/v3/order?" + urlencode({**fields, "timeInForce": lifetime}))
+
+
+def _order_bybit(amount: str, price: str, lifetime: Lifetime) -> Call:
+    fields = {"category": "spot", "symbol": "BTCUSDT", "side": "Buy", "orderType": "Limit", "qty": amount}
+    return Call("POST", "/v5/order/create", json.dumps({**fields, "price": price, "timeInForce": lifetime}))
 
 
 def _book_coinbase(message: Message) -> tuple[list[Any], list[Any]] | None:
@@ -172,6 +185,11 @@ def _book_kraken(message: Message) -> tuple[list[Any], list[Any]] | None:
 
 def _book_binance(message: Message) -> tuple[list[Any], list[Any]] | None:
     return (message["b"], message["a"]) if message.get("e") == "depthUpdate" else None
+
+
+def _book_bybit(message: Message) -> tuple[list[Any], list[Any]] | None:
+    is_book = message.get("type") == "delta" and message["topic"].startswith("orderbook.")
+    return (message["data"]["b"], message["data"]["a"]) if is_book else None
 
 
 WIRE_CLIENTS = (
@@ -242,5 +260,17 @@ WIRE_CLIENTS = (
         fills=Call("GET", "/api/v3/myTrades?symbol=BTCUSDT"),
         subscribe=lambda _keys, _now: {"method": "SUBSCRIBE", "params": ["btcusdt@depth@100ms"], "id": 1},
         book_of=_book_binance,
+    ),
+    WireClient(
+        exchange="bybit",
+        symbol="BTC/USDT",
+        public="/v5/market/orderbook?category=spot&symbol=BTCUSDT&limit=5",
+        stream="/v5/public/spot",
+        book_channel="orderbook.50.BTCUSDT",
+        sign=_sign_bybit,
+        order=_order_bybit,
+        fills=Call("GET", "/v5/execution/list?category=spot&symbol=BTCUSDT"),
+        subscribe=lambda _keys, _now: {"op": "subscribe", "args": ["orderbook.50.BTCUSDT"]},
+        book_of=_book_bybit,
     ),
 )

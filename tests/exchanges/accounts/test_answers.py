@@ -169,6 +169,32 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ("binance", 500, '{"code":-1000,"msg":"An unknown error occurred."}', OutcomeUnknownError),
     ("binance", 503, '{"code":-1006,"msg":"execution status unknown."}', OutcomeUnknownError),
     ("binance", 503, '{"code":-1007,"msg":"Send status unknown; execution status unknown."}', OutcomeUnknownError),
+    ("bybit", 200, '{"retCode":170131,"retMsg":"Insufficient balance."}', OrderRejectedError),
+    ("bybit", 200, '{"retCode":170140,"retMsg":"Order value exceeded lower limit."}', OrderRejectedError),
+    ("bybit", 200, '{"retCode":170141,"retMsg":"Duplicate clientOrderId"}', OutcomeUnknownError),
+    ("bybit", 200, '{"retCode":110072,"retMsg":"OrderLinkedID is duplicate"}', OutcomeUnknownError),
+    (
+        "bybit",
+        200,
+        '{"retCode":10002,"retMsg":"invalid request, please check your server timestamp"}',
+        OrderRejectedError,
+    ),
+    ("bybit", 200, '{"retCode":10003,"retMsg":"API key is invalid."}', AccountRejectedError),
+    ("bybit", 200, '{"retCode":10004,"retMsg":"Error sign"}', AccountRejectedError),
+    ("bybit", 200, '{"retCode":10005,"retMsg":"Permission denied"}', AccountRejectedError),
+    ("bybit", 200, '{"retCode":10010,"retMsg":"Unmatched IP"}', AccountRejectedError),
+    ("bybit", 200, '{"retCode":10006,"retMsg":"Too many visits!"}', OrderRejectedError),
+    ("bybit", 403, "<html>access too frequent</html>", OrderRejectedError),
+    ("bybit", 200, '{"retCode":10000,"retMsg":"Server Timeout"}', OutcomeUnknownError),
+    ("bybit", 200, '{"retCode":10016,"retMsg":"Server error."}', OutcomeUnknownError),
+    (
+        "bybit",
+        200,
+        '{"retCode":170007,"retMsg":"Timeout waiting for response from backend server."}',
+        OutcomeUnknownError,
+    ),
+    ("bybit", 200, '{"retCode":170035,"retMsg":"Submitted to the system for processing!"}', OutcomeUnknownError),
+    ("bybit", 200, '{"retCode":170146,"retMsg":"Order creation timeout"}', OutcomeUnknownError),
 ]
 
 
@@ -194,6 +220,7 @@ async def test_what_repeats_the_keys_does_not_get_them_repeated(exchange: str) -
         "bitflyer": '{"status":-1,"error_message":"no %s"}',
         "kraken": '{"error":["EGeneral:no %s"]}',
         "binance": '{"code":-1100,"msg":"no %s"}',
+        "bybit": '{"retCode":10001,"retMsg":"no %s"}',
     }
     answering = Answering(400, bodies[exchange] % KEYS.api_key)
     async with account_at(exchange, answering) as account:

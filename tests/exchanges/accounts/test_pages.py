@@ -8,6 +8,7 @@ import pytest
 from exchanges.binance.orders import BinanceOrderApi
 from exchanges.bitflyer.orders import BitflyerOrderApi
 from exchanges.bitstamp.orders import BitstampOrderApi
+from exchanges.bybit.orders import BybitOrderApi
 from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
 from exchanges.kraken.orders import KrakenOrderApi
 from exchanges.ports.orders import AnswerNotUnderstoodError, OrderApi, Pages
@@ -68,6 +69,18 @@ BINANCE = {
     "time": 1,
 }
 
+BYBIT = {
+    "symbol": "BTCUSDT",
+    "side": "Buy",
+    "orderId": "1",
+    "execPrice": "1",
+    "execQty": "1",
+    "execValue": "1",
+    "execFee": "0",
+    "feeCurrency": "BTC",
+    "execTime": "1",
+}
+
 
 def answers() -> dict[str, tuple[list[int], OrderApi]]:
     """Exchange → how often it was asked, and its api before it."""
@@ -97,6 +110,11 @@ def answers() -> dict[str, tuple[list[int], OrderApi]]:
         calls,
         BinanceOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetMyTrades=reply)),
     )
+    calls, reply = always(
+        {"result": {"list": [{**BYBIT, "execId": str(number)} for number in range(100)], "nextPageCursor": "x"}}
+    )
+    client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetV5ExecutionList=reply)
+    made["bybit"] = calls, BybitOrderApi(client)
     return made
 
 

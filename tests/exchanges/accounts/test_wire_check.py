@@ -33,7 +33,7 @@ from session.exchange_entries import ExchangeEntry
 from tests.exchanges.served import Served, order_on, served
 
 DOCUMENTS = {name: document for name in documented_exchanges() if (document := order_document(name)) is not None}
-GENERIC = (*EXCHANGES, "binanceus", "bybit", "coinbase", "kucoin")
+GENERIC = (*EXCHANGES, "binanceus", "coinbase", "kucoin")
 ENTRIES = (
     *(ExchangeEntry(name) for name in EXCHANGES),
     *(ExchangeEntry(name, "generic") for name in GENERIC),
@@ -90,9 +90,13 @@ def of_coinbaseexchange(side: str, product: str) -> dict[str, str]:
 BITSTAMP = terms("amount", "price", ioc_order="True", client_order_id=OUR_ID)
 IOC = "order_configuration.sor_limit_ioc"
 COINBASE = terms(f"{IOC}.base_size", f"{IOC}.limit_price", client_order_id=OUR_ID, product_id=MARKET_ID)
-BYBIT = terms(
-    "qty", "price", category="spot", symbol=MARKET_ID, orderType="Limit", timeInForce="IOC", orderLinkId=OUR_ID
-)
+
+
+def of_bybit(side: str, symbol: str) -> dict[str, str]:
+    own = {"category": "spot", "symbol": symbol, "side": side, "orderType": "Limit", "timeInForce": "IOC"}
+    return terms("qty", "price", orderLinkId=OUR_ID, **own)
+
+
 KUCOIN = terms("size", "price", symbol=MARKET_ID, type="limit", timeInForce="IOC", clientOid=OUR_ID)
 
 Sent = tuple[str, str, dict[str, str], dict[str, str]]
@@ -138,7 +142,8 @@ POSTED: Mapping[str, Sent] = {
         of_binance("BUY", MARKET_ID, "FULL"),
         of_binance("SELL", MARKET_ID, "FULL"),
     ),
-    "bybit, generic": (*("/v5/order/create",) * 2, {"side": "Buy", **BYBIT}, {"side": "Sell", **BYBIT}),
+    "bybit, verified": (*("/v5/order/create",) * 2, of_bybit("Buy", "BTCUSD"), of_bybit("Sell", "BTCUSD")),
+    "bybit, generic": (*("/v5/order/create",) * 2, of_bybit("Buy", MARKET_ID), of_bybit("Sell", MARKET_ID)),
     "coinbase, generic": (
         *("/api/v3/brokerage/orders",) * 2,
         {"side": "BUY", **COINBASE},

@@ -21,7 +21,7 @@ Rows = list[tuple[str, str]]
 
 
 def conversation_of(exchange: str, keys: Credentials | None = None) -> Conversation:
-    quote_currency = {"bitstamp": "EUR", "bitflyer": "JPY", "binance": "USDT"}.get(exchange, "USD")
+    quote_currency = {"bitstamp": "EUR", "bitflyer": "JPY", "binance": "USDT", "bybit": "USDT"}.get(exchange, "USD")
     return wire_of(exchange).conversation(market_of("BTC", quote_currency), keys)
 
 
@@ -120,3 +120,12 @@ def binance_change(first: int, last: int, bids: Rows, asks: Rows, symbol: str = 
 
 def binance_book(last: int, bids: Rows = BIDS, asks: Rows = ASKS) -> bytes:
     return json.dumps({"lastUpdateId": last, "bids": bids, "asks": asks}).encode()
+
+
+# -- Bybit
+
+
+def bybit_book(kind: str, update_id: int, bids: Rows, asks: Rows, symbol: str = "BTCUSDT") -> str:
+    data = {"s": symbol, "b": bids, "a": asks, "u": update_id, "seq": 7961638724}
+    times = {"ts": 1_700_000_000_124, "cts": 1_700_000_000_123}
+    return json.dumps({"topic": f"orderbook.50.{symbol}", "type": kind, "data": data, **times})

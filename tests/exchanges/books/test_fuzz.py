@@ -27,6 +27,7 @@ from tests.exchanges.books.samples import (
     bitflyer_board,
     bitstamp_book,
     bitstamp_change,
+    bybit_book,
     coinbase_heartbeat,
     coinbase_snapshot,
     coinbase_update,
@@ -108,12 +109,23 @@ def binance() -> Corpus:
     return Corpus([binance_change(8, 10, [], [])], [*changes, *others], binance_book(9))
 
 
+def bybit() -> Corpus:
+    snapshot = bybit_book("snapshot", 10, BIDS, ASKS)
+    changes = [bybit_book("delta", 11 + n, [(f"{59990 + n}", f"{n % 3}")], [("60002", "1")]) for n in range(9)]
+    others = [
+        '{"success":true,"ret_msg":"subscribe","conn_id":"1","op":"subscribe"}',
+        '{"success":false,"ret_msg":"error:Invalid symbol :[orderbook.50.FOOBAR]","conn_id":"1","op":"subscribe"}',
+    ]
+    return Corpus([snapshot], [snapshot, *changes, *others])
+
+
 CORPORA: dict[str, Callable[[], Corpus]] = {
     "coinbaseexchange": coinbase,
     "bitstamp": bitstamp,
     "bitflyer": bitflyer,
     "kraken": kraken,
     "binance": binance,
+    "bybit": bybit,
 }
 
 
@@ -229,8 +241,14 @@ def test_wrong_answers_by_rest(exchange: str) -> None:
         "bitflyer": board,
         "kraken": f'{{"error":[],"result":{{"XXBTZUSD":{{{rows}}}}}}}',
         "binance": f'{{"lastUpdateId":7,{rows}}}',
+        "bybit": '{"retCode":0,"result":{"s":"BTCUSDT","b":[["1.5","2"]],"a":[["2.5","1"]],"u":7},"time":1}',
     }
-    times = ['{"iso":"2023-11-14T22:13:20Z"}', '{"error":[],"result":{"unixtime":1}}', '{"serverTime":1}']
+    times = [
+        '{"iso":"2023-11-14T22:13:20Z"}',
+        '{"error":[],"result":{"unixtime":1}}',
+        '{"serverTime":1}',
+        '{"retCode":0,"time":1}',
+    ]
     outcomes = Counter[str]()
     for _ in range(QUICK):
         try:

@@ -16,6 +16,7 @@ from tests.exchanges.books.samples import (
     binance_change,
     bitflyer_board,
     bitstamp_change,
+    bybit_book,
     coinbase_heartbeat,
     coinbase_snapshot,
     coinbase_update,
@@ -23,7 +24,10 @@ from tests.exchanges.books.samples import (
 )
 
 KEYS = Credentials("key", "c2VjcmV0", "word")
-QUOTE_CURRENCIES = {"bitstamp": "EUR", "bitflyer": "JPY", "binance": "USDT", "kraken": "USD", "coinbaseexchange": "USD"}
+QUOTE_CURRENCIES = {
+    **{"bitstamp": "EUR", "bitflyer": "JPY", "kraken": "USD", "coinbaseexchange": "USD"},
+    **{"binance": "USDT", "bybit": "USDT"},
+}
 # what an exchange says: whether it is about bitcoin
 MESSAGES: list[tuple[str, str, bool]] = [
     ("coinbaseexchange", coinbase_snapshot(), True),
@@ -44,6 +48,9 @@ MESSAGES: list[tuple[str, str, bool]] = [
     ("binance", binance_change(1, 2, BIDS, ASKS), True),
     ("binance", '{"result":null,"id":1}', False),
     ("binance", "\ufffd\x00\x1f{]", False),
+    ("bybit", bybit_book("snapshot", 1, BIDS, ASKS), True),
+    ("bybit", bybit_book("delta", 2, BIDS, ASKS), True),
+    ("bybit", '{"success":true,"ret_msg":"subscribe","conn_id":"1","op":"subscribe"}', False),
 ]
 
 
@@ -66,7 +73,8 @@ def test_leaving_ends_what_was_subscribed_to(exchange: str, keys: Credentials | 
 
 
 @pytest.mark.parametrize(
-    ("exchange", "messages"), [("coinbaseexchange", 1), ("kraken", 1), ("binance", 1), ("bitstamp", 3), ("bitflyer", 6)]
+    ("exchange", "messages"),
+    [("coinbaseexchange", 1), ("kraken", 1), ("binance", 1), ("bybit", 1), ("bitstamp", 3), ("bitflyer", 6)],
 )
 def test_symbols_subscribe_together_where_a_request_takes_many(exchange: str, messages: int) -> None:
     wire, bases = wire_of(exchange), ("BTC", "ETH", "SOL")
@@ -93,4 +101,4 @@ def _subjects(request: str) -> object:
     parameters = fields.get("params", fields.get("data", fields))
     if isinstance(parameters, list):
         return parameters
-    return {name: parameters.get(name) for name in ("channel", "channels", "product_ids", "symbol", "depth")}
+    return {name: parameters.get(name) for name in ("channel", "channels", "product_ids", "symbol", "depth", "args")}

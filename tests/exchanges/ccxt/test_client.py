@@ -62,7 +62,9 @@ async def test_no_text_of_a_simulated_client_leads_to_the_real_exchange(exchange
 @pytest.mark.parametrize("exchange", EXCHANGES)
 def test_only_what_has_a_sandbox_is_sent_there(exchange: str) -> None:
     if exchange not in sandboxes():
-        with pytest.raises(AccountRejectedError, match=f"{exchange} has no sandbox, only binance and coinbaseexchange"):
+        with pytest.raises(
+            AccountRejectedError, match=f"{exchange} has no sandbox, only binance and bybit and coinbaseexchange"
+        ):
             live(exchange, "sandbox")
         return
     sandbox, real = live(exchange, "sandbox"), live(exchange)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-EXCHANGES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
+EXCHANGES = ("binance", "bitflyer", "bitstamp", "bybit", "coinbaseexchange", "kraken")
 
 SEEN = f"""
 import json, sys
@@ -26,7 +26,7 @@ print(json.dumps({{
     "errors": [named(error) for error in (ccxt.BaseError, ccxt.pro.InvalidNonce)],
     "mode": ccxt.TICK_SIZE,
     "unknown": [hasattr(ccxt.pro, "nowhere"), hasattr(ccxt, "nowhere")],
-    "others": [name for name in ("okx", "bybit") if f"ccxt.async_support.{{name}}" in sys.modules],
+    "others": [name for name in ("okx", "kucoin") if f"ccxt.async_support.{{name}}" in sys.modules],
 }}))
 """
 GENERIC = """
@@ -71,7 +71,7 @@ def whole() -> dict[str, object]:
 def test_it_offers_what_ccxt_offers_and_loads_no_other_exchange(whole: dict[str, object]) -> None:
     seen = json.loads(said(ON_DEMAND, SEEN))
     assert seen == whole | {"others": []}
-    assert whole["others"] == ["okx", "bybit"]
+    assert whole["others"] == ["okx", "kucoin"]
     assert seen["unknown"] == [False, False]
 
 

@@ -32,6 +32,7 @@ POSTS = {
     "bitflyer": CountedRequest(True, "POST", "sendchildorder", {"size": 0.01}),
     "kraken": CountedRequest(True, "POST", "AddOrder", {}),
     "binance": CountedRequest(True, "POST", "order", {}, 0.2),
+    "bybit": CountedRequest(True, "POST", "v5/order/create", {}),
 }
 
 
@@ -73,6 +74,7 @@ async def traded(budget: RateBudget) -> None:
         ("bitflyer", 6, 66),
         ("kraken", 3, 60),
         ("binance", 9, 480),
+        ("bybit", 14, 4_800),
     ],
 )
 async def test_as_many_legs_begin_as_the_limits_bear(exchange: str, at_once: int, in_ten_minutes: int) -> None:
@@ -150,6 +152,7 @@ def test_new_trades_never_go_beyond_their_part_and_are_never_starved(
         ("bitflyer", LegPace(6, Fraction(20, 3))),
         ("kraken", LegPace(3, Fraction(6))),
         ("binance", LegPace(9, Fraction(48))),
+        ("bybit", LegPace(14, Fraction(480))),
     ],
 )
 def test_the_pace_is_what_an_unused_budget_allows(exchange: str, pace: LegPace) -> None:
@@ -343,6 +346,9 @@ def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
         ("binance", CountedRequest(True, "POST", "order", {}, 0.2), {"weight": 1, "orders": 1}),
         ("binance", CountedRequest(True, "GET", "order", {}, 0.8), {"weight": 4}),
         ("binance", CountedRequest(True, "GET", "myTrades", {}, 4), {"weight": 20}),
+        ("bybit", CountedRequest(True, "POST", "v5/order/cancel", {}), {"address": 1, "orders": 1}),
+        ("bybit", CountedRequest(True, "GET", "v5/order/realtime", {}), {"address": 1, "states": 1}),
+        ("bybit", CountedRequest(False, "GET", "v5/market/time", {}), {"address": 1}),
     ],
 )
 def test_what_a_request_counts_for(exchange: str, asked: CountedRequest, weights: dict[str, int]) -> None:

@@ -28,6 +28,7 @@ SIGNED: dict[str, tuple[str, str, str, dict[str, str], Callable[[dict[str, Any]]
     "bitstamp": ("buy/{pair}/", "private", "POST", {"pair": "btceur"}, lambda r: _ms(r["headers"]["X-Auth-Timestamp"])),
     "bitflyer": ("sendchildorder", "private", "POST", {"a": "b"}, lambda r: float(r["headers"]["ACCESS-TIMESTAMP"])),
     "binance": ("account", "private", "GET", {}, lambda r: _ms(r["url"].split("timestamp=")[1].split("&")[0])),
+    "bybit": ("v5/order/create", "private", "POST", {"a": "b"}, lambda r: _ms(r["headers"]["X-BAPI-TIMESTAMP"])),
 }
 
 
@@ -59,6 +60,7 @@ LIVE_ORDERS = {
     "bitflyer": ("sendchildorder", "https://api.bitflyer.com/v1/me/sendchildorder", "ACCESS-KEY"),
     "kraken": ("AddOrder", "https://api.kraken.com/0/private/AddOrder", "API-Key"),
     "binance": ("order", "https://api.binance.com/api/v3/order", "X-MBX-APIKEY"),
+    "bybit": ("v5/order/create", "https://api.bybit.com/v5/order/create", "X-BAPI-API-KEY"),
 }
 
 
@@ -97,6 +99,7 @@ def clock_answer(exchange: str, ahead_ms: int) -> web.Response:
     bodies: dict[str, object] = {
         "coinbaseexchange": {"epoch": milliseconds / 1_000},
         "binance": {"serverTime": milliseconds},
+        "bybit": {"retCode": 0, "result": {}, "time": milliseconds},
         "kraken": {"error": [], "result": {"unixtime": milliseconds // 1_000}},
     }
     return web.json_response(bodies.get(exchange, {}), headers=date)

@@ -23,6 +23,7 @@ from simulators.matching.order_records import SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import Served, served
+from tests.simulators.contract.abilities import OPTIONS
 
 DEADLINE = 20
 AMOUNT = Decimal("0.01")
@@ -132,6 +133,7 @@ async def opened(exchange: str, home: Path, clock: Clock | None = None) -> Async
                 "password": keys.password,
                 "uid": keys.uid,
                 "enableRateLimit": False,
+                "options": OPTIONS.get(exchange, {}),
             }
         )
         try:

@@ -5,7 +5,7 @@ import pytest
 from tests.simulators.contract.abilities import everywhere, on
 from tests.simulators.contract.bench import AMOUNT, Bench
 
-DEPOSITS = ("coinbaseexchange", "bitflyer", "kraken", "binance")
+DEPOSITS = ("coinbaseexchange", "bitflyer", "kraken", "binance", "bybit")
 
 
 @on(*DEPOSITS)

@@ -1,0 +1,1 @@
+"""Bybit's wire protocol of version 5, spot."""

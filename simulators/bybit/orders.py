@@ -1,0 +1,279 @@
+"""Bybit's private endpoints for orders and fills of spot."""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from market.instruments.orders import Side
+from market.money import total
+from simulators.bybit.endpoints import (
+    BybitEndpoint,
+    Fields,
+    Row,
+    check_spot,
+    fields_named,
+    integer_field,
+    listing_field,
+    number_field,
+    optional_field,
+    page_of,
+)
+from simulators.bybit.rejections import CodedError
+from simulators.bybit.rows import LARGEST_AT_MARKET, LARGEST_LIMIT, fill_row, largest_amount, order_row
+from simulators.matching.listings import Listing
+from simulators.matching.order_admission import lots_within
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.exchange_gateway import text_field
+
+_LINK_ID = re.compile(r"[A-Za-z0-9_-]{1,36}", re.ASCII)
+_PLACED = fields_named(
+    *("symbol", "side", "orderType", "qty", "price", "timeInForce", "orderLinkId", "marketUnit", "isLeverage"),
+    "orderFilter",
+)
+_NAMED = fields_named("symbol", "orderId", "orderLinkId", "orderFilter")
+_LISTED = _NAMED | {"baseCoin", "openOnly", "orderStatus", "startTime", "endTime", "limit", "cursor"}
+_LIFETIMES = ("GTC", "IOC", "FOK", "PostOnly")
+_SIDES: dict[str, Side] = {"Buy": "buy", "Sell": "sell"}
+_MOST_OPEN = 500
+_SHOWN_ENDED = 500
+"""Ended orders that order/realtime shows."""
+_WEEK = 7 * 86_400_000
+
+
+class BybitOrders:
+    def __init__(self, exchange: SimulatedExchange) -> None:
+        self._exchange = exchange
+        self._listings = exchange.listings_by_id
+
+    def endpoints(self) -> list[BybitEndpoint]:
+        filled = _NAMED | {"baseCoin", "startTime", "endTime", "execType", "limit", "cursor"}
+        return [
+            BybitEndpoint("POST", "/v5/order/create", self._place, _PLACED),
+            BybitEndpoint("POST", "/v5/order/amend", self._amend, _NAMED | {"qty", "price"}),
+            BybitEndpoint("POST", "/v5/order/cancel", self._cancel, _NAMED),
+            BybitEndpoint(
+                "POST", "/v5/order/cancel-all", self._cancel_all, fields_named("symbol", "baseCoin", "orderFilter")
+            ),
+            BybitEndpoint("GET", "/v5/order/realtime", self._realtime, _LISTED),
+            BybitEndpoint("GET", "/v5/order/history", self._history, _LISTED),
+            BybitEndpoint("GET", "/v5/execution/list", self._fills, filled),
+        ]
+
+    def streamed_order(self, order: SimulatedOrder) -> Row:
+        """Return the order with the fills that this state of it counts: all are booked before any is reported."""
+        fills = _first_fills(self._exchange.customer.fills_of(order.order_id), order.filled)
+        return order_row(order, fills, self._exchange.listings[order.symbol].market_id)
+
+    def streamed_fill(self, fill: SimulatedFill) -> Row:
+        order = self._exchange.customer.order(fill.order_id)
+        before = [one.amount for one in self._exchange.customer.fills_of(order.order_id) if one.number <= fill.number]
+        return fill_row(fill, order, order.amount - total(before), self._exchange.listings[fill.symbol])
+
+    def _place(self, fields: Fields) -> object:
+        check_spot(fields)
+        listing = listing_field(fields, self._listings)
+        request = self._request(fields, listing)
+        if len(self._exchange.customer.open_orders()) >= _MOST_OPEN:
+            raise CodedError(170810, "Cannot exceed maximum of 500 open orders.")
+        order = self._exchange.place(request)
+        return {"orderId": order.order_id, "orderLinkId": order.client_order_id or ""}
+
+    def _request(self, fields: Fields, listing: Listing) -> OrderRequest:
+        """Return the order. Raises RequestRejectedError if it breaks the rules."""
+        side, kind = text_field(fields, "side"), text_field(fields, "orderType")
+        if side not in _SIDES:
+            raise CodedError(170117, "Invalid side.")
+        if kind not in ("Limit", "Market"):
+            raise CodedError(170116, "Invalid orderType.")
+        lifetime = optional_field(fields, "timeInForce") or "GTC"
+        if lifetime not in _LIFETIMES:
+            raise CodedError(170115, "Invalid timeInForce.")
+        _check_flags(fields)
+        price = number_field(fields, "price") if kind == "Limit" else None
+        request = OrderRequest(
+            symbol=listing.market.symbol,
+            side=_SIDES[side],
+            amount=self._amount(fields, listing, kind, _SIDES[side]),
+            price=price,
+            immediate=lifetime == "IOC",
+            client_order_id=_link_id(fields),
+            whole=lifetime == "FOK",
+        )
+        _check_size(listing, request.amount, price)
+        if lifetime == "PostOnly" and self._exchange.would_take(request):
+            # the real exchange accepts it and cancels it at once: EC_PostOnlyWillTakeLiquidity
+            raise CodedError(170218, "The LIMIT-MAKER order is rejected due to invalid price.")
+        return request
+
+    def _amount(self, fields: Fields, listing: Listing, kind: str, side: Side) -> Decimal:
+        """Return `qty`; of an order at the market it may be what the order costs or brings: a buy's is by default."""
+        amount = number_field(fields, "qty")
+        unit = optional_field(fields, "marketUnit") or ("quoteCoin" if side == "buy" else "baseCoin")
+        if unit not in ("baseCoin", "quoteCoin"):
+            raise CodedError(170130, "Data sent for parameter 'marketUnit' is not valid.")
+        if kind == "Limit" or unit == "baseCoin":
+            return amount
+        if amount < listing.market.minimum_notional:
+            raise CodedError(170140, "Order value exceeded lower limit.")
+        return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], amount, side))
+
+    def _amend(self, fields: Fields) -> object:
+        """Change a resting order's amount, its price, or both."""
+        order, listing = self._named(fields)
+        amount = number_field(fields, "qty") if "qty" in fields else None
+        price = number_field(fields, "price") if "price" in fields else None
+        _check_size(listing, amount or order.amount, price or order.price)
+        changed = self._exchange.amend(order.order_id, amount, price)
+        return {"orderId": changed.order_id, "orderLinkId": changed.client_order_id or ""}
+
+    def _cancel(self, fields: Fields) -> object:
+        order, _ = self._named(fields)
+        self._exchange.cancel(order.order_id)
+        return {"orderId": order.order_id, "orderLinkId": order.client_order_id or ""}
+
+    def _cancel_all(self, fields: Fields) -> object:
+        check_spot(fields)
+        symbol = self._symbol(fields)
+        orders = [one for one in self._exchange.customer.open_orders() if symbol in (None, one.symbol)]
+        rows = [self._exchange.cancel(order.order_id) for order in orders]
+        listed = [{"orderId": row.order_id, "orderLinkId": row.client_order_id or ""} for row in rows]
+        return {"list": listed, "success": "1"}
+
+    def _realtime(self, fields: Fields) -> object:
+        """Return open orders, newest first; with `openOnly` 1, or by id, those of the last ended ones, too."""
+        check_spot(fields)
+        is_named = _named_by(fields) is not None
+        if optional_field(fields, "openOnly") == "1" and not is_named:
+            return self._page(self._ended(self._symbol(fields)), fields)
+        if is_named:
+            return self._page(self._found(fields), fields)
+        symbol = self._symbol(fields)
+        orders = [one for one in self._exchange.customer.open_orders() if symbol in (None, one.symbol)]
+        return self._page(reversed(orders), fields)
+
+    def _history(self, fields: Fields) -> object:
+        """Return orders of any state, newest first: of the last week, or between two times."""
+        check_spot(fields)
+        if _named_by(fields) is not None:
+            return self._page(self._found(fields), fields)
+        since, until = _span(fields, self._exchange.clock.now() // 1_000)
+        status = optional_field(fields, "orderStatus")
+        orders = (
+            one
+            for one in self._exchange.customer.newest_orders(self._symbol(fields))
+            if since <= one.placed_at // 1_000 <= until
+        )
+        rows = (
+            orders if status is None else (one for one in orders if self.streamed_order(one)["orderStatus"] == status)
+        )
+        return self._page(rows, fields)
+
+    def _fills(self, fields: Fields) -> object:
+        """Return fills, newest first: of an order, or of a week at most."""
+        check_spot(fields)
+        customer = self._exchange.customer
+        if _named_by(fields) is not None:
+            newest: Iterator[SimulatedFill] = (
+                fill for order in self._found(fields) for fill in reversed(customer.fills_of(order.order_id))
+            )
+        else:
+            since, until = _span(fields, self._exchange.clock.now() // 1_000)
+            found = customer.newest_fills(since * 1_000, self._symbol(fields))
+            newest = (fill for fill in found if fill.filled_at // 1_000 <= until)
+        fills, cursor = page_of(newest, fields, lambda fill: fill.number, 50, 100)
+        return {"category": "spot", "list": [self.streamed_fill(fill) for fill in fills], "nextPageCursor": cursor}
+
+    def _page(self, newest: Iterator[SimulatedOrder], fields: Fields) -> object:
+        orders, cursor = page_of(newest, fields, lambda order: order.number, 20, 50)
+        return {"category": "spot", "list": [self.streamed_order(one) for one in orders], "nextPageCursor": cursor}
+
+    def _ended(self, symbol: str | None) -> Iterator[SimulatedOrder]:
+        ended = (one for one in self._exchange.customer.newest_orders() if one.state != "open")
+        newest = (one for _, one in zip(range(_SHOWN_ENDED), ended, strict=False))
+        return (one for one in newest if symbol in (None, one.symbol))
+
+    def _found(self, fields: Fields) -> Iterator[SimulatedOrder]:
+        """Yield the order of `orderId`, which comes first, or of `orderLinkId`; none if there is none."""
+        try:
+            yield self._of_id(fields)
+        except RequestRejectedError as error:
+            if error.reason != "unknown_order":
+                raise
+
+    def _of_id(self, fields: Fields) -> SimulatedOrder:
+        order_id, link_id = optional_field(fields, "orderId"), optional_field(fields, "orderLinkId")
+        customer = self._exchange.customer
+        return customer.order(order_id) if order_id is not None else customer.latest_by_client_id(link_id or "")
+
+    def _named(self, fields: Fields) -> tuple[SimulatedOrder, Listing]:
+        """Return the order and its market. Raises RequestRejectedError."""
+        check_spot(fields)
+        listing = listing_field(fields, self._listings)
+        if _named_by(fields) is None:
+            raise RequestRejectedError("invalid_request", "orderId or orderLinkId is required")
+        order = self._of_id(fields)
+        if order.symbol != listing.market.symbol:
+            raise RequestRejectedError("unknown_order")
+        return order, listing
+
+    def _symbol(self, fields: Fields) -> str | None:
+        return listing_field(fields, self._listings).market.symbol if "symbol" in fields else None
+
+
+def _named_by(fields: Fields) -> str | None:
+    return optional_field(fields, "orderId") or optional_field(fields, "orderLinkId")
+
+
+def _check_flags(fields: Fields) -> None:
+    """Raise RequestRejectedError for what is not simulated: margin, and orders that wait."""
+    if str(fields.get("isLeverage", "0")) != "0":
+        raise RequestRejectedError("invalid_request", "isLeverage is not simulated")
+    if optional_field(fields, "orderFilter") not in (None, "Order"):
+        raise RequestRejectedError("invalid_request", "orderFilter is not simulated")
+
+
+def _check_size(listing: Listing, amount: Decimal, price: Decimal | None) -> None:
+    """Raise RequestRejectedError if amount or price break the market's rules."""
+    market = listing.market
+    if price is not None and price % market.tick_size:
+        raise CodedError(170134, "Order price has too many decimals.")
+    if amount % market.lot_step:
+        raise CodedError(170137, "Order quantity has too many decimals.")
+    if amount < market.minimum_amount:
+        raise CodedError(170136, "Order quantity exceeded lower limit.")
+    if amount > largest_amount(listing, LARGEST_AT_MARKET if price is None else LARGEST_LIMIT):
+        raise CodedError(170135, "Order quantity exceeded upper limit.")
+    if price is not None and amount * price < market.minimum_notional:
+        raise CodedError(170140, "Order value exceeded lower limit.")
+
+
+def _link_id(fields: Fields) -> str | None:
+    name = optional_field(fields, "orderLinkId")
+    if name is not None and not _LINK_ID.fullmatch(name):
+        raise RequestRejectedError("client_id_invalid")
+    return name
+
+
+def _span(fields: Fields, now: int) -> tuple[int, int]:
+    """Return the first and the last millisecond that are asked about, a week apart at most. Raises
+    RequestRejectedError."""
+    since, until = integer_field(fields, "startTime", 0), integer_field(fields, "endTime", 0)
+    if not since:
+        since = (until or now) - _WEEK
+    until = until or since + _WEEK
+    if not 0 <= until - since <= _WEEK:
+        raise RequestRejectedError(
+            "invalid_request", "The time range between startTime and endTime cannot exceed 7 days"
+        )
+    return max(0, since), until
+
+
+def _first_fills(fills: Sequence[SimulatedFill], filled: Decimal) -> list[SimulatedFill]:
+    """Return the order's first fills, as many as add up to `filled`."""
+    counted: list[SimulatedFill] = []
+    for fill in fills:
+        if total(one.amount for one in counted) >= filled:
+            break
+        counted.append(fill)
+    return counted

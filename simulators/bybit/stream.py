@@ -1,0 +1,209 @@
+"""Bybit's public stream of spot: books by depth, trades and tickers, subscribed to by topic."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from market.instruments.orders import Side
+from simulators.bybit.endpoints import Row
+from simulators.bybit.rows import day_row, streamed_trade
+from simulators.market.traded_day import DayFigures, TradedDay
+from simulators.matching.engine import MatchingBook
+from simulators.matching.listings import Listing
+from simulators.matching.order_records import RequestRejectedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.exchange_gateway import MarketStep, json_fields
+from simulators.web.subscribers import SubscriberConnection, Subscribers
+
+DEPTHS = (1, 50, 200, 1_000)
+_MOST_TOPICS = 10
+"""In one request: docs/v5/ws/connect, Public channel - Args limits."""
+_MOST_LETTERS = 21_000
+"""Of all topics of a connection: the same."""
+_IDS_MICROSECONDS = 100
+"""Update ids start at ten thousand per second since 1970, so that they grow across restarts."""
+_TOPIC = re.compile(r"(?:orderbook\.(1|50|200|1000)|publicTrade|tickers)\.([A-Z0-9]{1,30})")
+_WIRE_SIDES: tuple[tuple[str, Side], ...] = (("b", "buy"), ("a", "sell"))
+
+Levels = list[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class BookView:
+    """The best `depth` levels of a book as the readers of one topic know them, and the id of their last message."""
+
+    listing: Listing
+    depth: int
+    last_id: int
+    known: dict[Side, Levels] = field(default_factory=dict)
+
+    def snapshot(self, book: MatchingBook) -> Row:
+        """Return the view as its readers know it; if there are none, as it stands."""
+        rows: Row = {"s": self.listing.market_id}
+        for name, side in _WIRE_SIDES:
+            levels = self.known.setdefault(side, book.levels(side, self.depth))
+            rows[name] = [self._level(*level) for level in levels]
+        return rows
+
+    def changes(self, book: MatchingBook) -> Row | None:
+        """Return what has changed since the last message, None if nothing has. A level that is gone, or out of the
+        depth, has no amount."""
+        rows: Row = {"s": self.listing.market_id}
+        has_changed = False
+        for name, side in _WIRE_SIDES:
+            before, after = dict(self.known[side]), book.levels(side, self.depth)
+            standing = dict(after)
+            changed = [(ticks, 0) for ticks in before if ticks not in standing]
+            changed += [(ticks, lots) for ticks, lots in after if before.get(ticks) != lots]
+            rows[name], self.known[side] = [self._level(*level) for level in changed], after
+            has_changed = has_changed or bool(changed)
+        if not has_changed:
+            return None
+        self.last_id += 1
+        return rows
+
+    def _level(self, ticks: int, lots: int) -> list[str]:
+        return [self.listing.price_text(ticks), self.listing.amount_text(lots) if lots else "0"]
+
+
+class BybitStream:
+    def __init__(self, exchange: SimulatedExchange, subscribers: Subscribers) -> None:
+        self._exchange = exchange
+        self._subscribers = subscribers
+        self._days = {symbol: TradedDay() for symbol in exchange.listings}
+        self._steps = dict.fromkeys(exchange.listings, exchange.clock.now() // _IDS_MICROSECONDS)
+        self._views: dict[tuple[str, int], BookView] = {}
+
+    def figures(self, symbol: str) -> DayFigures | None:
+        self._exchange.venue.steps.look(symbol)
+        return self._days[symbol].figures(self._exchange.clock.now())
+
+    def step_number(self, symbol: str) -> int:
+        """Return the number of the market's last step, which grows across restarts."""
+        self._exchange.venue.steps.look(symbol)
+        return self._steps[symbol]
+
+    def publish(self, step: MarketStep) -> None:
+        symbol = step.symbol
+        self._steps[symbol] += 1
+        for trade in step.trades:
+            self._days[symbol].add(trade)
+        if step.is_late:
+            return
+        market_id = self._exchange.listings[symbol].market_id
+        for depth in DEPTHS:
+            self._publish_book(symbol, depth)
+        if step.trades:
+            rows = [streamed_trade(trade, market_id) for trade in step.trades]
+            self._send(f"publicTrade.{market_id}", {"type": "snapshot", "data": rows})
+            self._send(
+                f"tickers.{market_id}", {"type": "snapshot", "cs": self._steps[symbol], "data": self._day(symbol)}
+            )
+
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
+        try:
+            fields = json_fields(text)
+        except RequestRejectedError:
+            connection.send(reply({}, "error:Invalid JSON", connection, is_success=False))
+            return
+        operation = fields.get("op")
+        if operation == "ping":
+            connection.send({**reply(fields, "pong", connection), "op": "ping"})
+        elif operation not in ("subscribe", "unsubscribe"):
+            connection.send(reply(fields, "error:invalid op", connection, is_success=False))
+        else:
+            self._subscribe(connection, fields, is_start=operation == "subscribe")
+
+    def _subscribe(self, connection: SubscriberConnection, fields: Mapping[str, Any], *, is_start: bool) -> None:
+        topics = fields.get("args")
+        fault = self._fault(connection, topics)
+        if fault is not None or not isinstance(topics, list):
+            connection.send(reply(fields, f"error:{fault}", connection, is_success=False))
+            return
+        connection.send(reply(fields, "subscribe" if is_start else "", connection))
+        for topic in topics:
+            if not is_start:
+                connection.channels.discard(topic)
+            elif topic not in connection.channels:
+                connection.channels.add(topic)
+                self._begin(connection, topic)
+
+    def _fault(self, connection: SubscriberConnection, topics: object) -> str | None:
+        """Return why the topics cannot be subscribed to, None if they can."""
+        if not isinstance(topics, list) or not topics or not all(isinstance(topic, str) for topic in topics):
+            return "args is invalid"
+        if len(topics) > _MOST_TOPICS or sum(map(len, {*connection.channels, *topics})) > _MOST_LETTERS:
+            return "args size is over the limit"
+        for topic in topics:
+            found = _TOPIC.fullmatch(topic)
+            if found is None:
+                return f"handler not found,topic:{topic[:100]}"
+            if found[2] not in self._exchange.listings_by_id:
+                return f"Invalid symbol :[{topic}]"
+        return None
+
+    def _begin(self, connection: SubscriberConnection, topic: str) -> None:
+        """Send what a topic begins with: a whole book, or the ticker."""
+        kind, *depth, name = topic.split(".")
+        symbol = self._exchange.listings_by_id[name].market.symbol
+        if kind == "tickers":
+            day = {"type": "snapshot", "cs": self.step_number(symbol), "data": self._day(symbol)}
+            connection.publish(topic, self._stamped(topic, day))
+        elif kind == "orderbook":
+            view = self._view(symbol, int(depth[0]))
+            connection.publish(topic, self._book_message(topic, "snapshot", view, self._snapshot(view)))
+
+    def _view(self, symbol: str, depth: int) -> BookView:
+        if (symbol, depth) not in self._views:
+            first = self._exchange.clock.now() // _IDS_MICROSECONDS
+            self._views[symbol, depth] = BookView(self._exchange.listings[symbol], depth, first)
+        return self._views[symbol, depth]
+
+    def _publish_book(self, symbol: str, depth: int) -> None:
+        view = self._views.get((symbol, depth))
+        if view is None:
+            return
+        topic = f"orderbook.{depth}.{view.listing.market_id}"
+        if not self._subscribers.has(topic):
+            # the next reader begins with the book as it stands then
+            del self._views[symbol, depth]
+            return
+        changes = view.changes(self._exchange.books[symbol])
+        if changes is None:
+            return
+        # of one level, whole books are sent
+        kind, rows = ("snapshot", self._snapshot(view)) if depth == 1 else ("delta", changes)
+        self._subscribers.broadcast(topic, self._book_message(topic, kind, view, rows))
+
+    def _snapshot(self, view: BookView) -> Row:
+        return view.snapshot(self._exchange.books[view.listing.market.symbol])
+
+    def _book_message(self, topic: str, kind: str, view: BookView, rows: Row) -> Row:
+        numbers = {"u": view.last_id, "seq": self._steps[view.listing.market.symbol]}
+        message = self._stamped(topic, {"type": kind, "data": {**rows, **numbers}})
+        return {**message, "cts": message["ts"]}
+
+    def _day(self, symbol: str) -> Row:
+        return day_row(self._exchange.listings[symbol], self.figures(symbol))
+
+    def _send(self, topic: str, message: Row) -> None:
+        if self._subscribers.has(topic):
+            self._subscribers.broadcast(topic, self._stamped(topic, message))
+
+    def _stamped(self, topic: str, message: Row) -> Row:
+        return {"topic": topic, "ts": self._exchange.clock.now() // 1_000, **message}
+
+
+def reply(
+    fields: Mapping[str, Any], text: str, connection: SubscriberConnection, *, is_success: bool = True
+) -> dict[str, object]:
+    """Return the answer to a request, with its `req_id` and `op` if it has them."""
+    request_id = fields.get("req_id")
+    return {
+        "success": is_success,
+        "ret_msg": text,
+        "conn_id": f"{id(connection):x}",
+        "req_id": "" if request_id is None else str(request_id),
+        "op": str(fields.get("op", "")),
+    }
