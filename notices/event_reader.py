@@ -9,6 +9,7 @@ from market.accounting.differences import StoredDifference
 from market.money import total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from notices.alert_notices import notice_of_alert
 from notices.app_notices import notice_of_action
 from notices.difference_notices import notice_of_reduce_only, notices_of_difference, notices_of_terms
 from notices.format import date_and_time, plural, signed_money
@@ -120,7 +121,7 @@ class EventReader:
         ended = await read_until_reachable(lambda: self._reader.ended_since(since))
         versions = await read_until_reachable(lambda: self._reader.versions_since(since))
         differences = await read_until_reachable(lambda: self._reader.differences_since(since))
-        actions = await read_until_reachable(lambda: self._reader.app_actions_since(since))
+        actions = await read_until_reachable(lambda: self._reader.reported_since(since))
         found: list[NoticeEvent] = [*ended, *versions, *present.health, *differences, *actions]
         notices = [notice for one in found for notice in notices_of(one, self._min_single_leg)]
         if is_lost:
@@ -154,7 +155,7 @@ def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
         return notices_of_difference(event)
     found: list[Notice | None]
     if isinstance(event, AuditEntry):
-        found = [notice_of_action(event)]
+        found = [notice_of_action(event), notice_of_alert(event)]
     elif isinstance(event, SettingsVersion):
         found = [notice_of_version(event), *notices_of_terms(event)]
     else:

@@ -1,6 +1,7 @@
 """Selects the notices that a destination wants. Pure."""
 
 from market.money import decimal_of
+from notices.alert_notices import TO
 from session.notice_destinations import Destination
 from store.records.notice import Notice
 
@@ -12,6 +13,9 @@ def is_wanted(notice: Notice, destination: Destination, since: int) -> bool:
         return True
     if notice.at < since or notice.kind not in destination.events:
         return False
+    if notice.kind == "alerts":
+        named = notice.facts.get(TO, "")
+        return not named or destination.name in named.split(",")
     if notice.kind not in ("trades", "single_legs"):
         return True
     if not _is_of(notice, destination):

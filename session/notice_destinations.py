@@ -7,7 +7,7 @@ from typing import Literal
 from market.money import ZERO, BoundedDecimal
 
 NoticeKind = Literal[
-    "trades", "single_legs", "exchanges", "trading", "limits", "bots", "differences", "apps", "notifier"
+    "trades", "single_legs", "exchanges", "trading", "limits", "bots", "differences", "apps", "alerts", "notifier"
 ]
 """The kinds that a destination can choose. `notifier`, about the notices themselves, goes to all."""
 KINDS: tuple[NoticeKind, ...] = (
@@ -19,8 +19,9 @@ KINDS: tuple[NoticeKind, ...] = (
     "bots",
     "differences",
     "apps",
+    "alerts",
 )
-DestinationKind = Literal["webhook", "telegram"]
+DestinationKind = Literal["webhook", "telegram", "discord", "slack", "email"]
 
 TELEGRAM_URL = "https://api.telegram.org"
 

@@ -1,1 +1,1 @@
-"""Where notices go: webhooks and Telegram."""
+"""Where notices go: webhooks, Telegram, Discord, Slack and mailboxes."""

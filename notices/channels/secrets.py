@@ -1,21 +1,37 @@
 """Addresses, tokens and keys of destinations: from the environment or a file of the owner's. They are never shown."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from notices.errors import MisconfiguredError
 from runtime.loopback import is_loopback
 from runtime.secret_files import PrivateFileError, private_toml
-from session.notice_destinations import Destination
+from session.notice_destinations import Destination, DestinationKind
 
 PREFIX = "ARBITRAGE_NOTICES_"
 """Prefix of every variable that may hold a secret of a destination."""
 _HIDDEN = "***"
-_NEEDED = {"webhook": ("url",), "telegram": ("token", "chat")}
-_POSSIBLE = {"webhook": ("url", "signing_key"), "telegram": ("token", "chat")}
+_NEEDED: Mapping[DestinationKind, tuple[str, ...]] = {
+    "webhook": ("url",),
+    "telegram": ("token", "chat"),
+    "discord": ("url",),
+    "slack": ("url",),
+    "email": ("server", "sender", "recipients"),
+}
+_POSSIBLE: Mapping[DestinationKind, tuple[str, ...]] = {
+    **_NEEDED,
+    "webhook": ("url", "signing_key"),
+    "email": ("server", "user", "password", "sender", "recipients"),
+}
+SUBMISSION_PORT = 587
+"""Of a mail server that names none (RFC 6409)."""
+MOST_RECIPIENTS = 20
+_mailbox = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*")
 MIN_KEY = 16
 """Minimum length of a signing key in characters; shorter ones can be guessed."""
 
@@ -44,7 +60,27 @@ class TelegramSecrets:
         return _without(text, self.all)
 
 
-Secrets = WebhookSecrets | TelegramSecrets
+@dataclass(frozen=True, slots=True)
+class ChatSecrets:
+    """The webhook of a channel of Discord or Slack; whoever has the address can write there."""
+
+    chat: Literal["discord", "slack"]
+    url: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MailSecrets:
+    """A mail server, who logs in there (`user` empty: nobody), and from whom to whom mails go."""
+
+    host: str
+    port: int
+    sender: str
+    recipients: tuple[str, ...]
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+
+Secrets = WebhookSecrets | TelegramSecrets | ChatSecrets | MailSecrets
 
 
 class HiddenInLogs(logging.Filter):
@@ -78,11 +114,39 @@ def secrets_of(destination: Destination, environment: Mapping[str, str]) -> Secr
         if ":" not in found["token"]:
             raise MisconfiguredError(f"{_who(destination)}: its token is not a @BotFather token (NUMBER:TEXT)")
         return TelegramSecrets(found["token"], found["chat"])
+    if destination.kind == "email":
+        return _mail_secrets(destination, found)
     check_address(found["url"], f"{_who(destination)}: its url")
+    if destination.kind in ("discord", "slack"):
+        return ChatSecrets("discord" if destination.kind == "discord" else "slack", found["url"])
     key = found.get("signing_key") or None
     if key is not None and len(key) < MIN_KEY:
         raise MisconfiguredError(f"{_who(destination)}: its signing_key is shorter than {MIN_KEY} characters")
     return WebhookSecrets(found["url"], key)
+
+
+def _mail_secrets(destination: Destination, found: Mapping[str, str]) -> MailSecrets:
+    who = _who(destination)
+    host, port = _mail_server(found["server"], who)
+    recipients = tuple(one.strip() for one in found["recipients"].split(",") if one.strip())
+    if not 1 <= len(recipients) <= MOST_RECIPIENTS:
+        raise MisconfiguredError(f"{who}: its recipients must be 1 to {MOST_RECIPIENTS} mailboxes, with commas between")
+    if not all(_mailbox.fullmatch(one) for one in (found["sender"], *recipients)):
+        raise MisconfiguredError(f"{who}: its sender or one of its recipients is no mailbox (NAME@HOST)")
+    if bool(found.get("user")) != bool(found.get("password")):
+        raise MisconfiguredError(f"{who}: user and password belong together")
+    return MailSecrets(host, port, found["sender"], recipients, found.get("user", ""), found.get("password", ""))
+
+
+def _mail_server(server: str, who: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(f"//{server}")
+        host, port = parts.hostname, SUBMISSION_PORT if parts.port is None else parts.port
+    except ValueError:
+        raise MisconfiguredError(f"{who}: its server is no HOST:PORT") from None
+    if not host or not port or parts.path or parts.username is not None or any(sign.isspace() for sign in server):
+        raise MisconfiguredError(f"{who}: its server is no HOST:PORT")
+    return host, port
 
 
 def variable(destination: str, secret: str) -> str:

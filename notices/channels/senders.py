@@ -3,7 +3,9 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from notices.channels.secrets import Secrets, TelegramSecrets
+from notices.channels.chat_webhook import ChatSender
+from notices.channels.mail import MailSender
+from notices.channels.secrets import ChatSecrets, MailSecrets, Secrets, TelegramSecrets, WebhookSecrets
 from notices.channels.sender_port import Sender
 from notices.channels.telegram_bot import TelegramSender
 from notices.channels.webhook import WebhookSender
@@ -26,6 +28,12 @@ async def opened_senders(
 
 def sender_of(destination: Destination, secrets: Secrets) -> Sender:
     """Return the destination's sender. Call it within an event loop."""
-    if isinstance(secrets, TelegramSecrets):
-        return TelegramSender(destination.telegram_url.rstrip("/"), secrets)
-    return WebhookSender(secrets)
+    match secrets:
+        case TelegramSecrets():
+            return TelegramSender(destination.telegram_url.rstrip("/"), secrets)
+        case ChatSecrets():
+            return ChatSender(secrets)
+        case MailSecrets():
+            return MailSender(secrets)
+        case WebhookSecrets():
+            return WebhookSender(secrets)

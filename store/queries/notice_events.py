@@ -49,8 +49,8 @@ from store.server.documents import (
 REPORTED_STATES = ("single_leg", "closed", "unwound", "residual")
 
 NoticeEvent = Arbitrage | SettingsVersion | Health | StoredDifference | AuditEntry
-"""An entry of the audit log: of what an app did."""
-OF_APPS: Document = {"role": "app"}
+"""An entry of the audit log: of what an app did, or an alert rule says."""
+AUTOMATIC: Document = {"role": {"$in": ["app", "rule"]}}
 
 PIPELINE: list[Document] = [
     {
@@ -58,7 +58,7 @@ PIPELINE: list[Document] = [
             "$or": [
                 {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH, DIFFERENCES]}},
                 {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(REPORTED_STATES)}},
-                {"ns.coll": AUDIT, **{f"fullDocument.{name}": value for name, value in OF_APPS.items()}},
+                {"ns.coll": AUDIT, **{f"fullDocument.{name}": value for name, value in AUTOMATIC.items()}},
             ]
         }
     }
@@ -83,7 +83,7 @@ class CurrentState:
 
 class NoticeEventFollower:
     """Follows arbitrages that end or have a single leg, versions of the settings, failures of exchanges, differences
-    that are found or settled, and what apps did: each at least once, after the token."""
+    that are found or settled, what apps did and alert rules say: each at least once, after the token."""
 
     def __init__(self, database: Database, token: str | None) -> None:
         self._changes = ChangeFollower(database, PIPELINE, None if token is None else {"_data": token})
@@ -174,10 +174,10 @@ class NoticeEventReader:
             found = self._database[DIFFERENCES].find(wanted).sort("found_at", ASCENDING)
             return [difference_of(document) async for document in found]
 
-    async def app_actions_since(self, since: int) -> list[AuditEntry]:
-        """Return what apps did since, oldest first."""
+    async def reported_since(self, since: int) -> list[AuditEntry]:
+        """Return what apps did and alert rules said since, oldest first."""
         with translated_errors():
-            found = self._database[AUDIT].find({**OF_APPS, "at": {"$gte": since}}).sort("at", ASCENDING)
+            found = self._database[AUDIT].find({**AUTOMATIC, "at": {"$gte": since}}).sort("at", ASCENDING)
             return [audit_entry_of(document) async for document in found]
 
     async def _all(self, collection: str, wanted: Document | None = None) -> list[Document]:

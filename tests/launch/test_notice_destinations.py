@@ -11,7 +11,9 @@ from launch.config.notice_destinations import configured_destinations
 from launch.errors import CannotStartError
 from launch.supervisor.process_groups import child_environment
 from launch.supervisor.process_plan import own_processes
+from notices.channels.secrets import MailSecrets, secrets_of
 from runtime.secret_files import PROJECT
+from session.notice_destinations import Destination
 from session.session import Services, Session, Upkeep
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.receivers import Answer, receiving
@@ -20,6 +22,13 @@ from tests.notices.samples import CHAT, KEY, TOKEN
 URL = "https://hooks.example.com/AAtheKey"
 WEBHOOK = '[[notices]]\nkind = "webhook"\nname = "desk"\n'
 TELEGRAM = '[[notices]]\nkind = "telegram"\n'
+DISCORD = '[[notices]]\nkind = "discord"\n'
+MAIL = '[[notices]]\nkind = "email"\n'
+MAIL_OF = {
+    "ARBITRAGE_NOTICES_EMAIL_SERVER": "mail.example.com",
+    "ARBITRAGE_NOTICES_EMAIL_SENDER": "desk@example.com",
+    "ARBITRAGE_NOTICES_EMAIL_RECIPIENTS": "one@example.com, two@example.com",
+}
 DESK = {"ARBITRAGE_NOTICES_DESK_URL": URL}
 CHAT_OF = {"ARBITRAGE_NOTICES_TELEGRAM_TOKEN": TOKEN, "ARBITRAGE_NOTICES_TELEGRAM_CHAT": CHAT}
 
@@ -61,6 +70,16 @@ def reported(folder: Path, text: str, environment: dict[str, str]) -> object:
         (WEBHOOK, {"ARBITRAGE_NOTICES_DESK_URL": "https://[AAtheKey"}, "is no address"),
         (WEBHOOK, {"ARBITRAGE_NOTICES_DESK_URL": "https://a:AAtheKey@example.com"}, "no name or password"),
         (WEBHOOK, DESK | {"ARBITRAGE_NOTICES_DESK_SIGNING_KEY": "AAtheKey"}, "signing_key is shorter than 16"),
+        (DISCORD, {}, "needs ARBITRAGE_NOTICES_DISCORD_URL in the environment"),
+        (DISCORD, {"ARBITRAGE_NOTICES_DISCORD_URL": "http://example.com/AAtheKey"}, "must begin with https://"),
+        (DISCORD + 'telegram_url = "https://x"', {}, "telegram_url is for destinations of kind telegram"),
+        (MAIL, {}, "needs ARBITRAGE_NOTICES_EMAIL_SERVER and"),
+        (MAIL, MAIL_OF | {"ARBITRAGE_NOTICES_EMAIL_SERVER": "https://AAtheKey"}, "its server is no HOST:PORT"),
+        (MAIL, MAIL_OF | {"ARBITRAGE_NOTICES_EMAIL_SERVER": "mail:AAtheKey"}, "its server is no HOST:PORT"),
+        (MAIL, MAIL_OF | {"ARBITRAGE_NOTICES_EMAIL_SENDER": "AAtheKey"}, "is no mailbox"),
+        (MAIL, MAIL_OF | {"ARBITRAGE_NOTICES_EMAIL_RECIPIENTS": "a@b.c\nBcc: AAtheKey@d.e"}, "is no mailbox"),
+        (MAIL, MAIL_OF | {"ARBITRAGE_NOTICES_EMAIL_RECIPIENTS": " , "}, "its recipients must be 1 to 20 mailboxes"),
+        (MAIL, MAIL_OF | {"ARBITRAGE_NOTICES_EMAIL_PASSWORD": "AAtheKey"}, "user and password belong together"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, environment: dict[str, str], place: str) -> None:
@@ -93,6 +112,20 @@ def test_a_file_of_secrets(tmp_path: Path, content: str | None, mode: int, place
         reported(tmp_path, f'{WEBHOOK}secrets_file = "{path}"', DESK)
     assert place in str(caught.value)
     assert "AAtheKey" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("server", "host", "port"),
+    [
+        ("mail.example.com", "mail.example.com", 587),
+        ("mail.example.com:465", "mail.example.com", 465),
+        ("[::1]:25", "::1", 25),
+    ],
+)
+def test_a_mail_server_has_a_port_of_its_own_or_that_of_submission(server: str, host: str, port: int) -> None:
+    found = secrets_of(Destination("email", "email"), MAIL_OF | {"ARBITRAGE_NOTICES_EMAIL_SERVER": server})
+    assert isinstance(found, MailSecrets)
+    assert (found.host, found.port, found.recipients) == (host, port, ("one@example.com", "two@example.com"))
 
 
 def test_a_file_within_the_project_is_none_for_secrets(tmp_path: Path) -> None:

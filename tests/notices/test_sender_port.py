@@ -1,4 +1,4 @@
-"""The contract of a destination, on both adapters against a real receiver: what is taken, tried again, rejected."""
+"""The contract of a destination, on its adapters over HTTP and a real receiver: what is taken, tried again, rejected."""
 
 import json
 import logging
@@ -9,7 +9,8 @@ from typing import Protocol
 import pytest
 
 from market.time_units import MICROSECONDS
-from notices.channels.secrets import TelegramSecrets, WebhookSecrets
+from notices.channels.chat_webhook import ChatSender
+from notices.channels.secrets import ChatSecrets, TelegramSecrets, WebhookSecrets
 from notices.channels.sender_port import Sender
 from notices.channels.telegram_bot import TelegramSender
 from notices.channels.webhook import WebhookSender
@@ -38,16 +39,18 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield opened
 
 
-@pytest.fixture(params=["webhook", "telegram"])
+@pytest.fixture(params=["webhook", "telegram", "discord", "slack"])
 async def opened(request: pytest.FixtureRequest) -> AsyncIterator[Opened]:
-    """Return a sender to a receiver's address; every test of the contract runs on both."""
+    """Return a sender to a receiver's address; every test of the contract runs on each."""
     senders: list[Sender] = []
 
     def open_to(url: str, seconds: float = SECONDS) -> Sender:
         if request.param == "webhook":
             senders.append(WebhookSender(WebhookSecrets(url + PATH, KEY), seconds))
-        else:
+        elif request.param == "telegram":
             senders.append(TelegramSender(url, TelegramSecrets(TOKEN, CHAT), seconds))
+        else:
+            senders.append(ChatSender(ChatSecrets(request.param, url + PATH), seconds))
         return senders[-1]
 
     yield open_to

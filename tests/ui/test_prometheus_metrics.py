@@ -11,9 +11,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from market.accounting.profit_groups import profit_from
+from market.trade.reservation_state import BalanceRow
 from store.aggregates.session_totals import SessionTotals
 from tests.ui.health_reports import detection, part, query, report
-from ui.services.prometheus_metrics import Metrics, MonotonicCounts
+from ui.services.prometheus_metrics import Metrics, MonotonicCounts, TradingNow
 from ui.services.request_metrics import RequestMetrics
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -21,8 +22,12 @@ TOTALS = SessionTotals(profit_from("USD", {"net": Decimal("-1.25")}), {"closed":
 ROW = re.compile(r"^\| `(?P<name>[a-z_]+)` \| (?P<kind>\w+) \|(?P<labels>[^|]*)\|", re.MULTILINE)
 
 
-def reported(accept: str = "", metrics: Metrics | None = None, totals: SessionTotals = TOTALS) -> tuple[str, str]:
-    body, media_type = (metrics or Metrics()).text(report(), totals, 12, accept)
+BALANCE = BalanceRow("alpha", "USD", Decimal("12.5"), Decimal(3))
+
+
+def reported(accept: str = "", metrics: Metrics | None = None) -> tuple[str, str]:
+    trading = TradingNow(TOTALS, 12, (BALANCE,), {"BTC": -3.5})
+    body, media_type = (metrics or Metrics()).text(report(), trading, accept)
     return body.decode(), media_type
 
 
@@ -63,6 +68,9 @@ def test_open_metrics_is_sent_to_who_asks_for_it() -> None:
         ("arbitrage_trades_total", {"state": "closed"}, 4),
         ("arbitrage_trades_open", {}, 1),
         ("arbitrage_net_profit", {"currency": "USD"}, -1.25),
+        ("arbitrage_best_net_bps", {"asset": "BTC"}, -3.5),
+        ("arbitrage_balance_free", {"exchange": "alpha", "currency": "USD"}, 12.5),
+        ("arbitrage_balance_held", {"exchange": "alpha", "currency": "USD"}, 3),
         ("arbitrage_feed_state", {"exchange": "alpha", "symbol": "BTC/USD", "state": "live"}, 1),
         ("arbitrage_feed_state", {"exchange": "alpha", "symbol": "BTC/USD", "state": "down"}, 0),
         ("arbitrage_feed_age_seconds", {"exchange": "alpha", "symbol": "BTC/USD"}, 0.4),
@@ -88,8 +96,8 @@ def test_what_is_not_known_is_left_out() -> None:
     unknown = report(
         detection=[detection(delay=None)], queries=[query("opportunities", is_real_time=True)], processes=[part("cep")]
     )
-    found = families(Metrics().text(unknown, TOTALS, 0, "")[0].decode())
-    for name in ("arbitrage_detection_probe_delay_seconds", "arbitrage_spark_query_batch"):
+    found = families(Metrics().text(unknown, TradingNow(TOTALS, 0), "")[0].decode())
+    for name in ("arbitrage_best_net_bps", "arbitrage_detection_probe_delay_seconds", "arbitrage_spark_query_batch"):
         assert found[name].samples == []
 
 

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from ui.http.route_auth import REJECTED, Viewer
 from ui.services.dashboard import dashboard_of
-from ui.services.prometheus_metrics import Metrics
+from ui.services.prometheus_metrics import Metrics, trading_now
 
 MEDIA_TYPES = ("text/plain", "application/openmetrics-text")
 
@@ -26,6 +26,5 @@ async def metrics(
     dashboard = dashboard_of(request.app)
     kept: Metrics = request.app.state.metrics
     report = await dashboard.health.report()
-    live_state = dashboard.hub.live_state
-    body, media_type = kept.text(report, live_state.ledger.totals, live_state.opportunity_count, accept)
+    body, media_type = kept.text(report, trading_now(dashboard.hub.live_state), accept)
     return Response(body, headers={"Content-Type": media_type, "Cache-Control": "no-store"})

@@ -12,6 +12,8 @@ from runtime.tasks import run_again
 from store.errors import StoreError
 from ui.auth.private_files import replace_file
 from ui.desk.alert_book import EMPTY, AlertBook, Seen
+from ui.desk.rule_keeper import RuleKeeper
+from ui.desk.rule_notices import RuleNotices
 from ui.services.health import HealthService
 from ui.stream.live_hub import LiveHub
 
@@ -30,16 +32,21 @@ log = logging.getLogger("ui")
 class AlertKeeper:
     """Runs on one event loop."""
 
-    def __init__(self, home: Path, health: HealthService, hub: LiveHub) -> None:
+    def __init__(
+        self, home: Path, health: HealthService, hub: LiveHub, rules: RuleKeeper, notices: RuleNotices
+    ) -> None:
         self._path = home / "alerts.json"
         self._health = health
         self._hub = hub
+        self.rules = rules
+        self._notices = notices
         self._writing = asyncio.Lock()
         self.book = EMPTY
 
     async def run(self) -> None:
         """Look until cancelled, whatever fails."""
         self.book = await asyncio.to_thread(self._read)
+        await self.rules.resume()
         await run_again(self._look_on, lambda failure: log.error("alerts not looked for", exc_info=failure))
 
     async def _look_on(self) -> None:
@@ -55,7 +62,10 @@ class AlertKeeper:
             log.info("alerts not looked for", extra={"error": str(error)})
             return
         seen = [Seen(one["severity"], one["part"], one["what"], one["todo"]) for one in report["findings"]]
-        await self.change(self.book.observed([*seen, *self._trading()], wall_now()))
+        before, now = self.book, wall_now()
+        await self.change(before.observed([*seen, *self._trading(), *self.rules.seen(report)], now))
+        self._notices.report(before, self.book, self.rules.rules, now)
+        await self._notices.send()
 
     async def change(self, book: AlertBook) -> None:
         """Put `book` in place of the one known. A disk that takes nothing costs what a restart forgets."""

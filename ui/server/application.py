@@ -48,6 +48,7 @@ from ui.api.apps import stored_routes as stored_apps
 from ui.api.apps import text_routes as app_texts
 from ui.api.apps.app_requests import answer_app_problems
 from ui.api.desk import alert_routes as alerts
+from ui.api.desk import alert_rule_routes as alert_rules
 from ui.api.desk import candle_routes as candles
 from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_endpoints import AppEndpoints
@@ -59,6 +60,8 @@ from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
 from ui.auth.key_changes import audit_key_changes
 from ui.desk.alert_keeper import AlertKeeper
+from ui.desk.rule_keeper import RuleKeeper
+from ui.desk.rule_notices import RuleNotices
 from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.body_limit import BoundedBodies
@@ -153,6 +156,7 @@ READING = (
     stored_apps,
     app_errors,
     app_rows,
+    alert_rules,
     alerts,
     backtests,
     bots,
@@ -246,7 +250,8 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
-    app.state.alerts = AlertKeeper(session.home, watch, hub)
+    rules = RuleKeeper(session.home, app.state.metrics, hub)
+    app.state.alerts = AlertKeeper(session.home, watch, hub, rules, RuleNotices(reader.audit.begin))
     alerting = asyncio.create_task(app.state.alerts.run())
     app.state.app_texts = AppTexts(session, configured(TEXTS, config))
     app.state.app_endpoints = AppEndpoints(OrderedDict())

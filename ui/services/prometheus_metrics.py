@@ -1,6 +1,7 @@
 """Prometheus metrics from the health report and the session's sums. `docs/metrics.md` explains each name."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import get_args
 
@@ -12,7 +13,9 @@ from prometheus_client.registry import Collector
 from market.prices.episodes import EpisodeOutcome
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, OPEN_STATES
+from market.trade.reservation_state import BalanceRow
 from store.aggregates.session_totals import SessionTotals
+from ui.live.state import LiveState
 from ui.rows.health import ARRIVAL, DELIVERY, FeedHealthRow, HealthReportRow, LatencyRow, QueryRow
 from ui.services.request_metrics import RequestMetrics
 
@@ -47,6 +50,21 @@ QUERY_GAUGES: tuple[tuple[str, str, Callable[[QueryRow], float | None]], ...] = 
 Labelled = tuple[tuple[str, ...], float | None]
 
 
+@dataclass(frozen=True, slots=True)
+class TradingNow:
+    """What is known of trading. `best_net_bps`: asset → of the pair of fresh markets that would bring most."""
+
+    totals: SessionTotals
+    opportunities: int
+    balances: tuple[BalanceRow, ...] = ()
+    best_net_bps: Mapping[str, float] = field(default_factory=dict)
+
+
+def trading_now(state: LiveState) -> TradingNow:
+    best = {line.base: line.best.net_bps for line in state.lines() if line.best is not None}
+    return TradingNow(state.ledger.totals, state.opportunity_count, state.ledger.balances, best)
+
+
 class MonotonicCounts:
     """A monotonic counter from counts that may decrease: old rows are deleted, and an arbitrage may be reopened."""
 
@@ -71,13 +89,18 @@ class Metrics:
         self._trades = MonotonicCounts()
         self._episodes = MonotonicCounts()
 
-    def text(
-        self, report: HealthReportRow, totals: SessionTotals, opportunities: int, accept: str
-    ) -> tuple[bytes, str]:
+    def text(self, report: HealthReportRow, trading: TradingNow, accept: str) -> tuple[bytes, str]:
         """Return the body and its media type, as `accept` (a request header) wants it."""
-        families = list(
+        encode, media_type = choose_encoder(accept)
+        registry = CollectorRegistry()
+        registry.register(_Collected(self.families(report, trading)))
+        return encode(registry), media_type
+
+    def families(self, report: HealthReportRow, trading: TradingNow) -> list[Metric]:
+        return list(
             chain(
-                self._trading(totals, opportunities),
+                self._trading(trading.totals, trading.opportunities),
+                _market(trading),
                 _sources(report),
                 _feeds(report["feeds"]),
                 _streams(report),
@@ -87,10 +110,6 @@ class Metrics:
                 self.requests.registry.collect(),
             )
         )
-        encode, media_type = choose_encoder(accept)
-        registry = CollectorRegistry()
-        registry.register(_Collected(families))
-        return encode(registry), media_type
 
     def _trading(self, totals: SessionTotals, opportunities: int) -> Iterator[Metric]:
         rejections = self._rejections.follow(totals.rejections.items())
@@ -106,6 +125,18 @@ class Metrics:
         yield _gauge("arbitrage_trades_open", "Arbitrages that have not ended.", (), [((), open_now)])
         net = [((totals.profit.currency,), float(totals.profit.net))]
         yield _gauge("arbitrage_net_profit", "Net profit of the session, in the currency.", ("currency",), net)
+
+
+def _market(trading: TradingNow) -> Iterator[Metric]:
+    best: list[Labelled] = [((base,), bps) for base, bps in trading.best_net_bps.items()]
+    yield _gauge(
+        "arbitrage_best_net_bps", "Spread of the best pair of markets, net of both taker fees.", ("asset",), best
+    )
+    labels = ("exchange", "currency")
+    free: list[Labelled] = [((row.exchange, row.currency), float(row.free)) for row in trading.balances]
+    held: list[Labelled] = [((row.exchange, row.currency), float(row.held)) for row in trading.balances]
+    yield _gauge("arbitrage_balance_free", "Free balance.", labels, free)
+    yield _gauge("arbitrage_balance_held", "Balance that open orders hold.", labels, held)
 
 
 class _Collected(Collector):
