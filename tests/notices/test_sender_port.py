@@ -1,4 +1,4 @@
-"""The contract of a destination, on its adapters over HTTP and a real receiver: what is taken, tried again, rejected."""
+"""The contract of a destination, on its adapters over HTTP and a real receiver: taken, tried again, rejected."""
 
 import json
 import logging

@@ -1,5 +1,6 @@
 // The head of every page: paper or real money, whether the page is live, whether trading is on, and the time.
 
+import { AlertCount } from "./alert_count.js";
 import { setClass, setText } from "./elements.js";
 import { clockTime } from "./format.js";
 import { liveFeed } from "./live_feed.js";
@@ -32,6 +33,7 @@ export function mount(component) {
 
 export function unmount(parent) {
   heads.get(parent)?.leave();
+  heads.get(parent)?.alerts.end();
   heads.delete(parent);
 }
 
@@ -40,6 +42,7 @@ class Head {
     const find = (name) => parent.querySelector(`[data-part="${name}"]`);
     this.root = find("header");
     this.parts = Object.fromEntries(["state", "trading", "clock", "paper-badge", "paper", "money", "notice"].map((name) => [name, find(name)]));
+    this.alerts = new AlertCount();
     this.zones = [...parent.querySelectorAll("[data-zone]")];
     // what stays in view below the head needs its height, also while it shows a notice
     this.size = new ResizeObserver(() => this.publishHeight());
@@ -48,6 +51,7 @@ class Head {
   }
 
   take({ data, setStateValue }) {
+    this.alerts.show();
     this.setStateValue = setStateValue;
     this.showMode(data.mode);
     // Python draws by the browser's stored choice
@@ -78,7 +82,9 @@ class Head {
     for (const button of this.zones) {
       button.setAttribute("aria-pressed", String((button.dataset.zone === "local") === isLocalTime()));
     }
+    this.isLive = model.isKnown && state === "live";
     if (!model.isKnown) return;
+    this.alerts.begin(() => this.isLive);
     this.showMode(model.mode);
     setText(this.parts.clock, clockTime(model.now));
     const notice = noticeOf(model);

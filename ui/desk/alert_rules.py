@@ -131,7 +131,7 @@ def part_of(rule: WantedRule) -> str:
     return f"rule {rule.name}"
 
 
-TODO = "A rule of your own; it is below."
+TODO = "An alert rule says so: it is below the alerts."
 _HOW_WORDS: dict[How, str] = {
     "now": "",
     "mean": "mean of {} ",

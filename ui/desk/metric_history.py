@@ -33,8 +33,8 @@ class MetricInfo:
 class _Runs:
     """Values that began at looks of these numbers; NaN: not known from then on."""
 
-    looks: array[int] = field(default_factory=lambda: array("I"))
-    values: array[float] = field(default_factory=lambda: array("d"))
+    looks: "array[int]" = field(default_factory=lambda: array("I"))
+    values: "array[float]" = field(default_factory=lambda: array("d"))
 
     def add(self, look: int, value: float) -> int:
         """Return by how many points it grew."""
@@ -87,7 +87,7 @@ class MetricHistory:
             name = f"{family.name}_total" if family.type == "counter" else family.name
             self.metrics[name] = MetricInfo(name, family.type, family.documentation)
             for sample in family.samples:
-                seen[name, tuple(sorted(sample.labels.items()))] = float(sample.value)
+                seen[name, tuple(sample.labels.items())] = float(sample.value)
         for key in self._series.keys() | seen.keys():
             runs = self._series.setdefault(key, _Runs())
             self._points += runs.add(self._next, seen.get(key, nan))

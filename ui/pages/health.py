@@ -44,6 +44,7 @@ def render_health() -> None:
         return
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
     own_component("alerts_view")(key="alerts_view")
+    own_component("alert_rules")(key="alert_rules")
     render_regions(dashboard)
     streamlit.subheader("Feeds", anchor=False)
     streamlit.fragment(_render_streams, run_every=REFRESH_SECONDS)(dashboard, choose_market(dashboard))
