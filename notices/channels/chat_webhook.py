@@ -45,6 +45,7 @@ def discord_text(text: str) -> str:
     escaped = _MARKDOWN.sub(r"\\\1", text)
     most = len(text)
     while len(escaped) > DISCORD_CHARACTERS:
-        most -= len(escaped) - DISCORD_CHARACTERS
+        # each sign takes two characters at most
+        most -= max(1, (len(escaped) - DISCORD_CHARACTERS) // 2)
         escaped = _MARKDOWN.sub(r"\\\1", shortened(text, most))
     return escaped
