@@ -123,7 +123,7 @@ def seen_by(rule: AlertRule, history: Mapping[SeriesKey, Samples]) -> Iterator[S
         if not found or found[-1].last != len(samples) - 1:
             continue
         value = windowed(rule.how, samples, looks_of(rule.window_seconds))[-1]
-        yield Seen(rule.severity, part_of(rule), f"{series_words(key)} {value:.6g}: {condition(rule)}.", TODO)
+        yield Seen(rule.severity, part_of(rule), f"{series_words(key)} {value_words(value)}: {condition(rule)}.", TODO)
 
 
 def part_of(rule: WantedRule) -> str:
@@ -146,7 +146,14 @@ def condition(rule: WantedRule) -> str:
     """Return it in words: `mean of 1 min above 10 for 5 min`."""
     how = _HOW_WORDS[rule.how].format(duration_words(rule.window_seconds))
     lasting = f" for {duration_words(rule.for_seconds)}" if rule.for_seconds else ""
-    return f"{how}{rule.direction} {rule.threshold:.6g}{lasting}"
+    return f"{how}{rule.direction} {rule.threshold:,.12g}{lasting}"
+
+
+def value_words(value: float | None) -> str:
+    """Return it rounded, without an exponent where people would write none."""
+    if value is None:
+        return "unknown"
+    return f"{value:,.6g}" if abs(value) < 100_000 else f"{value:,.0f}"
 
 
 def series_words(key: SeriesKey) -> str:

@@ -20,6 +20,7 @@ from ui.desk.alert_rules import (
     looks_needed,
     looks_of,
     seen_by,
+    value_words,
     windowed,
 )
 
@@ -114,6 +115,7 @@ def test_what_it_says_has_series_value_and_condition() -> None:
     ("changes", "words"),
     [
         ({"how": "now"}, "above 10"),
+        ({"how": "now", "threshold": -9_999_999.5}, "above -9,999,999.5"),
         ({"how": "lowest", "window_seconds": 90, "direction": "below"}, "lowest of 90 s below 10"),
         ({"how": "increase", "window_seconds": 3600, "threshold": 0}, "increase over 1 h above 0"),
         ({"how": "change", "for_seconds": 120, "threshold": -5}, "change over 30 s above -5 for 2 min"),
@@ -121,6 +123,21 @@ def test_what_it_says_has_series_value_and_condition() -> None:
 )
 def test_a_condition_in_words(changes: dict[str, object], words: str) -> None:
     assert condition(rule(**changes)) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0, "0"),
+        (1 / 3, "0.333333"),
+        (99_999.0, "99,999"),
+        (1_234_567.8, "1,234,568"),
+        (-2.5e6, "-2,500,000"),
+        (None, "unknown"),
+    ],
+)
+def test_a_value_in_words(value: float | None, words: str) -> None:
+    assert value_words(value) == words
 
 
 @pytest.mark.parametrize(
