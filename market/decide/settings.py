@@ -59,14 +59,15 @@ MOST_CLOSE_ORDERS = 20
 
 class CloseOrder(BaseModel):
     """An operator's order to close what an arbitrage holds on one side alone: the best price on its market then, and
-    when, by the server's clock (microseconds). `side` of the order that it asks for; None in what earlier versions
-    stored."""
+    when, by the server's clock (microseconds). `side` of the order that it asks for, and the most that it may be for
+    (base); None in what earlier versions stored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     price: Annotated[BoundedDecimal, Field(gt=0)]
     asked_at: int = Field(ge=0, lt=2**53)
     side: Side | None = None
+    amount: Annotated[BoundedDecimal, Field(gt=0)] | None = None
 
 
 class Settings(BaseModel):

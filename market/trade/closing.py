@@ -51,8 +51,9 @@ def close_order(arbitrage: Arbitrage, settings: Settings, now: int) -> CloseOrde
     order = settings.close_now.get(arbitrage.arbitrage_id)
     if order is None or abs(now - order.asked_at) > CLOSE_WITHIN or why_not_closed(arbitrage, settings) is not None:
         return None
-    # a late fill may have turned what is left round: that price is of another market
-    return order if order.side in (None, flattening(arbitrage)[0]) else None
+    # an open leg that fills on may have turned what is left round, or made it more than was confirmed
+    is_more = order.amount is not None and abs(outcome_of(arbitrage).left) > order.amount
+    return order if order.side in (None, flattening(arbitrage)[0]) and not is_more else None
 
 
 def is_overtaken(arbitrage: Arbitrage, role: LegRole, settings: Settings, now: int) -> bool:

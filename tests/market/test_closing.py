@@ -50,6 +50,14 @@ def test_an_order_is_for_the_side_that_was_confirmed(side: Side | None, is_due: 
     assert (close_order(residual(), settings, NOW) is not None) == is_due
 
 
+@pytest.mark.parametrize(("amount", "is_due"), [("2", True), ("3", True), (None, True), ("1.9999", False)])
+def test_an_order_is_for_no_more_than_was_confirmed(amount: str | None, is_due: bool) -> None:
+    """An open leg may fill on between the confirmation and the step."""
+    order = CloseOrder(price=Decimal(90), asked_at=NOW, amount=None if amount is None else Decimal(amount))
+    settings = settings_of().model_copy(update={"close_now": {"one": order}})
+    assert (close_order(residual(), settings, NOW) is not None) == is_due
+
+
 @pytest.mark.parametrize(
     ("role", "is_overtaken_now"),
     [("complete", True), ("reverse", True), ("flatten", False), ("buy", False), ("sell", False)],

@@ -79,9 +79,17 @@ BROKEN_BUILDS = (
         ),
         ORDERS | BOOKS,
     ),
+    # two guards: the look at each report, and that what was booked is restated once the exchange's lists contradict it
     BrokenBuild(
         "what an exchange says is checked",
         (
+            Edit(
+                "market/accounting/restated_fills.py",
+                "            if any(fill not in version for fill in own.leg.fills):\n",
+                "            if False:\n",
+            ),
+            # no guard: in two minutes few of the usual lies are about an order that is asked for
+            Edit("launch/chaos/schedule.py", "LIE_EVERY = 6.0", "LIE_EVERY = 0.5"),
             Edit(
                 "bots/execute/order_lookup.py",
                 "doubt = None if report is None else self.rules.doubt(leg, report, seen)",

@@ -86,7 +86,7 @@ async def close_now(
         note.before = {"state": arbitrage.state, "reason": arbitrage.reason}
         closing = await closing_of(dashboard, arbitrage, confirmed)
         now = await dashboard.reader.server_now()
-        order = CloseOrder(price=closing.price, asked_at=now, side=closing.side)
+        order = CloseOrder(price=closing.price, asked_at=now, side=closing.side, amount=closing.amount)
 
         def ordered(settings: Settings) -> Settings:
             return settings.model_copy(update={"close_now": _with(settings.close_now, arbitrage.arbitrage_id, order)})
