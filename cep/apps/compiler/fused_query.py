@@ -164,8 +164,8 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
             return ["kept.append((EXPIRED, at, row))", f"if len(kept) > {length}:", *_indented(left)]
         case TimePlan(milliseconds=milliseconds):
             return [
-                "now, came = clock.now, row",
-                f"while kept and kept[0][1] + {milliseconds} <= now:",
+                f"oldest, came = clock.now - {milliseconds}, row",
+                "while kept and kept[0][1] <= oldest:",
                 *_indented(["row = kept.popleft()[2]", *removed]),
                 "row = came",
                 "kept.append((EXPIRED, at, row))",
