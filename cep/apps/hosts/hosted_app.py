@@ -302,17 +302,19 @@ class HostedApp:
             # nothing happens before all tables are filled, not even the app's start
             self._fill(engine, rows)
             return
-        engine.advance(at)
-        if topic == SHARED_IN:
-            self._regions.take(engine, rows)
+        if topic == SHARED_IN or not rows:
+            engine.advance(at)
+            if topic == SHARED_IN:
+                self._regions.take(engine, rows)
             return
-        sent = self._source.sent_streams if topic == self._source.rows_topic else {}
+        at, sent = max(at, engine.now), self._source.sent_streams if topic == self._source.rows_topic else {}
         for name, values in rows:
             if name == REPLAYS:
+                engine.advance(at)
                 self._replays = str(values[0]), str(values[1])
                 continue
             # what users sent is in the log as JSON has it
-            engine.send(name, engine.now, row_of(sent[name], values) if name in sent else values)
+            engine.send(name, at, row_of(sent[name], values) if name in sent else values)
 
     def _fill(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
         for name, values in rows:

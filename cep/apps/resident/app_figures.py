@@ -2,8 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cep.apps.engine.junctions import RowListener
 from cep.apps.engine.stream_engine import StreamEngine
@@ -19,9 +18,10 @@ ROWS_BETWEEN_TIMES = 32
 """One row in so many is timed, since reading a clock twice for each would cost more than many an app does."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeenRow:
-    """`offset`: of the row of the log that caused it. `number`: among the app's rows for that (`given`), or among the
+class SeenRow(NamedTuple):
+    """A tuple, since one is made for every row of every stream.
+
+    `offset`: of the row of the log that caused it. `number`: among the app's rows for that (`given`), or among the
     stream's. `time`: milliseconds."""
 
     offset: int
@@ -131,11 +131,11 @@ class AppFigures:
     def _listener(self, stream: str, app: HostedApp) -> RowListener:
         kept, counts, is_given = deque[SeenRow](maxlen=MOST_ROWS), self.counts, stream in self._given
         self.newest[stream] = kept
-        followers = self._followers.setdefault(stream, [])
+        followers, before = self._followers.setdefault(stream, []), self._mark.before
 
         def listener(at: int, row: Row) -> None:
             offset = app.busy_with or 0
-            if offset >= self._mark.before:
+            if offset >= before:
                 counts[stream] += 1
             elif is_given:
                 self.repeats += 1
