@@ -15,9 +15,11 @@ from ui.page_parts.market_choice import MarketChoice
 from ui.page_parts.page_times import zone_word
 from wording.labels import STRATEGIES, state_name
 
-Range = Literal["Last hour", "Today", "24 hours", "7 days", "Session", "From – until"]
+Range = Literal["Last hour", "Today", "24 hours", "7 days", "Month", "Session", "From – until"]
 WHOLE: Range = "Session"
 TYPED: Range = "From – until"
+OF_MONTH: Range = "Month"
+MOST_MONTHS = 36
 SPANS: dict[Range, timedelta] = {
     "Last hour": timedelta(hours=1),
     "24 hours": timedelta(days=1),
@@ -61,8 +63,7 @@ def choose_trades(market: MarketChoice, zone: tzinfo) -> TradeChoice:
             placeholder="All",
             width=170,
         )
-        typed = _typed(zone) if chosen == TYPED else (None, None)
-    since, until = typed if chosen == TYPED else (since_of(chosen, wall_now(), zone), None)
+        since, until = _span(chosen, zone)
     has_third_order = None if orders is None else orders == "With a third order"
     market_wanted = TradeFilter(market.exchange, market.base, tuple(states), strategy, since, until, has_third_order)
     return TradeChoice(market_wanted, chosen)
@@ -76,6 +77,24 @@ def since_of(chosen: Range, now: int, zone: tzinfo) -> int | None:
         day = datetime.fromtimestamp(now // MICROSECONDS, UTC).astimezone(zone)
         return int(day.replace(hour=0, minute=0, second=0).timestamp()) * MICROSECONDS
     return None
+
+
+def newest_months(now: int, zone: tzinfo) -> list[str]:
+    """Return this month and those before it, as YYYY-MM in `zone`."""
+    today = datetime.fromtimestamp(now // MICROSECONDS, UTC).astimezone(zone)
+    numbers = range(today.year * 12 + today.month - 1, 0, -1)
+    return [f"{number // 12:04}-{number % 12 + 1:02}" for number in numbers[:MOST_MONTHS]]
+
+
+def month_span(month: str, zone: tzinfo) -> tuple[int, int]:
+    """Return its first microsecond in `zone`, and that of the next one."""
+    first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=zone)
+    following = (first + timedelta(days=31)).replace(day=1)
+    return int(first.timestamp()) * MICROSECONDS, int(following.timestamp()) * MICROSECONDS
+
+
+def month_name(month: str) -> str:
+    return datetime.fromisoformat(f"{month}-01").strftime("%B %Y")
 
 
 def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
@@ -96,6 +115,19 @@ def file_address(name: str, suffix: str, wanted: TradeFilter) -> str:
     }
     query = urlencode({key: value for key, value in parameters.items() if value not in (None, [])}, doseq=True)
     return f"/api/{name}.{suffix}{f'?{query}' if query else ''}"
+
+
+def _span(chosen: Range, zone: tzinfo) -> tuple[int | None, int | None]:
+    """Draw the fields that a range has of its own, and return it."""
+    if chosen == TYPED:
+        return _typed(zone)
+    if chosen != OF_MONTH:
+        return since_of(chosen, wall_now(), zone), None
+    months = newest_months(wall_now(), zone)
+    name = f"Month ({zone_word(zone)})"
+    # the last one that is over
+    month = streamlit.selectbox(name, months, 1, format_func=month_name, key="trades.month", width=190)
+    return month_span(month or months[0], zone)
 
 
 def _typed(zone: tzinfo) -> tuple[int | None, int | None]:

@@ -1,7 +1,7 @@
 """The page Trades & P&L as a script (no browser), and what its charts and tables say."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
@@ -12,6 +12,7 @@ from market.accounting.equity_curve import Ending, EquityCurve
 from market.accounting.performance import DayResult, HourSum, performance_of
 from market.accounting.profit_groups import ProfitLine, profit_from
 from market.trade.arbitrages import PROFIT_PARTS
+from runtime.clock import wall_now
 from store.mongo.store import open_store
 from store.queries.trade_history import TradeFilter, TradeSums
 from tests.store.reservation_requests import opportunity
@@ -19,7 +20,16 @@ from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import made_worst, traded
 from ui.page_parts.dom_tables import Cell, Clicks, numbers, sortable, table, words
 from ui.page_parts.page_times import zone_word
-from ui.page_parts.trade_choice import MINUTE, Range, file_address, microseconds, since_of
+from ui.page_parts.trade_choice import (
+    MINUTE,
+    MOST_MONTHS,
+    Range,
+    file_address,
+    microseconds,
+    month_span,
+    newest_months,
+    since_of,
+)
 from ui.page_parts.trade_lines import left_out
 from ui.panels.trades_charts import MAX_BARS, bars_chart, equity_chart, lines_chart, split_chart
 from ui.panels.trades_figures import performance_figures, time_bars
@@ -150,6 +160,45 @@ def test_a_range_begins_at_a_whole_minute_and_today_at_midnight(chosen: Range, s
     now = 1_767_348_030_000_000
     assert since_of(chosen, now, ZoneInfo("Asia/Tokyo")) == since
     assert since is None or since % MINUTE == 0
+
+
+@pytest.mark.parametrize(
+    ("month", "zone", "since", "until"),
+    [
+        ("2026-03", UTC, "2026-03-01T00:00+00:00", "2026-04-01T00:00+00:00"),
+        ("2025-12", ZoneInfo("Asia/Tokyo"), "2025-11-30T15:00+00:00", "2025-12-31T15:00+00:00"),
+        # an hour shorter: summer time begins
+        ("2026-03", ZoneInfo("Europe/Berlin"), "2026-02-28T23:00+00:00", "2026-03-31T22:00+00:00"),
+        ("2028-02", UTC, "2028-02-01T00:00+00:00", "2028-03-01T00:00+00:00"),
+    ],
+)
+def test_a_month_is_whole_in_the_zone_that_is_shown(month: str, zone: tzinfo, since: str, until: str) -> None:
+    expected = tuple(int(datetime.fromisoformat(one).timestamp()) * 1_000_000 for one in (since, until))
+    assert month_span(month, zone) == expected
+
+
+def test_months_are_this_one_and_those_before_it() -> None:
+    # 2026-01-31 20:00 UTC is in February in Tokyo
+    now = 1_769_889_600_000_000
+    assert newest_months(now, UTC)[:3] == ["2026-01", "2025-12", "2025-11"]
+    assert newest_months(now, ZoneInfo("Asia/Tokyo"))[:2] == ["2026-02", "2026-01"]
+    assert len(newest_months(now, UTC)) == MOST_MONTHS
+
+
+def test_the_trades_of_a_month_are_a_file_within_three_clicks(dashboard: Dashboard) -> None:
+    trade(dashboard, "one")
+    app = page()
+    app.segmented_control(key="trades.range").set_value("Month").run()
+    assert not app.exception
+    # the last month that is over
+    assert "No matches." in html_of(app)
+    now = wall_now()
+    app.selectbox(key="trades.month").select(newest_months(now, UTC)[0]).run()
+    assert not app.exception
+    assert len(rows_of(app, "Arbitrages, newest first")) == 2
+    since, until = month_span(newest_months(now, UTC)[0], UTC)
+    files = [str(one.proto) for one in app.get("link_button")]
+    assert len([one for one in files if f"/api/arbitrages.csv?from={since}&to={until}" in one]) == 1
 
 
 def test_a_sortable_head_says_what_a_click_on_it_does() -> None:
