@@ -24,6 +24,7 @@ NO_CHANGE = {
     "/api/tickets",
     "/api/sign-in",
     "/api/sign-out",
+    "/api/alerts/rules/preview",
     "/api/apps/check",
     "/api/apps/explain",
     "/api/apps/x/query",
