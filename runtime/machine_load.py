@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass
 
+from runtime.linux_calls import usable_cores
+
 OVERLOAD = 1.5
 """Processes that want to run, per core: above it each waits, and what takes milliseconds takes seconds."""
 
@@ -22,6 +24,6 @@ class MachineLoad:
 def machine_load() -> MachineLoad | None:
     """None if the system does not say."""
     try:
-        return MachineLoad(os.getloadavg()[0], len(os.sched_getaffinity(0)))
+        return MachineLoad(os.getloadavg()[0], usable_cores())
     except OSError:
         return None

@@ -33,6 +33,7 @@ from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping
 from market.money import text_of
 from market.validation_messages import error_text
+from runtime.linux_calls import usable_cores
 from store.records.backtest_requests import BacktestFigures
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.exchange_times import feed_delays
@@ -170,7 +171,7 @@ def local_cores(master: str) -> int | None:
     if named is None:
         return None
     cores = named[1] or "1"
-    return len(os.sched_getaffinity(0)) if cores == "*" else max(int(cores), 1)
+    return usable_cores() if cores == "*" else max(int(cores), 1)
 
 
 def requested_backtest(options: BacktestOptions) -> RequestedBacktest:

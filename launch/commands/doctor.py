@@ -51,6 +51,11 @@ GIGABYTE = 1024**3
 NEEDED_MEMORY = 3 * GIGABYTE
 NEEDED_DISK = 5 * GIGABYTE
 ANSWER_SECONDS = 2.0
+LACKING = (
+    "MongoDB 6 must be on the PATH or its address configured; parts start more slowly, share the CPU by their nice "
+    "alone, and outlive a supervisor that is killed"
+)
+"""Other systems than Linux."""
 RENEW = "`arbitrage certificates` renews it"
 
 
@@ -129,9 +134,8 @@ def check_result(subject: str, fault: str | None, text: str) -> CheckResult:
 def system_finding(system: str, machine: str) -> CheckResult:
     if (system, machine) == ("Linux", "x86_64"):
         return CheckResult("ok", "system", f"{system} {machine}, {os.cpu_count()} cores")
-    return CheckResult(
-        "advice", "system", f"{system} {machine} is untested; MongoDB must be on the PATH or its address configured."
-    )
+    lacks = "packages and mongod are installed" if (system, machine) == ("Linux", "aarch64") else LACKING
+    return CheckResult("advice", "system", f"{system} {machine} is untested: {lacks}; docs/machines.md has the rest.")
 
 
 def installed_version(name: str) -> str | None:

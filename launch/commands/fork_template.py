@@ -32,6 +32,9 @@ NAME_BYTES = 15
 
 def main() -> None:
     """Serve the supervisor at the other end of the socket that the command names; in a fork: be that part."""
+    if sys.platform != "linux":
+        # the kernel gives forks to the supervisor, tells how many threads there are, and takes another name
+        sys.exit("only Linux has what forks need; parts are started without a template")
     control, supervisor = socket.socket(fileno=int(sys.argv[1])), os.getppid()
     _load()
     if len(os.listdir("/proc/self/task")) > 1:

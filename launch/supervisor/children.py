@@ -1,11 +1,12 @@
 """Children of the supervisor: those that it started, those that the template forked for it, and the orphans of both,
 which the kernel gives to it (it is a subreaper)."""
 
-import ctypes
 import os
 from typing import Protocol
 
 import psutil
+
+from runtime.linux_calls import prctl
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 UNORDERED = "unordered"
@@ -54,7 +55,7 @@ class ForkedProcess:
 
 def become_subreaper() -> None:
     """Become the parent of descendants whose own parent ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def reap_group(group: int) -> None:

@@ -1,6 +1,5 @@
 """Operating-system processes of the supervisor, each in its own process group; none outlives the supervisor."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from launch.config.configuration import ENVIRONMENT
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.priorities import niceness_of
 from notices.channels.secrets import PREFIX as NOTICES_PREFIX
+from runtime.linux_calls import prctl
 from store.records.processes import kind_of
 
 STOP_SECONDS = 5.0
@@ -27,7 +27,6 @@ NOTIFIER = "notifier"
 LOG_BYTES = 10 * 1024**2
 """A longer log is rotated at the next start; one old log is retained."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 """glibc gives each thread its own heap, up to eight a core (mallopt(3)); a part with many threads, most of them idle,
@@ -133,7 +132,7 @@ def signal_group(group: int, number: signal.Signals) -> None:
 def end_with_parent(number: signal.Signals) -> None:
     """Make the kernel send this child that signal when we end, also by kill -9; called before it becomes its program.
     The kernel goes by the thread that started it, which must live as long as we do."""
-    _LIBC.prctl(PR_SET_PDEATHSIG, number)
+    prctl(PR_SET_PDEATHSIG, number)
 
 
 def _before_exec(niceness: int) -> None:

