@@ -3,7 +3,7 @@
 
 define stream Measurements (entity string, value double);
 
-@PrimaryKey('entity') define table Levels (entity string, level string, since long);
+@PrimaryKey('entity') define table Signals (entity string, signal string, level string, reason string, since long, value double);
 
 @sink(type = 'log', prefix = 'METRICS')
 define stream Metrics (entity string, value double, count_7d long, average_7d double, average_30d double, change double,
@@ -60,7 +60,7 @@ select entity, value, count_7d, average_7d, average_30d, change, slope, trend,
     eventTimestamp() as at
 insert into Judged;
 
-from Judged as j left outer join Levels as l on j.entity == l.entity
+from Judged as j left outer join Signals as l on j.entity == l.entity
 select j.entity as entity, j.value as value, j.count_7d as count_7d, j.average_7d as average_7d, j.average_30d as average_30d,
     j.change as change, j.slope as slope, j.trend as trend, j.level as level, j.reason as reason,
     ifThenElse(j.level == default(l.level, ''), l.since, j.at) as since, default(l.level, 'none') as level_before
@@ -71,5 +71,6 @@ select entity, level, level_before, reason, since, value
 insert into Alerts;
 
 from Metrics
-select entity, level, since
-update or insert into Levels set Levels.level = level, Levels.since = since on Levels.entity == entity;
+select entity, 'measure' as signal, level, reason, since, value
+update or insert into Signals set Signals.level = level, Signals.reason = reason, Signals.since = since, Signals.value = value
+    on Signals.entity == entity;

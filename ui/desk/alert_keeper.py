@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,13 +12,17 @@ from runtime.clock import SystemClock, wall_now
 from runtime.tasks import run_again
 from store.errors import StoreError
 from ui.auth.private_files import replace_file
-from ui.desk.alert_book import EMPTY, AlertBook, Seen
+from ui.desk.alert_book import EMPTY, AlertBook, AlertSeverity, Seen
 from ui.desk.rule_keeper import RuleKeeper
 from ui.desk.rule_notices import RuleNotices
+from ui.rows.app import SignalRow
 from ui.services.health import HealthService
 from ui.stream.live_hub import LiveHub
 
 LOOK_SECONDS = 5.0
+MOST_SIGNALS = 50
+"""Alerts of signals, the worst: an app may watch a million of things."""
+SIGNALS_TODO = "See the page Signals."
 TODO = "Resume trading on the page Bots & thresholds."
 TRADING = {
     HALTED: "Trading is halted: no orders are sent.",
@@ -26,6 +31,9 @@ TRADING = {
 """Trading state → what is wrong with it."""
 _BOOK = TypeAdapter(AlertBook)
 
+MOST_CHARACTERS = 200
+AlertingSignals = Callable[[], Awaitable[Sequence[SignalRow]]]
+
 log = logging.getLogger("ui")
 
 
@@ -33,13 +41,21 @@ class AlertKeeper:
     """Runs on one event loop."""
 
     def __init__(
-        self, home: Path, health: HealthService, hub: LiveHub, rules: RuleKeeper, notices: RuleNotices
+        self,
+        home: Path,
+        health: HealthService,
+        hub: LiveHub,
+        rules: RuleKeeper,
+        notices: RuleNotices,
+        signals: AlertingSignals,
     ) -> None:
+        """`signals`: gives those of stream apps that are a warning or critical, the worst first."""
         self._path = home / "alerts.json"
         self._health = health
         self._hub = hub
         self.rules = rules
         self._notices = notices
+        self._signals = signals
         self._writing = asyncio.Lock()
         self.book = EMPTY
 
@@ -62,8 +78,9 @@ class AlertKeeper:
             log.info("alerts not looked for", extra={"error": str(error)})
             return
         seen = [Seen(one["severity"], one["part"], one["what"], one["todo"]) for one in report["findings"]]
+        signals = [_seen(one) for one in (await self._signals())[:MOST_SIGNALS]]
         before, now = self.book, wall_now()
-        await self.change(before.observed([*seen, *self._trading(), *self.rules.seen(report)], now))
+        await self.change(before.observed([*seen, *self._trading(), *self.rules.seen(report), *signals], now))
         self._notices.report(before, self.book, self.rules.rules, now)
         await self._notices.send()
 
@@ -92,6 +109,13 @@ class AlertKeeper:
         except (OSError, ValidationError) as error:
             log.warning("earlier alerts not read", extra={"error": type(error).__name__})
             return EMPTY
+
+
+def _seen(signal: SignalRow) -> Seen:
+    """Return what is wrong; the part names the entity, since figures in words count as equal."""
+    severity: AlertSeverity = "failing" if signal["level"] == "critical" else "warning"
+    what = f"{signal['signal']}: {signal['reason'] or signal['level']}"[:MOST_CHARACTERS]
+    return Seen(severity, f"{signal['entity']} ({signal['app']})"[:MOST_CHARACTERS], what, SIGNALS_TODO)
 
 
 def _without_times(book: AlertBook) -> object:

@@ -28,6 +28,7 @@ PATHS = {
     "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js"),
     "/backtests": ("header.js",),
     "/apps": ("header.js", "signing_in.js", "apps_page.js"),
+    "/signals": ("header.js", "app_signals_view.js"),
     "/health": ("header.js", "alerts_view.js", "alert_rules_view.js"),
 }
 """Page of `ui/script/app.py` → the scripts of our parts on it (`own_component`)."""

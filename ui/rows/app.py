@@ -1,4 +1,5 @@
-"""Rows of REST: stored stream apps, their versions, what is wrong with a text, and rows that failed."""
+"""Rows of REST: stored stream apps, their versions, what is wrong with a text, rows that failed, and
+signals."""
 
 import base64
 import binascii
@@ -13,6 +14,8 @@ from store.records.failed_rows import FailedRow
 from ui.rows.attribute import row_from
 
 NOBODY_RUNS_APPS = "the part that runs apps does not answer: it is being started, or this deployment has none"
+LEVELS = ("critical", "warning", "watch", "none")
+"""The worst first; a level of an app's own comes behind them."""
 MILLI = 1_000
 NOT_TAKEN = "the part that runs apps has not taken the order yet; it does within a second"
 
@@ -234,3 +237,23 @@ def stored_key(app: str, key: str) -> str | None:
         return f"{app}|{base64.urlsafe_b64decode(key + '=' * (-len(key) % 4)).decode()}"
     except (binascii.Error, ValueError):
         return None
+
+
+class SignalRow(TypedDict):
+    """What an app says of one entity now. `since`: when it came to this level, microseconds UTC; null if the app does
+    not say. `value`: what was measured."""
+
+    app: str
+    entity: str
+    signal: str
+    level: str
+    reason: str
+    since: int | None
+    value: float | None
+
+
+class SignalsRow(TypedDict):
+    """The worst first. `apps`: those that run and have signals."""
+
+    apps: list[str]
+    signals: list[SignalRow]

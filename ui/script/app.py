@@ -12,6 +12,7 @@ from ui.pages.health import render_health
 from ui.pages.live import render_live
 from ui.pages.market import render_market
 from ui.pages.opportunities import render_opportunities
+from ui.pages.signals import render_signals
 from ui.pages.trades import render_trades
 
 
@@ -26,6 +27,7 @@ def main() -> None:
         streamlit.Page(render_bots, title="Bots & thresholds", url_path="bots"),
         streamlit.Page(render_backtests, title="Backtests", url_path="backtests"),
         streamlit.Page(render_apps, title="Apps", url_path="apps"),
+        streamlit.Page(render_signals, title="Signals", url_path="signals"),
         streamlit.Page(render_health, title="Health", url_path="health"),
         # opened from a row of a list
         streamlit.Page(render_arbitrage, title="Arbitrage", url_path="arbitrage", visibility="hidden"),

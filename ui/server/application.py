@@ -44,6 +44,7 @@ from ui.api.apps import language_routes as app_language
 from ui.api.apps import live_rows as live_app_rows
 from ui.api.apps import openapi_routes as openapi
 from ui.api.apps import row_routes as app_rows
+from ui.api.apps import signal_routes as app_signals
 from ui.api.apps import stored_routes as stored_apps
 from ui.api.apps import text_routes as app_texts
 from ui.api.apps.app_requests import answer_app_problems
@@ -53,6 +54,7 @@ from ui.api.desk import candle_routes as candles
 from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_endpoints import AppEndpoints
 from ui.apps.app_processes import DRY_RUN, TEXTS, configured
+from ui.apps.app_signals import AppSignals
 from ui.apps.app_texts import AppTexts
 from ui.apps.dry_runs import DryRuns
 from ui.apps.left_out_actions import LeftOutActions
@@ -155,6 +157,7 @@ READING = (
     app_texts,
     stored_apps,
     app_errors,
+    app_signals,
     app_rows,
     alert_rules,
     alerts,
@@ -250,8 +253,9 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
-    rules = RuleKeeper(session.home, app.state.metrics, hub)
-    app.state.alerts = AlertKeeper(session.home, watch, hub, rules, RuleNotices(reader.audit.begin))
+    rules, notices = RuleKeeper(session.home, app.state.metrics, hub), RuleNotices(reader.audit.begin)
+    app.state.signals = AppSignals(session.home)
+    app.state.alerts = AlertKeeper(session.home, watch, hub, rules, notices, app.state.signals.alerting)
     alerting = asyncio.create_task(app.state.alerts.run())
     app.state.app_texts = AppTexts(session, configured(TEXTS, config))
     app.state.app_endpoints = AppEndpoints(OrderedDict())

@@ -77,7 +77,9 @@ async def test_an_operator_acknowledges_and_mutes_and_the_counts_follow(
 async def test_they_outlive_the_process(application: FastAPI, halt: Halt) -> None:
     alert_id = await halt()
     first, dashboard = watch_of(application), dashboard_of(application)
-    second = AlertKeeper(dashboard.session.home, dashboard.health, dashboard.hub, first.rules, first._notices)
+    second = AlertKeeper(
+        dashboard.session.home, dashboard.health, dashboard.hub, first.rules, first._notices, first._signals
+    )
     second.book = second._read()
     assert second.book.alerts[alert_id] == first.book.alerts[alert_id]
     path = dashboard.session.home / "alerts.json"

@@ -47,6 +47,7 @@ PAGES = {
     "Bots & thresholds": "bots",
     "Backtests": "backtests",
     "Apps": "apps",
+    "Signals": "signals",
     "Health": "health",
 }
 """Titles and paths, in the order of the links at the top."""
