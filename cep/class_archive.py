@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from cep.detection.job import probed, start_opportunities
 from cep.detection.log_start import Checkpoint, LogStart
 from cep.detection.market_layout import layout_of
-from cep.detection.window_query import start_spreads
+from cep.detection.window_query import first_batch, start_spreads
 from cep.errors import CepStoppedError
 from cep.spark_session import (
     archive_path,
@@ -24,7 +24,6 @@ from cep.spark_session import (
     spark_session,
     stop_in_order,
 )
-from runtime.clock import SystemClock
 from session.session import Session
 from streams.errors import StreamError
 
@@ -70,7 +69,6 @@ async def _has_run(query: StreamingQuery) -> None:
     """Return after the query's first batch. Raises CepStoppedError if there is none in time."""
     try:
         async with asyncio.timeout(SPREADS_SECONDS):
-            while query.lastProgress is None:
-                await SystemClock().sleep(0.2)
+            await first_batch(query)
     except TimeoutError:
         raise CepStoppedError(f"query {query.name} did not run") from None

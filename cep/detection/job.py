@@ -17,7 +17,7 @@ from cep.detection.log_start import Checkpoint, checkpoint_of, opening_of
 from cep.detection.market_layout import Layout, layout_of
 from cep.detection.opportunity_messages import opportunity_messages
 from cep.detection.query_watch import HEARTBEAT_SECONDS, QueryHeartbeat, WatchedQuery
-from cep.detection.window_query import LOOK_BACK, start_spreads
+from cep.detection.window_query import LOOK_BACK, first_batch, start_spreads
 from cep.errors import CepCannotStartError, CepStoppedError
 from cep.spark_session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
 from runtime.backoff import retry_on
@@ -68,9 +68,7 @@ def run_cep(
     spark = spark_session(jars, scratch, session.services.partitions, archive, markets=len(session.markets))
     try:
         asyncio.run(log_is_there())
-        checkpoint = asyncio.run(_answered(lambda: checkpoint_of(session, layout)))
-        query = start_opportunities(spark, session, layout, checkpoint)
-        asyncio.run(_supervised(spark, session, query, checkpoint, ready, heartbeat_seconds))
+        asyncio.run(_run(spark, session, layout, ready, heartbeat_seconds))
     except StreamError as error:
         raise CepStoppedError(str(error)) from error
     except (Py4JError, ConnectionError):
@@ -118,20 +116,16 @@ def _layout(session: Session) -> Layout:
         raise CepCannotStartError(str(error)) from error
 
 
-async def _supervised(
-    spark: SparkSession,
-    session: Session,
-    query: StreamingQuery,
-    checkpoint: Checkpoint,
-    ready: Callable[[], None],
-    heartbeat_seconds: float,
+async def _run(
+    spark: SparkSession, session: Session, layout: Layout, ready: Callable[[], None], heartbeat_seconds: float
 ) -> None:
+    # first, as its start holds up the other query's rows by up to a second
+    spreads = await _running_spreads(spark, session, layout)
+    checkpoint = await _answered(lambda: checkpoint_of(session, layout))
+    query = start_opportunities(spark, session, layout, checkpoint)
     detecting = WatchedQuery(query, True, wall_now(), checkpoint.folder)
     await _while_alive(query, checkpoint, lambda: probed(session))
     ready()
-    # only now, so that it does not slow down the first opportunities
-    opening = await _while_alive(query, checkpoint, lambda: opening_of(session, LOOK_BACK))
-    spreads = start_spreads(spark, session, layout_of(session), opening)
     watched, heartbeat = (
         (detecting, WatchedQuery(spreads, False, wall_now())),
         QueryHeartbeat(session, heartbeat_seconds),
@@ -141,6 +135,16 @@ async def _supervised(
         _check(spreads, None)
         heartbeat.send(watched)
         await SystemClock().sleep(LOOK_SECONDS)
+
+
+async def _running_spreads(spark: SparkSession, session: Session, layout: Layout) -> StreamingQuery:
+    """Return the query of spread windows after its first batch, for which there is a probe row."""
+    opening = await _answered(lambda: opening_of(session, LOOK_BACK))
+    spreads = start_spreads(spark, session, layout, opening)
+    await _answered(lambda: write_probe(session, secrets.token_hex(8)))
+    await first_batch(spreads)
+    _check(spreads, None)
+    return spreads
 
 
 async def _while_alive(
@@ -180,18 +184,23 @@ async def probed(session: Session) -> None:
     """Return once a probe row, written to the log now, has passed the query."""
     marker_id = secrets.token_hex(8)
     async with TopicReader(session.services.kafka, (OPPORTUNITIES,), "latest") as reader:
-        writer = TopicWriter(session.services.kafka)
-        try:
-            base = session.bases[0]
-            TickWriter(writer, session.bases, session.services.partitions).marker(
-                "probe", base, marker_id, session.clock().now()
-            )
-            await writer.flush()
-        finally:
-            await writer.close()
+        await write_probe(session, marker_id)
         async for record in reader.records():
             if _marker_of(record.value) == marker_id:
                 return
+
+
+async def write_probe(session: Session, marker_id: str) -> None:
+    """Write a row to the log that changes nothing. Raises StreamUnavailableError."""
+    writer = TopicWriter(session.services.kafka)
+    try:
+        base = session.bases[0]
+        TickWriter(writer, session.bases, session.services.partitions).marker(
+            "probe", base, marker_id, session.clock().now()
+        )
+        await writer.flush()
+    finally:
+        await writer.close()
 
 
 def _marker_of(message: bytes) -> str | None:

@@ -23,6 +23,7 @@ from cep.detection.market_layout import Layout
 from cep.detection.spark_schema import SETTINGS_FIELDS, tick_rows
 from cep.detection.spread_rows import COLUMNS, SOURCE_COLUMNS, RowValues, counted_rows, rows_in_order
 from cep.detection.spread_windows import LATENESS, LONGEST, SpreadWindows
+from runtime.clock import SystemClock
 from session.session import Session
 from streams.message_format import row_of, spread_window_message
 from streams.mirrored_rows import unrepeated_rows
@@ -33,6 +34,7 @@ from streams.topics import SPREADS
 LOOK_BACK = LONGEST + LATENESS
 MAX_ROWS = 50_000
 """Rows of one micro-batch, so that a replay at full speed is split."""
+FIRST_BATCH_LOOK_SECONDS = 0.2
 
 INTERPRETED = {
     # a few thousand rows a batch: generating and compiling code would cost more than it saves
@@ -85,3 +87,9 @@ def log_rows(messages_df: DataFrame, layout: Layout, region: str | None = None) 
         .transform(with_slot, layout)
         .select(*COLUMNS[:6], *prices, settings.alias("settings"), *source)
     )
+
+
+async def first_batch(spreads: StreamingQuery) -> None:
+    """Return once it has run a batch, or has died."""
+    while spreads.isActive and spreads.lastProgress is None:
+        await SystemClock().sleep(FIRST_BATCH_LOOK_SECONDS)
