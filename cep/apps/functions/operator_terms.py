@@ -22,6 +22,30 @@ class BrokerTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerTerms:
+    """What apps may do with a server that is named in their texts. `name`: so named there, scheme://host:port.
+    `address`: where it is, likewise. `reads`, `writes`: topics or collections, with all below them if they end in
+    `/#`. `login_file`: where its login is, which is nowhere here."""
+
+    name: str
+    address: str
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    login_file: Path | None = None
+    plain_text_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivingTerms:
+    """Where sources `http` take rows. `listen`: host:port. `keys_file`: where the key of each path is. `certificate`:
+    a file with certificate and key, without which it listens on this machine alone."""
+
+    listen: str
+    keys_file: Path
+    certificate: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorTerms:
     """`functions`: a folder of Python files; `models`: one of ONNX files. None: there is none, and an app that names
     something of it cannot run."""
@@ -35,3 +59,9 @@ class OperatorTerms:
     """Those that apps may name, each once."""
     schemas: Path | None = None
     """A folder of files with the schemas of messages; None: there is none."""
+    servers: tuple[ServerTerms, ...] = ()
+    """Those that apps may name, each once."""
+    folders: tuple[tuple[str, Path], ...] = ()
+    """Folders that apps may read files of, by name."""
+    receiving: ReceivingTerms | None = None
+    """None: no app takes rows by HTTP."""

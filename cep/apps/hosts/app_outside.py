@@ -8,6 +8,8 @@
 | source `http-call-response` | the responses to one sink's requests, by their status |
 | sink `kafka` | each row is in a topic of the user's own too, with its id |
 | source `kafka` | the rows of topics of the user's own |
+| sink of `SENT_TYPES` | each row is sent to somebody's server |
+| source of `RECEIVED_TYPES` | rows of messages that somebody sends, or of files |
 | store `database`, `c8db`, `mongodb`, `CREATE TABLE GLOBAL` | its rows are in MongoDB too, and there next time |
 """
 
@@ -16,11 +18,13 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from cep.apps.ends.end_options import EndOptions, refused
+from cep.apps.ends.http_addresses import origin_of, url_problem
+from cep.apps.ends.sink_ends import SENT_TYPES, AnswerTarget, SentSink, header_texts, sent_sink
+from cep.apps.ends.source_ends import RECEIVED_TYPES, HttpPath, ReceivedSource, paths_of, received_source, services_of
 from cep.apps.formats.row_formats import RowReader, RowWriter, row_reader, row_writer
 from cep.apps.formats.typed_values import ColumnTypes
-from cep.apps.hosts.end_options import EndOptions, refused
 from cep.apps.hosts.kafka_ends import KafkaSink, KafkaSource, kafka_sink, kafka_source, topic_name
 from cep.apps.language.app_ends import KINDS, STORE_ERRORS, AppEnd, app_ends, error_action, kept_streams
 from cep.apps.language.app_tree import AggregationDefinition, App, StreamDefinition, TableDefinition
@@ -69,8 +73,7 @@ class CallSink:
     @property
     def origin(self) -> str:
         """Scheme, host and port."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}".lower()
+        return origin_of(self.url)
 
     @property
     def path(self) -> str:
@@ -107,7 +110,8 @@ BUCKET_COLUMNS: ColumnTypes = (
     ("content", "string"),
 )
 """Of the rows as which an aggregation's buckets are kept (`cep.apps.hosts.stored_tables`)."""
-Outside = LogSink | NamedSink | CallSink | ResponseSource | KafkaSink | KafkaSource | StoredTable
+OtherEnd = KafkaSink | KafkaSource | SentSink | ReceivedSource
+Outside = LogSink | NamedSink | CallSink | ResponseSource | OtherEnd | StoredTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,10 @@ class AppOutside:
     tables: tuple[StoredTable, ...] = ()
     kafka_sinks: tuple[KafkaSink, ...] = ()
     kafka_sources: tuple[KafkaSource, ...] = ()
+    sent: tuple[SentSink, ...] = ()
+    """Sinks whose rows are sent to servers of others."""
+    received: tuple[ReceivedSource, ...] = ()
+    """Sources of messages that others send, and of files."""
 
     @property
     def kafka_ends(self) -> tuple[KafkaSource | KafkaSink, ...]:
@@ -163,10 +171,16 @@ def app_outside(app: App, schemas: Path | None = None) -> AppOutside:
         tuple(one for one in parts if isinstance(one, StoredTable)),
         tuple(one for one in parts if isinstance(one, KafkaSink)),
         tuple(one for one in parts if isinstance(one, KafkaSource)),
+        tuple(one for one in parts if isinstance(one, SentSink)),
+        tuple(one for one in parts if isinstance(one, ReceivedSource)),
     )
     inserted = stream_names(app).inserted
     for end, part in ends:
-        if (problem := _problem(part, outside) or _kafka_problem(part, outside, inserted)) is not None:
+        if (
+            problem := _problem(part, outside)
+            or _http_problem(part, outside)
+            or _kafka_problem(part, outside, inserted)
+        ) is not None:
             raise refused(end, problem)
     return outside
 
@@ -198,10 +212,21 @@ def _problem(part: Outside, outside: AppOutside) -> str | None:
             return None
 
 
+def _http_problem(part: Outside, outside: AppOutside) -> str | None:
+    """As `_problem`, of rows that come by HTTP and their answers."""
+    match part:
+        case ReceivedSource(origin=HttpPath(path=path)) if paths_of(outside.received).count(path) > 1:
+            return f"another source has the path {path!r} too; give each its own"
+        case SentSink(target=AnswerTarget(source=service)) if services_of(outside.received).count(service) != 1:
+            return f"it needs one source http-service with the source.id {service!r}"
+        case _:
+            return None
+
+
 def _kafka_problem(part: Outside, outside: AppOutside, inserted: Container[str]) -> str | None:
     """As `_problem`, of topics of the user's own. `inserted`: streams that queries insert into."""
     match part:
-        case KafkaSink() if part.stream not in inserted:
+        case KafkaSink() | SentSink() if part.stream not in inserted:
             return "no query inserts into the stream, so nothing would be written; insert its rows from another stream"
         case KafkaSink() if [one.stream for one in outside.kafka_sinks].count(part.stream) > 1:
             return "the stream has another sink kafka too; write its rows to a stream for each"
@@ -235,7 +260,7 @@ def _outside(end: AppEnd, definitions: Mapping[str, EndedDefinition], schemas: P
 
 def _sink(
     end: AppEnd, definition: StreamDefinition | TableDefinition, columns: ColumnTypes, schemas: Path | None
-) -> LogSink | NamedSink | CallSink | KafkaSink | KafkaSource:
+) -> LogSink | NamedSink | CallSink | OtherEnd:
     match end.type.lower():
         case "log" | "logger":
             options = EndOptions(end, "prefix", "priority")
@@ -254,16 +279,20 @@ def _sink(
             return _kafka_end(end, columns, schemas)
 
 
-def _store(end: AppEnd, columns: ColumnTypes) -> StoredTable | KafkaSink | KafkaSource:
+def _store(end: AppEnd, columns: ColumnTypes) -> StoredTable | OtherEnd:
     return _stored_table(end, columns) if end.type.lower() in STORES else _kafka_end(end, columns, None)
 
 
-def _kafka_end(end: AppEnd, columns: ColumnTypes, schemas: Path | None) -> KafkaSink | KafkaSource:
+def _kafka_end(end: AppEnd, columns: ColumnTypes, schemas: Path | None) -> OtherEnd:
     match end.kind, end.type.lower():
         case "sink", "kafka":
             return kafka_sink(end, columns, schemas)
         case "source", "kafka":
             return kafka_source(end, columns, schemas)
+        case "sink", kind if kind in SENT_TYPES:
+            return sent_sink(end, columns, schemas)
+        case "source", kind if kind in RECEIVED_TYPES:
+            return received_source(end, columns, schemas)
         case _:
             problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
             raise AppUnsupportedError(end.at, f"not supported: {problem}")
@@ -275,12 +304,9 @@ def _call_sink(
     known = ("publisher.url", "method", "headers", "sink.id", "map.*", "connection.timeout", "socket.idle.timeout")
     options = EndOptions(end, *known, "on.error", "max.pool.active.connections")
     url, method = options.required("publisher.url"), options.text("method", "POST").upper()
-    is_url = re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url)
-    if not is_url or "{{" in url:
-        raise refused(end, f"publisher.url = {url!r}: write http:// or https://, a host, and a path")
-    # a step upwards, however a host may read one, would leave the path that the operator allows
-    if re.search(r"/\.{1,2}(?=[/;]|$)|\\|%(2e|2f|5c|25)", re.split(r"[?#]", url)[0], re.IGNORECASE):
-        raise refused(end, f"publisher.url = {url!r}: write the path without . and .., \\ and %2e, %2f, %5c and %25")
+    problem = url_problem(url)
+    if problem is not None:
+        raise refused(end, f"publisher.url = {url!r}: {problem}")
     if method not in METHODS:
         raise refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")
     on_error = _on_error(end, options, definition)
@@ -322,15 +348,9 @@ def _of_errors(end: AppEnd, definition: StreamDefinition | TableDefinition) -> t
 
 
 def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
-    """Return the headers of `'User-Agent:us', 'Accept:text/plain'`."""
-    found, quoted = [], re.findall(r"'([^']*)'", text)
-    beside = re.sub(r"'[^']*'", "", text).strip(", \t\n")
-    if quoted and beside:
-        raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {beside!r} beside them")
-    for one in quoted or ([text] if text else []):
-        name, sign, value = one.partition(":")
-        if not sign or not re.fullmatch(r"[A-Za-z0-9-]+", name.strip()) or not value.isprintable():
-            raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {one!r}")
+    found = []
+    for one in header_texts(end, text):
+        name, _, value = one.partition(":")
         if name.strip().lower() in ("host", "content-length", "transfer-encoding", "connection"):
             raise refused(end, f"headers: {name.strip()} follows from the request itself; leave it out")
         found.append((name.strip(), value.strip()))

@@ -114,22 +114,22 @@ class AppSource:
 
     @property
     def rows_topic(self) -> str | None:
-        """The topic of rows that are sent into its streams, one for all its versions; None if none are."""
+        """The topic of rows that others send into its streams, one for all its versions; None if none are."""
         return f"{APP_ROWS}{label_of_name(self.name)}" if self.sent_streams else None
 
     @cached_property
     def sent_streams(self) -> Mapping[str, Columns]:
         """The streams whose rows come through `rows_topic`, with their columns."""
         again = kept_streams(self.app) if self.takes_replays else ()
-        return {**(self.plain_streams if self.takes_rows else {}), **self._columns_of(again)}
+        given = {*again, *(one.stream for one in self.outside.received)}
+        return {**(self.plain_streams if self.takes_rows else {}), **self._columns_of(given)}
 
     @cached_property
     def plain_streams(self) -> Mapping[str, Columns]:
         """Those that the text defines and reads, and that nothing in it fills, with their columns."""
-        names = stream_names(self.app)
-        filled = {*PRODUCT_STREAMS, *names.inserted, *(one.stream for one in self.outside.responses)}
-        filled |= {one.stream for sources in self.outside.topics.values() for one in sources}
-        return self._columns_of(names.read.keys() - filled)
+        names, ends = stream_names(self.app), self.outside
+        filled = {one.stream for some in (ends.responses, ends.kafka_sources, ends.received) for one in some}
+        return self._columns_of(names.read.keys() - {*PRODUCT_STREAMS, *names.inserted, *filled})
 
     def _columns_of(self, names: Container[str]) -> Mapping[str, Columns]:
         defined = (one for one in self.app.definitions if isinstance(one, StreamDefinition))

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from cep.apps.ends.checked_connections import HttpSessions
 from cep.apps.hosts.app_outside import WITH_BODY, CallSink
 from runtime.backoff import backoff
 from runtime.clock import SystemClock
@@ -36,11 +37,10 @@ class NoAnswer:
 
 class HttpCaller:
     """`addresses`: origin in an app's text → where its requests go. Redirects are answers like others, and are not
-    followed; proxies and cookies of this machine are not used."""
+    followed."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        self._addresses = addresses
-        self._client: aiohttp.ClientSession | None = None
+        self._addresses, self._sessions = addresses, HttpSessions()
         self._free: dict[str, asyncio.Semaphore] = {}
 
     async def __aenter__(self) -> Self:
@@ -53,14 +53,10 @@ class HttpCaller:
         await self.close()
 
     async def open(self) -> None:
-        if self._client is None:
-            self._client = aiohttp.ClientSession(
-                cookie_jar=aiohttp.DummyCookieJar(), trust_env=False, connector=aiohttp.TCPConnector(limit=0)
-            )
+        pass
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
+        await self._sessions.close()
 
     async def answer(
         self, sink: CallSink, values: Mapping[str, Any], is_fresh: Callable[[], bool]
@@ -90,12 +86,11 @@ class HttpCaller:
             await SystemClock().sleep(next(delays))
 
     async def _made(self, sink: CallSink, body: bytes | None) -> HttpAnswer:
-        if self._client is None:
-            raise OSError("closed")
         headers = {"Content-Type": sink.writer.media_type} if body is not None else {}
-        async with self._client.request(
+        url = f"{self._addresses[sink.origin]}{sink.path}"
+        async with self._sessions.session_for(url).request(
             sink.method,
-            f"{self._addresses[sink.origin]}{sink.path}",
+            url,
             headers=headers | dict(sink.headers),
             data=body,
             allow_redirects=False,

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from cep.apps.ends.end_options import EndOptions, refused
 from cep.apps.formats.row_formats import RowReader, RowWriter, row_reader, row_writer
 from cep.apps.formats.typed_values import ColumnTypes
-from cep.apps.hosts.end_options import EndOptions, refused
 from cep.apps.language.app_ends import AppEnd
 from cep.apps.language.expression_tree import Place
 from streams.topics import ALL_TOPICS, APP_INPUT

@@ -58,7 +58,8 @@ def check_shared(app: App, outside: AppOutside) -> None:
     """Raise AppUnsupportedError if regions cannot share what the app's text says."""
     parts = shared_parts(app, outside)
     definitions = {one.name: one for one in app.definitions}
-    given = {one.stream for one in outside.responses} | {one.stream for one in outside.kafka_sources}
+    sources = (outside.responses, outside.kafka_sources, outside.received)
+    given = {one.stream for of_type in sources for one in of_type}
     for name, columns in parts.streams.items():
         at = definitions[name].at
         odd = next((column for column, kind in columns if kind == "object"), None)
