@@ -1,0 +1,1 @@
+"""Transports of stream apps: receivers bring messages of others in, senders take an app's rows out."""
