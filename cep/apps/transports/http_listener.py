@@ -1,0 +1,160 @@
+"""Takes messages by HTTP for all apps of a process: `POST` to the path that a source names, with the key of that path.
+
+The answer comes once the rows are kept: 200 with their number; or once a row of the app is the answer, 504 if none is.
+So who got no answer sends again; rows may then be there twice. 400 says why a body is no row, 401 that the key is not
+the path's, 503 that nobody takes rows now.
+"""
+
+import asyncio
+import hmac
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from cep.apps.transports.http_answers import WaitingRequests
+from cep.apps.transports.ports import IncomingMessage, Intake, NotTakenError, RowsRefusedError
+from streams.errors import StreamError
+
+MOST_BYTES = 1 << 20
+"""Of one request."""
+MOST_WAITING = 256
+"""Requests of all paths whose rows are not kept yet; others hear that they may come again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """`requests`: those that rows of the app answer; None if they are answered once they are kept."""
+
+    intake: Intake
+    requests: WaitingRequests | None
+
+
+@dataclass(slots=True)
+class HttpListener:
+    """`keys`: by path; nothing else is taken. It listens while at least one path is open."""
+
+    host: str
+    port: int
+    keys: Mapping[str, str]
+    certificate: ssl.SSLContext | None = None
+    _open: dict[str, _Open] = field(default_factory=dict)
+    _runner: web.AppRunner | None = None
+    _waiting: int = 0
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def url(self) -> str:
+        """Return where it listens, once it does."""
+        scheme = "http" if self.certificate is None else "https"
+        addresses = [] if self._runner is None else self._runner.addresses
+        return f"{scheme}://{addresses[0][0]}:{addresses[0][1]}" if addresses else ""
+
+    async def open(self, path: str, intake: Intake, requests: WaitingRequests | None = None) -> None:
+        """Take messages for a path. Raises RowsRefusedError if another app has it, NotTakenError if nobody
+        can listen."""
+        async with self._lock:
+            if path in self._open:
+                raise RowsRefusedError(f"another app takes rows at {path}; give each a path of its own")
+            if self._runner is None:
+                self._runner = await self._listening()
+            self._open[path] = _Open(intake, requests)
+
+    async def close(self, path: str) -> None:
+        async with self._lock:
+            self._open.pop(path, None)
+            if not self._open and self._runner is not None:
+                runner, self._runner = self._runner, None
+                await runner.cleanup()
+
+    async def _listening(self) -> web.AppRunner:
+        application = web.Application(client_max_size=MOST_BYTES)
+        application.router.add_route("*", "/{path:.*}", self._respond)
+        # what is said may be a row, so nothing of it is logged
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, self.host, self.port, ssl_context=self.certificate).start()
+        except OSError as error:
+            await runner.cleanup()
+            raise NotTakenError(f"nobody can listen at {self.host}:{self.port} ({error.strerror})") from None
+        return runner
+
+    async def _respond(self, request: web.Request) -> web.Response:
+        # an unknown path is answered like a wrong key: what there is, is nobody's business
+        if not _has_key(request, self.keys.get(request.path, "")):
+            return _answer(401, error="the key is not that of the path", headers={"WWW-Authenticate": "Bearer"})
+        if request.method not in ("POST", "PUT"):
+            return _answer(405, error="send rows with POST", headers={"Allow": "POST, PUT"})
+        opened = self._open.get(request.path)
+        if opened is None or self._waiting >= MOST_WAITING:
+            return _answer(503, error="nobody takes rows here now", headers={"Retry-After": "1"})
+        self._waiting += 1
+        try:
+            return await self._taken(request, opened)
+        finally:
+            self._waiting -= 1
+
+    async def _taken(self, request: web.Request, opened: _Open) -> web.Response:
+        # raises 413 beyond MOST_BYTES
+        body, requests = await request.read(), opened.requests
+        name = "" if requests is None else requests.begin()
+        try:
+            properties = _properties(request) | ({} if requests is None else {"message.id": name, "messageId": name})
+            taken = await opened.intake.take([IncomingMessage(body, properties)])
+            if taken.refused:
+                return _answer(400, error=taken.refused[0])
+            return _answer(200, rows=taken.rows) if requests is None else await _replied(requests, name)
+        except StreamError:
+            return _answer(503, error="the rows cannot be kept now", headers={"Retry-After": "1"})
+        finally:
+            if requests is not None:
+                requests.end(name)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReceiver:
+    """A `Receiver` of one path."""
+
+    listener: HttpListener
+    path: str
+    requests: WaitingRequests | None = None
+
+    async def run(self, intake: Intake) -> None:
+        await self.listener.open(self.path, intake, self.requests)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.listener.close(self.path)
+
+
+async def _replied(requests: WaitingRequests, name: str) -> web.Response:
+    reply = await requests.reply(name)
+    if reply is None:
+        return _answer(504, error="the app gave no answer in time")
+    return web.Response(body=reply.body, headers={"Content-Type": reply.media_type})
+
+
+def _has_key(request: web.Request, key: str) -> bool:
+    given = request.headers.get("X-Api-Key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
+    return hmac.compare_digest(_bytes(given), key.encode()) and bool(key)
+
+
+def _bytes(text: str) -> bytes:
+    """Return what was in a header; bytes that are no UTF-8 come as surrogates."""
+    return text.encode(errors="surrogateescape")
+
+
+def _properties(request: web.Request) -> dict[str, str]:
+    secret = ("authorization", "x-api-key", "cookie")
+    headers = {
+        f"header.{name.lower()}": _bytes(value).decode(errors="replace") for name, value in request.headers.items()
+    }
+    kept = {name: value for name, value in headers.items() if name.removeprefix("header.") not in secret}
+    return {"path": request.path, "method": request.method, **kept}
+
+
+def _answer(status: int, headers: Mapping[str, str] | None = None, **said: Any) -> web.Response:
+    return web.json_response(said, status=status, headers=headers)
