@@ -173,6 +173,7 @@ def _outside(source: AppSource) -> Iterator[str]:
         for source_ in outside.responses_to(call):
             yield f"source {source_.stream}: responses to that with the status {source_.status}"
     yield from _topics(source)
+    yield from _servers(source)
     for table in outside.tables:
         yield f"table {table.table}: kept in MongoDB, collection {table.collection!r} of this app"
 
@@ -188,6 +189,18 @@ def _topics(source: AppSource) -> Iterator[str]:
         else:
             place = "of the session's Kafka" if broker.address == SESSION else f"mapped to {broker.address}"
         yield f"{kind} {end.stream}: the topic {topics} of {end.servers}, {place}"
+
+
+def _servers(source: AppSource) -> Iterator[str]:
+    """Return a line for each sink and source at servers of others, without paths and logins."""
+    outside, terms = source.outside, source.terms
+    known = {name for name, _ in terms.addresses} | {one.name for one in terms.servers}
+    for sink in outside.sent:
+        where = sink.server or "the address in each row"
+        place = "" if sink.server is None or sink.server in known else ", not allowed here; see [apps.servers]"
+        yield f"sink {sink.stream}: {sink.type} to {where}{place}"
+    for one in outside.received:
+        yield f"source {one.stream}: {one.type} {one.origin}"
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:

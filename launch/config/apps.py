@@ -1,12 +1,14 @@
 """What stream apps may use and take: `[apps]`, `[apps.addresses]`, `[apps.brokers]`, `[apps.limits]`."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms
+from cep.apps.ends.server_names import is_server
+from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms, ReceivingTerms, ServerTerms
 from cep.apps.hosts.call_addresses import SIMULATED
 from cep.apps.hosts.kafka_addresses import SESSION
 from cep.apps.hosts.kafka_ends import is_topic, normal_servers
@@ -63,6 +65,43 @@ class BrokerConfiguration(BaseModel):
         return self
 
 
+class ServerConfiguration(BaseModel):
+    """A server of others that apps may name: a broker of MQTT, a MongoDB, a host of HTTP with a login."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    login_file: Path | None = None
+
+    @field_validator("address")
+    @classmethod
+    def _is_server(cls, address: str) -> str:
+        if not is_server(address):
+            raise ValueError(f"{address!r} is no address; write scheme://host:port in small letters")
+        return address
+
+
+class ReceivingConfiguration(BaseModel):
+    """Where apps take rows by HTTP."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    listen: str = Field(pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$")
+    keys_file: Path
+    certificate: Path | None = None
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> "ReceivingConfiguration":
+        host, _, port = self.listen.rpartition(":")
+        if int(port) >= 1 << 16:
+            raise ValueError(f"listen = {self.listen!r}: no port is above 65535")
+        if self.certificate is None and host not in ("localhost", "127.0.0.1"):
+            raise ValueError(f"listen = {self.listen!r} without a certificate shows keys and rows to the network")
+        return self
+
+
 class ActionConfiguration(BaseModel):
     """What one app may do to a session."""
 
@@ -103,7 +142,34 @@ class AppsConfiguration(BaseModel):
     """`[apps.actions]`: what else the rows of apps may do, by name; read when a session starts."""
     brokers: dict[str, BrokerConfiguration] = Field(default_factory=dict)
     """`[apps.brokers]`: which topics of a Kafka apps may read and write, by its servers in their texts; no others."""
+    servers: dict[str, ServerConfiguration] = Field(default_factory=dict)
+    """`[apps.servers]`: which topics and collections of other servers apps may read and write, by the server in their
+    texts."""
+    folders: dict[str, Path] = Field(default_factory=dict)
+    """`[apps.folders]`: folders whose files apps may read, by the name that stands first in their texts."""
+    receive: ReceivingConfiguration | None = None
+    """`[apps.receive]`: where sources `http` take rows."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
+
+    @field_validator("servers")
+    @classmethod
+    def _are_names(cls, servers: dict[str, ServerConfiguration]) -> dict[str, ServerConfiguration]:
+        for name, server in servers.items():
+            if not is_server(name):
+                raise ValueError(f"{name!r}: write scheme://host:port in small letters, without a path")
+            kinds = [one.partition("://")[0].removesuffix("s") for one in (name, server.address)]
+            # the server of a bucket is one of HTTP
+            if kinds[1] != ("http" if name.startswith("s3://") else kinds[0]):
+                raise ValueError(f"{name!r}: {server.address!r} is of another kind")
+        return servers
+
+    @field_validator("folders")
+    @classmethod
+    def _are_folders(cls, folders: dict[str, Path]) -> dict[str, Path]:
+        odd = next((name for name in folders if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)), None)
+        if odd is not None:
+            raise ValueError(f"{odd!r}: name a folder with letters, digits, '_' and '-'")
+        return folders
 
     @field_validator("addresses")
     @classmethod
@@ -155,4 +221,26 @@ def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = 
         BrokerTerms(servers, **dict(one), plain_text_hosts=plain_text_hosts)
         for servers, one in sorted(apps.brokers.items())
     )
-    return OperatorTerms(functions, models, limits, tuple(sorted(apps.addresses.items())), brokers, schemas)
+    servers = tuple(
+        ServerTerms(name, **dict(one), plain_text_hosts=plain_text_hosts) for name, one in sorted(apps.servers.items())
+    )
+    receiving = None if apps.receive is None else ReceivingTerms(**dict(apps.receive))
+    return OperatorTerms(
+        functions,
+        models,
+        limits,
+        tuple(sorted(apps.addresses.items())),
+        brokers,
+        schemas,
+        servers,
+        _folders(apps.folders),
+        receiving,
+    )
+
+
+def _folders(folders: Mapping[str, Path]) -> tuple[tuple[str, Path], ...]:
+    """Return the folders whole, so that no link on the way counts. Raises CannotStartError if one is missing."""
+    for name, folder in folders.items():
+        if not folder.is_dir():
+            raise CannotStartError(f"[apps.folders] {name}: {folder} is no folder; create it, or name another.")
+    return tuple((name, folder.resolve()) for name, folder in sorted(folders.items()))

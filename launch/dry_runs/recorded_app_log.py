@@ -51,6 +51,8 @@ def _only_kept(source: AppSource) -> str | None:
         return "no responses to the app's requests"
     if source.outside.topics:
         return "no rows of the app's own topics"
+    if source.outside.received:
+        return "no rows that the app's sources received"
     return None if source.shared is None else "no rows that the app got of other regions"
 
 

@@ -18,6 +18,7 @@ from cep.apps.errors import AppError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.kernel import PlacedApp
+from launch.apps.http_listeners import HttpListeners
 from launch.errors import CannotStartError
 from launch.published.backlog import is_behind
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
@@ -75,7 +76,7 @@ class PublishedApps:
         self.session, self._apps, self._terms, self._context = session, apps, terms, context
         self._folder = apps_folder(session)
         self._wanted: dict[str, _Wanted] = {}
-        self._place = 0
+        self._place, self._listeners = 0, HttpListeners()
         self._shared = self._new_group("shared")
         self._alone: dict[str, tuple[WorkerGroup, asyncio.Task[None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -285,7 +286,7 @@ class PublishedApps:
         folder = self._folder / source.label
         with ExitStack() as held:
             held.enter_context(process_lock(self.session.home, f"app-{source.label}"))
-            beside = await live_input(self.session, source, note.begin, app.created_at)
+            beside = await live_input(self.session, source, note.begin, app.created_at, self._listeners)
             placed = PlacedApp(source, folder, beside.first, self.session.place.region)
             comes_alone = await is_behind(self.session, placed, beside) and len(self._alone) < MOST_ALONE
             before = read_note(self._folder, app.name)

@@ -47,6 +47,10 @@ async def check_outside(session: Session, source: AppSource) -> None:
     afterwards. Raises AppTextError, CannotStartError, StreamError."""
     call_addresses(source.outside.calls, dict(source.terms.addresses), session.simulated.url)
     await user_brokers(session, source)
+    if source.outside.sent or source.outside.received:
+        from launch.apps.outer_ends import check_ends
+
+        check_ends(source)
 
 
 @dataclass(slots=True)
@@ -87,6 +91,7 @@ class RunningApp:
             "rejected_rows": 0 if self.input.sent is None else self.input.sent.rejected,
             "reason": self._troubles,
             "uptime_seconds": seconds,
+            **({} if self.input.ends is None else self.input.ends.figures()),
         }
         return {**own, **self.rates.reported(now)}
 

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import getpass
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,6 +58,20 @@ def run_publishing(home: Path, arguments: argparse.Namespace, terms: OperatorTer
         return asyncio.run(_Publishing(session, arguments, terms, echo).run())
     except (StoreError, AppDoorSilentError, AppDoorRefusedError) as error:
         raise LaunchError(f"{str(error).rstrip('.')}.") from error
+
+
+def end_lines(status: Mapping[str, Any]) -> Iterator[str]:
+    """Return a line for each sink and source at servers of others."""
+    for sink in status.get("sinks", ()):
+        figures = ", ".join(f"{name} {sink[name]:,}" for name in ("delivered", "waiting", "retries", "dead"))
+        yield f"sink {sink['sink']}: {figures}, lag {sink['lag_ms']:,} ms"
+        for one in sink["destinations"]:
+            reason = f": {one['reason']}" if one["reason"] else ""
+            yield f"  {one['destination']}: {one['waiting']:,} wait for {one['lag_ms']:,} ms{reason}"
+    for source in status.get("sources", ()):
+        reason = f": {source['reason']}" if source["reason"] else ""
+        figures = ", ".join(f"{name} {source[name]:,}" for name in ("messages", "rows", "rejected"))
+        yield f"source {source['source']}: {figures}{reason}"
 
 
 class _Publishing:
@@ -121,6 +135,8 @@ class _Publishing:
                 self._echo(f"  {figure}: {status[figure]}")
             for stream, rows in status["streams"].items():
                 self._echo(f"  {stream}: {rows:g} rows a second")
+            for line in end_lines(status):
+                self._echo(f"  {line}")
         if not found:
             self._echo("no app runs")
         return 0

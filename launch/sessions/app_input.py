@@ -21,6 +21,7 @@ from cep.apps.hosts.stored_tables import TableSource, kept_values
 from cep.apps.language.app_ends import kept_streams
 from cep.apps.language.errors import AppTextError
 from launch.apps.error_keeper import ErrorKeeper
+from launch.apps.http_listeners import HttpListeners
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import row_sharer
 from launch.apps.sent_rows import SentRows
@@ -226,6 +227,7 @@ async def keep_merging(merger: InputMerger) -> None:
 
 
 if TYPE_CHECKING:
+    from launch.apps.outer_ends import OuterEnds
     from pricefeeds.input_recorder import InputRecorder
 
 FOLDER = "apps"
@@ -252,7 +254,9 @@ class LiveInput:
     copiers: tuple[RowCopier, ...] = ()
     """Copiers of sinks `kafka`, and of what it shares with other regions."""
     sent: SentRows | None = None
-    """The reader of rows that users send."""
+    """The reader of rows that others send."""
+    ends: "OuterEnds | None" = None
+    """Its sinks and sources at servers of others."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """Return the tasks beside the app."""
@@ -266,6 +270,8 @@ class LiveInput:
             yield self.errors.follow()
         for copier in self.copiers:
             yield copier.follow()
+        if self.ends is not None:
+            yield from self.ends.parts()
 
     async def finish(self) -> None:
         """Finish the copies once the app has ended."""
@@ -278,13 +284,20 @@ class LiveInput:
                     await keeper.catch_up()
         for copier in self.copiers:
             await copier.finish()
+        if self.ends is not None:
+            await self.ends.finish()
 
 
 async def live_input(
-    session: Session, source: AppSource, begin: Mapping[int, LogBegin] | None = None, created_at: int = 0
+    session: Session,
+    source: AppSource,
+    begin: Mapping[int, LogBegin] | None = None,
+    created_at: int = 0,
+    listeners: HttpListeners | None = None,
 ) -> LiveInput:
     """Return it with what a killed run left done. `begin`: where this version took over, by partition. `created_at`:
-    when the stored app was. Raises AppTextError, CannotStartError, StreamError, StoreError, LookupError."""
+    when the stored app was. `listeners`: of this process. Raises AppTextError, CannotStartError, StreamError,
+    StoreError, LookupError."""
     keeper, recorder, sent = None, None, None
     if source.rows_topic is not None:
         warnings = CountedWarnings({"app": source.name})
@@ -305,13 +318,25 @@ async def live_input(
         recorder = InputRecorder(session, source.topic, first, source.label)
     copiers = await _copiers(session, source, brokers)
     errors = await _error_keeper(session, source)
-    return LiveInput(source, first, merger, recorder, keeper, errors, copiers, sent)
+    ends = await _outer_ends(session, source, listeners or HttpListeners(), created_at)
+    return LiveInput(source, first, merger, recorder, keeper, errors, copiers, sent, ends)
 
 
 async def _error_keeper(session: Session, source: AppSource) -> ErrorKeeper | None:
     if not kept_streams(source.app):
         return None
     return ErrorKeeper(session, source, await first_offsets(session, APPS), apps_folder(session) / source.label)
+
+
+async def _outer_ends(
+    session: Session, source: AppSource, listeners: HttpListeners, created_at: int
+) -> "OuterEnds | None":
+    if not source.outside.sent and not source.outside.received:
+        return None
+    # clients of many protocols, and few apps have any
+    from launch.apps.outer_ends import outer_ends
+
+    return outer_ends(session, source, await first_offsets(session, APPS), listeners, created_at)
 
 
 async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:

@@ -20,6 +20,7 @@ from cep.apps.resident.task import ResidentTask
 from cep.apps.structured.app import SETTINGS, StructuredApp, StructuredTask
 from cep.run_log import shown_run_log
 from cep.spark_session import connector_jars
+from launch.apps.http_listeners import HttpListeners
 from launch.apps.savepoints import begin_from, log_label, taken_savepoint
 from launch.errors import CannotStartError
 from launch.sessions.app_input import FOLDER, LiveInput, apps_folder, live_input, through_outages
@@ -167,7 +168,8 @@ class _Run:
 
 
 async def _begun(session: Session, sources: Collection[AppSource]) -> list[LiveInput]:
-    return [await live_input(session, source) for source in sources]
+    listeners = HttpListeners()
+    return [await live_input(session, source, listeners=listeners) for source in sources]
 
 
 def kept_in_session(session: Session, source: AppSource) -> Savepoint:

@@ -23,6 +23,11 @@ class Link:
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
+    def port(self) -> int:
+        """The loopback port, once it is mended."""
+        return self._port
+
+    @property
     def uri(self) -> str:
         return Address(f"mongodb://127.0.0.1:{self._port}/?directConnection=true", LOGIN)
 

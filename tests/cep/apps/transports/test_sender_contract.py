@@ -1,0 +1,226 @@
+"""What every sender promises, each with its real server, which is cut off and comes back."""
+
+import asyncio
+import importlib.util
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import WSMsgType, web
+
+from cep.apps.ends.checked_connections import HttpSessions
+from cep.apps.ends.sink_ends import HttpTarget, MongoTarget, MqttTarget, SocketTarget
+from cep.apps.ends.source_ends import MqttTopics
+from cep.apps.hosts.counted_warnings import CountedWarnings
+from cep.apps.transports.http_sender import HttpSender, HttpTerms
+from cep.apps.transports.mongo_ends import MongoSender
+from cep.apps.transports.mqtt_connection import MqttTerms
+from cep.apps.transports.mqtt_ends import MqttReceiver, MqttSender
+from cep.apps.transports.ports import NotTakenError, OutgoingRow, SinkSender
+from cep.apps.transports.socket_ends import SocketSender
+from store.server.client import connect
+from tests.cep.apps.hosts.call_server import ORIGIN
+from tests.cep.apps.transports.ends import sink_of
+from tests.cep.apps.transports.kept_rows import KeptRows
+from tests.cep.apps.transports.mqtt_broker import PROGRAM, broker
+from tests.databases import lent_database
+from tests.ui.live.link import Link, link_to
+
+LIMIT_SECONDS = 60.0
+Numbers = Callable[[], Awaitable[list[int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """`numbers`: of the rows that the other side has, in their order."""
+
+    sender: SinkSender
+    link: Link
+    numbers: Numbers
+
+
+@asynccontextmanager
+async def http_world() -> AsyncIterator[World]:
+    found: list[int] = []
+
+    async def respond(request: web.Request) -> web.Response:
+        found.append(json.loads(await request.text())["event"]["n"])
+        return web.Response()
+
+    async def numbers() -> list[int]:
+        return found
+
+    async with web_server(respond) as port, link_to(f"tcp://127.0.0.1:{port}") as link:
+        sink = sink_of(f"type = 'http', publisher.url = '{ORIGIN}/hook', @map(type = 'json')")
+        assert isinstance(sink.target, HttpTarget)
+        terms = HttpTerms({ORIGIN: f"http://127.0.0.1:{link.port}"})
+        yield World(HttpSender(sink.target, sink.writer, terms, HttpSessions()), link, numbers)
+
+
+@asynccontextmanager
+async def socket_world() -> AsyncIterator[World]:
+    found: list[int] = []
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        async for message in socket:
+            if message.type is WSMsgType.TEXT:
+                found.append(json.loads(message.data)["event"]["n"])
+        return socket
+
+    async def numbers() -> list[int]:
+        return found
+
+    async with web_server(respond) as port, link_to(f"tcp://127.0.0.1:{port}") as link:
+        sink = sink_of("type = 'websocket', url = 'wss://api.example.com/hook', @map(type = 'json')")
+        assert isinstance(sink.target, SocketTarget)
+        terms = HttpTerms({ORIGIN: f"http://127.0.0.1:{link.port}"})
+        yield World(SocketSender(sink.target, sink.writer, terms), link, numbers)
+
+
+@asynccontextmanager
+async def web_server(respond: Any) -> AsyncIterator[int]:
+    application = web.Application()
+    application.router.add_route("*", "/hook", respond)
+    runner = web.AppRunner(application, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def mongo_world(uri: str) -> AsyncIterator[World]:
+    async with lent_database(uri) as database, link_to(uri) as link:
+        client = connect(uri)
+
+        async def numbers() -> list[int]:
+            return [one["n"] async for one in client[database]["totals"].find().sort("n")]
+
+        yield World(MongoSender(MongoTarget("mongodb://d:1", database, "totals", None), link.uri), link, numbers)
+        client.close()
+
+
+@asynccontextmanager
+async def mqtt_world(folder: Path) -> AsyncIterator[World]:
+    async with broker(folder) as running, link_to(f"tcp://127.0.0.1:{running.port}") as link:
+        topics, kept = MqttTopics("mqtt://b:1", ("out/#",), 1, 4, "", is_clean=True), KeptRows()
+        receiver = MqttReceiver(topics, MqttTerms("127.0.0.1", running.port), "contract-source", CountedWarnings({}))
+        task = asyncio.create_task(receiver.run(kept))
+
+        async def numbers() -> list[int]:
+            rows = [one for one in kept.messages if one.properties["topic"] == "out/a"]
+            return [json.loads(one.body)["event"]["n"] for one in rows]
+
+        await subscribed(running.port, kept)
+        sink = sink_of("type = 'mqtt', url = 'tcp://b', topic = 'out/a', @map(type = 'json')")
+        assert isinstance(sink.target, MqttTarget)
+        terms = MqttTerms("127.0.0.1", link.port)
+        yield World(MqttSender(sink.target, sink.writer, terms, "contract-sink", ("out/#",)), link, numbers)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def subscribed(port: int, kept: KeptRows) -> None:
+    """Wait until a message to the source has come."""
+    sink = sink_of("type = 'mqtt', url = 'tcp://b', topic = 'out/probe', @map(type = 'json')")
+    assert isinstance(sink.target, MqttTarget)
+    probe = MqttSender(sink.target, sink.writer, MqttTerms("127.0.0.1", port), "contract-probe", ("out/#",))
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not kept.messages:
+            await probe.send("", [row(0)])
+            await asyncio.sleep(0.05)
+    await probe.close()
+
+
+@pytest.fixture(params=["http", "websocket", "mongodb", "mqtt"])
+def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Return the sender's, and the address of MongoDB if it needs it: that fixture has an event loop of its own."""
+    return request.param, request.getfixturevalue("mongodb_uri") if request.param == "mongodb" else ""
+
+
+@pytest.fixture
+async def world(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[World]:
+    async with AsyncExitStack() as opened:
+        match kind[0]:
+            case "http":
+                made = await opened.enter_async_context(http_world())
+            case "websocket":
+                made = await opened.enter_async_context(socket_world())
+            case "mongodb":
+                made = await opened.enter_async_context(mongo_world(kind[1]))
+            case _:
+                if PROGRAM is None or importlib.util.find_spec("paho") is None:
+                    pytest.skip("mosquitto or the extra mqtt is not installed here")
+                made = await opened.enter_async_context(mqtt_world(tmp_path))
+        await made.sender.open()
+        yield made
+        await made.sender.close()
+
+
+def row(number: int) -> OutgoingRow:
+    return OutgoingRow(f"id:{number}", number, {"symbol": "BTC", "n": number, "place": "eu"})
+
+
+async def send(world: World, *numbers: int) -> None:
+    rows = [row(number) for number in numbers]
+    for first in range(0, len(rows), world.sender.most_rows):
+        batch = rows[first : first + world.sender.most_rows]
+        await world.sender.send(world.sender.destination(batch[0].values), batch)
+
+
+async def until(world: World, *numbers: int) -> None:
+    """Wait until the other side has these rows, in their order, whatever came twice."""
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while list(dict.fromkeys(await world.numbers())) != list(numbers):  # noqa: ASYNC110 - a server
+            await asyncio.sleep(0.01)
+
+
+async def test_rows_are_there_in_their_order_once_they_are_sent(world: World) -> None:
+    await send(world, *range(40))
+    await until(world, *range(40))
+
+
+async def test_a_row_may_be_sent_again(world: World) -> None:
+    await send(world, 1, 2)
+    await send(world, 2, 3)
+    await until(world, 1, 2, 3)
+
+
+async def test_a_server_that_is_cut_off_is_tried_again_and_gone_on_with(world: World) -> None:
+    await send(world, 1)
+    await world.link.cut()
+    for _ in range(2):
+        with pytest.raises(NotTakenError):
+            async with asyncio.timeout(LIMIT_SECONDS):
+                await send(world, 2)
+    await world.link.mend()
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while True:
+            try:
+                await send(world, 2, 3)
+                break
+            except NotTakenError:
+                continue
+    await until(world, 1, 2, 3)
+
+
+async def test_a_closed_sender_opens_again(world: World) -> None:
+    await send(world, 1)
+    await world.sender.close()
+    await world.sender.open()
+    await send(world, 2)
+    await until(world, 1, 2)
+
+
+def test_where_rows_go_is_shown_without_secrets(world: World) -> None:
+    shown = world.sender.shown(world.sender.destination(row(1).values))
+    assert shown
+    assert "hook" not in shown
