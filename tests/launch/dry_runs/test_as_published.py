@@ -46,7 +46,7 @@ STEP = MICROSECONDS // 4
 STEPS = 640
 AHEAD = 3_600 * MICROSECONDS
 """The log's time is ahead of the wall's, so that rows that users send come at the time of the last quote."""
-HOURS = 24 * 8
+HOURS = 24 * 15
 SENT: Mapping[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "duplicate-order": tuple(
         ("Orders", {"order_id": one, "exchange": "alpha", "symbol": "BTC/USD", "side": "buy", "amount": 1.5})
@@ -57,14 +57,20 @@ SENT: Mapping[str, tuple[tuple[str, dict[str, Any]], ...]] = {
         ("Clicks", {"customer": "ada", "offer": "=1+1"}),
     ),
     "milestone": tuple(("Purchases", {"customer": "ada", "amount": one}) for one in (60.0, 70.0)),
+    "entity-signals": tuple(("Measurements", {"entity": "pump", "value": one}) for one in (1.0, 3.0)),
+    "payment-patterns": tuple(
+        ("Payments", {"payment": one, "payer": "ada", "amount": 20.0}) for one in ("first", "second")
+    ),
+    "windowed-counters": tuple(("Events", {"entity": "pump", "value": one}) for one in (1.0, 3.0)),
+    "overdue-escalation": (("Invoices", {"invoice": "7", "payer": "ada", "amount": 12.5}),),
     "churn": (("SignIns", {"customer": "ada"}),),
     "overdue-payment": (("Reminders", {"invoice": "7", "amount": 12.5}),),
 }
 """By app, what users send into its plain streams."""
-LATE = ("churn", "overdue-payment")
+LATE = ("churn", "overdue-payment", "overdue-escalation")
 """Their rows come after days of the log."""
-SILENT = ("regional-average",)
-"""It gives rows in a session with regions alone."""
+SILENT = ("regional-average", "exchange-signals")
+"""The one gives rows in a session with regions alone, the other if delays of minutes rise and fall."""
 
 
 @dataclass(frozen=True, slots=True)
