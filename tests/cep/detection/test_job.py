@@ -60,7 +60,8 @@ async def test_real_time_mode_equals_a_plain_loop_and_a_kill_changes_nothing(own
         log = await messages_of(own_kafka, TICKS)
         wanted = expected(log, here)
         assert sum(row["kind"] == "opportunity" for row in wanted) > 500
-        assert by_base(found) == by_base(wanted)
+        # the first row of the log is the probe of spread windows, before the query began
+        assert by_base(found) == by_base([row for row in wanted if row["kind"] != "probe" or row["offset"] > 0])
         windows = expected_windows(log, here)
         spreads = await until(lambda: rows_of(own_kafka, SPREADS), lambda rows: len(rows) >= len(windows))
         got = found_windows(spreads)
