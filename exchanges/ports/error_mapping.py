@@ -32,7 +32,7 @@ _CLOCK_TEXTS = (
     "egeneral:invalid arguments:deadline",
     "ahead of the server",
     '"code":-1021',
-    '"retcode":10002',
+    '"retcode":10002,',
 )
 _ACCOUNT_TEXTS = (
     '"status":-500',  # bitFlyer: key not found, invalid signature
@@ -46,8 +46,8 @@ _USED_TEXTS = (
     "client_order_id already exists",
     "cl_ord_id already in use",
     "duplicate order sent",
-    '"retcode":170141',  # Bybit, of spot and of all markets
-    '"retcode":110072',
+    '"retcode":170141,',  # Bybit, of spot and of all markets
+    '"retcode":110072,',
 )
 _PAST_DEADLINE = "eservice:deadline elapsed"
 _UNKNOWN_AT_BYBIT = (10000, 10016, 170001, 170007, 170032, 170035, 170146, 170234)
@@ -60,7 +60,7 @@ _UNKNOWN_TEXTS = (
     "eservice:timeout",
     '"500.002"',
     "execution status unknown",
-    *(f'"retcode":{code}' for code in _UNKNOWN_AT_BYBIT),
+    *(f'"retcode":{code},' for code in _UNKNOWN_AT_BYBIT),
 )
 _NOT_FOUND_TEXTS = ("order not found", '"notfound"', "eorder:unknown order")
 

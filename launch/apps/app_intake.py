@@ -82,12 +82,13 @@ class AppSourceIntake:
                 written += self._rows(message)
             except ValueError as error:
                 refused.append((message, str(error)))
+        # first: a message that is kept twice is one in the store, a row that is written twice is two
+        await self._refuse(refused)
         if written:
             # one after the other: rows of a source keep their order
             async with self._lock:
                 await self.writer.write(written)
             self.newest = wall_now()
-        await self._refuse(refused)
         self.messages, self.rows, self.reason = self.messages + len(messages), self.rows + len(written), ""
         return TakenMessages(len(written), tuple(reason for _, reason in refused))
 
@@ -131,7 +132,7 @@ class AppSourceIntake:
     async def _refuse(self, refused: Sequence[tuple[IncomingMessage, str]]) -> None:
         if not refused:
             return
+        await self.keep_refused(self.source.stream, refused)
         self.rejected += len(refused)
         for _, reason in refused:
             self.warnings.tell("message left out", reason, source=self.name)
-        await self.keep_refused(self.source.stream, refused)

@@ -10,6 +10,8 @@ _URL = re.compile(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-z|~]*)?")
 _STEP = re.compile(r"/\.{1,2}(?=[/;]|$)|\\|%(2e|2f|5c|25)", re.IGNORECASE)
 _THIS_NETWORK = ip_network("0.0.0.0/8")
 _NAT64 = ip_network("64:ff9b::/96")
+_OF_CLOUDS = frozenset(map(ip_address, ("fd00:ec2::254", "168.63.129.16", "100.100.100.200")))
+"""Where machines at AWS (by IPv6), Azure and Alibaba ask for their secrets and settings, beside 169.254.169.254."""
 
 
 def url_problem(url: str) -> str | None:
@@ -68,7 +70,8 @@ def is_literal(url: str) -> bool:
 
 
 def is_forbidden(address: str) -> bool:
-    """Whether a name may not lead there: this machine, its own link (where clouds keep a machine's secrets), everybody.
+    """Whether a name may not lead there: this machine, its own link and where else clouds keep a machine's secrets,
+    everybody.
     IPv4 within IPv6 counts as what it is."""
     try:
         found = ip_address(address.partition("%")[0])
@@ -88,4 +91,4 @@ def _within(found: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
 
 def _is_forbidden(found: IPv4Address | IPv6Address) -> bool:
     is_own = found.is_loopback or found.is_link_local or found.is_unspecified or found in _THIS_NETWORK
-    return is_own or found.is_multicast
+    return is_own or found.is_multicast or found in _OF_CLOUDS

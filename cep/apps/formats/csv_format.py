@@ -16,7 +16,7 @@ CSV_SOURCE = (
 CSV_SINK = ("delimiter", "header", "null.text", "decimal.comma", "event.grouping.enabled")
 """Grouping is Siddhi's: several rows in a message are read in any case, and written if a transport batches."""
 _FRACTIONS = ("float", "double")
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,?[0-9]*([eE][+-]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*(,[0-9]*)?([eE][+-]?[0-9]+)?")
 _END = "\r\n"
 
 Field = str | None

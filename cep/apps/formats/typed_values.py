@@ -18,7 +18,8 @@ MOST_ROWS = 10_000
 FLOAT_MOST = 3.4028234663852886e38
 """The greatest number of 32 bits."""
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# each digit has one place in it: a long text that is no number is looked at once
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def check_size(message: bytes) -> None:

@@ -38,7 +38,8 @@ class EventLines:
         value = value.removeprefix(" ")
         match name:
             case "data":
-                self._size += len(value)
+                # its end too: lines without text have one
+                self._size += len(value) + 1
                 if self._size > MOST_EVENT_BYTES:
                     raise ValueError(f"an event has more than {MOST_EVENT_BYTES:,} characters")
                 self._data.append(value)

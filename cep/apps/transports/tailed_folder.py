@@ -61,6 +61,10 @@ class FolderStep:
     """Whether more can be read at once."""
 
 
+class _NotNowError(Exception):
+    """The file could not be opened, or another one has its name by now: the next step says what is there."""
+
+
 class _Unpacker:
     """What a gzip file has, from `begin` on. Only what was asked for is held, however much it unpacks to."""
 
@@ -124,16 +128,25 @@ class TailedFolder:
         self._known = {one.inode: one for one in self.places}
         with self._folder() as folder:
             for name, status in self._files(folder):
+                if status.st_ino in sizes:
+                    # while it is renamed it may have two names
+                    continue
                 sizes[status.st_ino] = status.st_size
                 if size >= STEP_BYTES:
                     is_more = True
                     half_read.add(_version(status))
                     after += [self._known[status.st_ino]] if status.st_ino in self._known else []
                     continue
-                place = self._place_of(folder, name, status)
-                if place is None:
+                try:
+                    place = self._place_of(folder, name, status)
+                    if place is None:
+                        continue
+                    found, place, has_more = self._read(folder, name, status, place)
+                except _NotNowError:
+                    # nothing is forgotten of it: read from its beginning, its rows would come twice
+                    half_read.add(_version(status))
+                    after += [self._known[status.st_ino]] if status.st_ino in self._known else []
                     continue
-                found, place, has_more = self._read(folder, name, status, place)
                 messages += found
                 size += sum(len(one.body) + MESSAGE_BYTES for one in found)
                 after.append(place)
@@ -180,7 +193,7 @@ class TailedFolder:
 
     def _place_of(self, folder: int, name: str, status: os.stat_result) -> FilePlace | None:
         """Return how far the file was read before; None if it is to be left alone."""
-        first = self._first_bytes(folder, name)
+        first = self._content(folder, name, status, 0, MARK_BYTES)[0]
         place = self._known.get(status.st_ino)
         if place is not None and first[: place.marked] and _mark(first[: place.marked]) == place.mark:
             return place if _is_packed(name) or status.st_size >= place.offset else _new_place(status)
@@ -195,9 +208,6 @@ class TailedFolder:
                 return replace(before, inode=status.st_ino)
         return _new_place(status)
 
-    def _first_bytes(self, folder: int, name: str) -> bytes:
-        return self._content(folder, name, 0, MARK_BYTES)[0]
-
     def _read(
         self, folder: int, name: str, status: os.stat_result, place: FilePlace
     ) -> tuple[list[IncomingMessage], FilePlace, bool]:
@@ -207,21 +217,23 @@ class TailedFolder:
         if is_complete and (not stands_still or place.done == status.st_size):
             return [], place, False
         if not self.by_line:
-            return self._read_whole(folder, name, replace(place, done=status.st_size))
-        data, has_more = self._content(folder, name, place.offset, READ_BYTES)
+            return self._read_whole(folder, name, status, replace(place, done=status.st_size))
+        data, has_more = self._content(folder, name, status, place.offset, READ_BYTES)
         whole = len(data) if is_complete and not has_more else data.rfind(b"\n") + 1
-        first = self._content(folder, name, 0, MARK_BYTES)[0] if place.marked < MARK_BYTES else b""
+        first = self._content(folder, name, status, 0, MARK_BYTES)[0] if place.marked < MARK_BYTES else b""
         place = replace(place, **_marked(first, place))
         if whole == 0 and has_more:
-            return self._skipped(folder, name, place, status.st_size if is_complete else -1)
+            return self._skipped(folder, name, status, place, status.st_size if is_complete else -1)
         done = status.st_size if is_complete and not has_more else -1
         after = replace(place, offset=place.offset + whole, done=done)
         lines = lines_of(data[:whole])[self.head if place.offset == 0 else 0 :]
         properties = {"file.name": name, "file.path": "/".join((*self.below, name))}
         return [IncomingMessage(line, properties) for line in lines if line], after, has_more
 
-    def _read_whole(self, folder: int, name: str, place: FilePlace) -> tuple[list[IncomingMessage], FilePlace, bool]:
-        data, has_more = self._content(folder, name, 0, MOST_MESSAGE_BYTES)
+    def _read_whole(
+        self, folder: int, name: str, status: os.stat_result, place: FilePlace
+    ) -> tuple[list[IncomingMessage], FilePlace, bool]:
+        data, has_more = self._content(folder, name, status, 0, MOST_MESSAGE_BYTES)
         if place.offset == len(data) and not has_more:
             return [], place, False
         first = data[:MARK_BYTES]
@@ -234,13 +246,13 @@ class TailedFolder:
         return [IncomingMessage(data, properties)], after, False
 
     def _skipped(
-        self, folder: int, name: str, place: FilePlace, done: int
+        self, folder: int, name: str, status: os.stat_result, place: FilePlace, done: int
     ) -> tuple[list[IncomingMessage], FilePlace, bool]:
         """Leave a line out that is too long, once its end is there. `done`: the file's size if the file's end is one
         too."""
         offset, end, has_more = place.offset, 0, True
         while has_more and end == 0 and offset - place.offset < MOST_SKIPPED_BYTES:
-            data, has_more = self._content(folder, name, offset, READ_BYTES)
+            data, has_more = self._content(folder, name, status, offset, READ_BYTES)
             end = data.find(b"\n") + 1
             offset += end or len(data)
         if end == 0 and not has_more and done < 0:
@@ -248,23 +260,29 @@ class TailedFolder:
         self.tell("line left out", f"a line of {name} has more than {READ_BYTES:,} bytes")
         return [], replace(place, offset=offset, done=-1 if has_more else done), has_more
 
-    def _content(self, folder: int, name: str, offset: int, most: int) -> tuple[bytes, bool]:
-        """Return bytes from `offset` on, and whether there are more; nothing if the file is gone, or no file any
-        more."""
+    def _content(self, folder: int, name: str, seen: os.stat_result, offset: int, most: int) -> tuple[bytes, bool]:
+        """Return bytes from `offset` on, and whether there are more. Raises _NotNowError if the file that was `seen`
+        cannot be read now, or does not have the name any more."""
         try:
             # a pipe of that name would not be waited for, and a link not be followed
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
-        except OSError:
-            return b"", False
+        except FileNotFoundError:
+            raise _NotNowError from None
+        except OSError as error:
+            self.tell("file waits", f"{name} cannot be opened: {error.strerror}")
+            raise _NotNowError from None
         try:
             status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode):
-                return b"", False
+            if status.st_ino != seen.st_ino or not stat.S_ISREG(status.st_mode):
+                raise _NotNowError
             if _is_packed(name):
                 data = self._unpacker(_version(status), offset).read(file, offset, most + 1)
             else:
                 data = os.pread(file, most + 1, offset)
-        except (OSError, zlib.error):
+        except OSError as error:
+            self.tell("file waits", f"{name} cannot be read: {error.strerror}")
+            raise _NotNowError from None
+        except zlib.error:
             self._unpackers.clear()
             self.tell("file left out", f"{name} cannot be read")
             return b"", False

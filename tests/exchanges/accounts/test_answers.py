@@ -195,6 +195,8 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ),
     ("bybit", 200, '{"retCode":170035,"retMsg":"Submitted to the system for processing!"}', OutcomeUnknownError),
     ("bybit", 200, '{"retCode":170146,"retMsg":"Order creation timeout"}', OutcomeUnknownError),
+    # begins like "Server Timeout"
+    ("bybit", 200, '{"retCode":100001,"retMsg":"Insufficient balance."}', OrderRejectedError),
 ]
 
 

@@ -38,6 +38,15 @@ def test_lines_are_rows(text: str, message: str, rows: list[object]) -> None:
     assert reader(f"type='csv'{text}", COLUMNS).read(message.encode()) == rows
 
 
+@pytest.mark.parametrize("text", ["", ", decimal.comma='true', delimiter='\\t'"])
+@pytest.mark.parametrize("digits", ["1" * 500_000, "1" * 250_000 + "e" + "1" * 250_000])
+def test_a_long_text_that_is_no_number_is_looked_at_once(text: str, digits: str) -> None:
+    """With two places for a digit it was looked at as often as it has digits: for hours."""
+    separator = "\t" if text else ","
+    with pytest.raises(ValueError, match="'x' is no double"):
+        reader(f"type='csv'{text}", COLUMNS).read(separator.join(("p", "q", "1", digits + "x")).encode())
+
+
 @pytest.mark.parametrize(
     ("text", "message", "problem"),
     [

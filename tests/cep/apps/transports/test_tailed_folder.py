@@ -98,6 +98,47 @@ def test_a_renamed_file_is_read_to_its_end_and_the_new_one_from_its_beginning(wo
     assert read(source) == ["late"]
 
 
+def test_a_file_that_is_renamed_while_the_folder_is_looked_at_comes_once(world: World) -> None:
+    file, rotations = world.write("a.log", "one\n"), list[Path]()
+
+    def rotating(name: str) -> bool:
+        """Rotate once, between the look at the folder and the opening of the file."""
+        if rotations:
+            file.rename(rotations.pop())
+            world.write("a.log", "three\n")
+        return True
+
+    source = world.source(rotating)
+    assert read(source) == ["one"]
+    world.write("a.log", "two\n")
+    rotations.append(world.folder / "a.log.1")
+    assert sorted(read(source)) == ["three", "two"]
+
+
+def test_a_file_that_cannot_be_opened_for_a_while_goes_on_where_it_was(world: World) -> None:
+    file, aside = world.write("a.log", "one\n"), world.root / "aside"
+    hidden: list[bool] = []
+
+    def hiding(name: str) -> bool:
+        """Put a link, which is never opened, in the file's place once the folder was looked at."""
+        if hidden:
+            hidden.clear()
+            file.rename(aside)
+            file.symlink_to(aside)
+        return True
+
+    source = world.source(hiding)
+    assert read(source) == ["one"]
+    world.write("a.log", "two\n")
+    hidden.append(True)
+    step = source.step()
+    assert (step.messages, len(step.places)) == ((), 1)
+    source.places = step.places
+    aside.replace(file)
+    assert read(source) == ["two"]
+    assert world.left_out == ["a.log cannot be opened: Too many levels of symbolic links"]
+
+
 def test_a_truncated_file_is_read_from_its_beginning(world: World) -> None:
     source = world.source()
     world.write("a.log", "one\ntwo\nthree\n")
