@@ -153,8 +153,7 @@ class MqttConnection:
         from paho.mqtt.packettypes import PacketTypes
         from paho.mqtt.properties import Properties
 
-        # its module has no annotations
-        properties: Any = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties = Properties(PacketTypes.CONNECT)
         properties.ReceiveMaximum = MOST_UNACKNOWLEDGED
         properties.SessionExpiryInterval = 0 if self._name.is_clean else SESSION_SECONDS
         client.connect(
