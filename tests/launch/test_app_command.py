@@ -182,12 +182,12 @@ def test_explained_it_says_that_health_is_in_every_partition_of_an_input_log(tmp
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
-        ("type='http-call',", "type='http',", "no host runs the sink"),
+        ("type='http-call',", "type='http',", "the option 'sink.id' is not known; there are publisher.url, "),
         ("type='http-call-response'", "type='http-response'", "no host runs the source"),
         ("publisher.url=", "url=", "the option 'url' is not known; there are publisher.url, "),
         ("method=", "metod=", "the option 'metod' is not known; did you mean 'method'?"),
         ("type='http-call-response', sink.id='p'", "type='http-call-response', sink.id='q'", "has the sink.id 'q'"),
-        ("method='GET',", "method='GET', map.type='xml',", "map type 'xml': rows are written and read as json"),
+        ("method='GET',", "method='GET', map.type='yaml',", "map type 'yaml'"),
     ],
 )
 def test_a_check_refuses_sinks_and_sources_that_no_host_runs(

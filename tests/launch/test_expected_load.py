@@ -9,9 +9,9 @@ from launch.config.expected_load import ExpectedLoad, expected_load
 
 @pytest.mark.parametrize(
     ("assets", "load", "partitions"),
-    [(1, ExpectedLoad(1, 5, 5, 10), 1), (5, ExpectedLoad(5, 5, 25, 50), 1), (50, ExpectedLoad(50, 5, 250, 500), 2)],
+    [(1, ExpectedLoad(1, 6, 6, 15), 1), (5, ExpectedLoad(5, 6, 30, 75), 1), (50, ExpectedLoad(50, 6, 300, 750), 2)],
 )
-def test_of_so_many_assets_on_five_exchanges(assets: int, load: ExpectedLoad, partitions: int) -> None:
+def test_of_so_many_assets_on_six_exchanges(assets: int, load: ExpectedLoad, partitions: int) -> None:
     found = expected_load(simulated_markets(simulated_bases()[:assets]))
     assert found == load
     assert found.partitions == partitions
@@ -33,7 +33,7 @@ def test_an_asset_lives_in_one_partition() -> None:
 def test_the_doctors_line(partitions: int, bots: int, state: str, said: str) -> None:
     finding = load_finding(expected_load(simulated_markets(simulated_bases()[:50])), partitions, bots)
     assert (finding.state, finding.subject) == (state, "load")
-    assert "250 markets of 50 assets on 5 exchanges, 500 pairs, some 6,250 quotes a second" in finding.text
+    assert "300 markets of 50 assets on 6 exchanges, 750 pairs, some 7,500 quotes a second" in finding.text
     assert said in finding.text
 
 

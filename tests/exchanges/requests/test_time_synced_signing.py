@@ -139,7 +139,8 @@ async def test_an_answer_without_a_time_changes_nothing(exchange: str) -> None:
         client = client_of(exchange, url)
         client.exchange_ahead_ms = 7
         try:
-            with pytest.raises(AnswerNotUnderstoodError):
+            # ccxt itself refuses an answer of Bybit that has no code
+            with pytest.raises((AnswerNotUnderstoodError, ccxt.ExchangeError)):
                 await measure_clock(client)
             assert client.exchange_ahead_ms == 7
         finally:

@@ -113,7 +113,7 @@ async def test_the_pages_and_the_settings_with_their_ranges_can_be_read(operator
     assert listed == {"arbitrage://settings", *(f"arbitrage://docs/{name}" for name in page_names())}
     assert risk.startswith("# ")
     rows = {row["name"]: row for row in settings}
-    assert set(rows) == set(Settings.model_fields) - {"version", "market_rules"}
+    assert set(rows) == set(Settings.model_fields) - {"version", "market_rules", "close_now"}
     assert rows["min_net_bps"]["unit"] == "bps"
     assert rows["min_net_bps"]["range"].startswith("−1,000 to") or " to " in rows["min_net_bps"]["range"]
     assert rows["single_leg_policy"]["choices"] == ["complete", "reverse", "hold"]

@@ -25,7 +25,7 @@ from tests.cep.apps.structured.test_keyed_app import DictStates
 from tests.cep.logs import LogMaker
 
 SOURCES = all_sources()
-QUIET = frozenset(("unusual-price", "bars", "churn", "spread-widening"))
+QUIET = frozenset(("unusual-price", "bars", "churn", "spread-widening", "exchange-signals"))
 """Apps that so short a log, or a market as made up here, gives nothing to do."""
 TICK_ROWS, INPUT_ROWS, CUTS = 600, 200, 3
 
