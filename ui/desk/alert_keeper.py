@@ -79,8 +79,10 @@ class AlertKeeper:
             return
         seen = [Seen(one["severity"], one["part"], one["what"], one["todo"]) for one in report["findings"]]
         signals = [_seen(one) for one in (await self._signals())[:MOST_SIGNALS]]
+        of_rules = await self.rules.seen(report)
+        # from here on nothing is waited for: an acknowledgement in between would be lost
         before, now = self.book, wall_now()
-        await self.change(before.observed([*seen, *self._trading(), *self.rules.seen(report), *signals], now))
+        await self.change(before.observed([*seen, *self._trading(), *of_rules, *signals], now))
         self._notices.report(before, self.book, self.rules.rules, now)
         await self._notices.send()
 

@@ -56,6 +56,9 @@ class _Runs:
         del self.looks[:gone], self.values[:gone]
         return gone
 
+    def copy(self) -> "_Runs":
+        return _Runs(self.looks[:], self.values[:])
+
     def between(self, first: int, end: int) -> Iterator[float | None]:
         at = bisect_right(self.looks, first) - 1
         for look in range(first, end):
@@ -100,19 +103,30 @@ class MetricHistory:
         """How many of the newest are known."""
         return len(self._times)
 
-    def time_of(self, look: int) -> int:
-        """Return when the look was, the oldest known being 0."""
-        return self._times[look]
+    @property
+    def times(self) -> list[int]:
+        """Return when the looks were that are known, the oldest first."""
+        return list(self._times)
 
     def known(self, metric: str) -> dict[SeriesKey, float]:
         """Return its series that are known now, by their labels."""
         keys = sorted(key for key, runs in self._series.items() if key[0] == metric and not runs.is_unknown)
         return {key: self._series[key].values[-1] for key in keys}
 
-    def samples(self, wanted: Callable[[SeriesKey], bool], looks: int) -> dict[SeriesKey, list[float | None]]:
-        """Return the samples of the series that are wanted, at the newest `looks`."""
+    def keys(self, wanted: Callable[[SeriesKey], bool]) -> list[SeriesKey]:
+        """Return the series that are wanted."""
+        return sorted(filter(wanted, self._series))
+
+    def of(self, keys: Iterable[SeriesKey]) -> "MetricHistory":
+        """Return what is known of these series, for another thread: later looks change nothing in it."""
+        made = MetricHistory()
+        made._next, made._times = self._next, self._times.copy()
+        made._series = {key: self._series[key].copy() for key in keys}
+        return made
+
+    def samples(self, keys: Iterable[SeriesKey], looks: int) -> dict[SeriesKey, list[float | None]]:
+        """Return the samples of series at the newest `looks`."""
         first = self._next - min(looks, len(self._times))
-        keys = sorted(filter(wanted, self._series))
         return {key: list(self._series[key].between(first, self._next)) for key in keys}
 
     def _forget(self) -> None:

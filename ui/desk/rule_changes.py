@@ -51,7 +51,7 @@ def rule_row(keeper: RuleKeeper, rule: AlertRule) -> AlertRuleRow:
         destinations=list(rule.destinations),
         condition=condition(rule),
         series=len(series),
-        firing=len(keeper.seen_by(rule)),
+        firing=len(keeper.said_by(rule)),
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,6 @@ class RulePreview:
     """What a rule would have said since `since`, newest first; `series` of `matching` were looked through."""
 
     since: int | None
-    looks: int
     series: int
     matching: int
     firings: tuple[PastFiring, ...]
@@ -68,40 +67,51 @@ class RuleKeeper:
         self._hub = hub
         self._writing = asyncio.Lock()
         self._looked_at = 0
-        self._seen: tuple[Seen, ...] = ()
+        self._said: dict[str, tuple[Seen, ...]] = {}
+        """What each rule says at the last look, by its id."""
         self.rules: Rules = ()
         self.history = MetricHistory()
 
     async def resume(self) -> None:
         self.rules = await asyncio.to_thread(self._read)
 
-    def seen(self, report: HealthReportRow) -> tuple[Seen, ...]:
+    async def seen(self, report: HealthReportRow) -> tuple[Seen, ...]:
         """Return what the rules say is wrong; looks at the metrics if it is time to."""
         now = wall_now()
         if now - self._looked_at >= LOOK_SECONDS * MICROSECONDS - EARLY:
             self._looked_at = now
             self.history.look(self._metrics.families(report, trading_now(self._hub.live_state)), now)
-            self._seen = tuple(one for rule in self.rules for one in self.seen_by(rule))
-        return self._seen
+            await self._look_by(self.rules)
+        return tuple(one for rule in self.rules for one in self.said_by(rule))
 
-    def seen_by(self, rule: AlertRule) -> list[Seen]:
+    def said_by(self, rule: AlertRule) -> tuple[Seen, ...]:
         """Return what it says at the last look."""
-        return list(seen_by(rule, self.history.samples(partial(is_of_rule, rule), looks_needed(rule))))
+        return self._said.get(rule.rule_id, ())
 
     async def preview(self, rule: WantedRule) -> RulePreview:
         """Return what it would have said in the last day, or since this process began."""
-        samples = self.history.samples(partial(is_of_rule, rule), DAY_LOOKS)
-        times = [self.history.time_of(look) for look in range(self.history.looks)]
-        return await asyncio.to_thread(_previewed, rule, samples, times)
+        keys = self.history.keys(partial(is_of_rule, rule))
+        looked = keys[:MOST_PREVIEWED]
+        return await asyncio.to_thread(_previewed, rule, self.history.of(looked), looked, len(keys))
 
     async def change(self, changed: Callable[[Rules], Rules]) -> None:
         """Put what `changed` makes of the rules in their place, one change at a time. Raises what it raises, and
         OSError if the disk takes nothing: then nothing changed."""
         async with self._writing:
-            rules = changed(self.rules)
+            before, rules = self.rules, changed(self.rules)
             await asyncio.to_thread(replace_file, self._path, lambda: _RULES.dump_json(rules))
             self.rules = rules
-        self._seen = tuple(one for rule in rules for one in self.seen_by(rule))
+        self._said = {rule.rule_id: self.said_by(rule) for rule in rules if rule in before}
+        await self._look_by([rule for rule in rules if rule not in before])
+
+    async def _look_by(self, rules: Sequence[AlertRule]) -> None:
+        """Note what they say, computed beside the loop that serves the kill switch: a rule may look at hundreds of
+        series."""
+        keys = [self.history.keys(partial(is_of_rule, rule)) for rule in rules]
+        known = self.history.of({key for some in keys for key in some})
+        said = await asyncio.to_thread(_said, rules, keys, known)
+        # one that was changed meanwhile was looked at by who changed it
+        self._said |= {rule.rule_id: seen for rule, seen in zip(rules, said, strict=True) if rule in self.rules}
 
     def _read(self) -> Rules:
         try:
@@ -113,11 +123,17 @@ class RuleKeeper:
             return ()
 
 
-def _previewed(rule: WantedRule, samples: dict[SeriesKey, list[float | None]], times: list[int]) -> RulePreview:
-    looked, found = dict(list(samples.items())[:MOST_PREVIEWED]), []
-    for key, values in looked.items():
+def _said(
+    rules: Sequence[AlertRule], keys: Sequence[Sequence[SeriesKey]], history: MetricHistory
+) -> list[tuple[Seen, ...]]:
+    return [tuple(seen_by(rule, history.samples(of, looks_needed(rule)))) for rule, of in zip(rules, keys, strict=True)]
+
+
+def _previewed(rule: WantedRule, history: MetricHistory, looked: Sequence[SeriesKey], matching: int) -> RulePreview:
+    times, found = history.times, []
+    for key, values in history.samples(looked, DAY_LOOKS).items():
         for one in firings(rule, values):
             ended_at = times[one.last + 1] if one.last + 1 < len(times) else None
             found.append(PastFiring(series_words(key).removesuffix(":"), times[one.first], ended_at))
     found.sort(key=lambda one: one.began_at, reverse=True)
-    return RulePreview(times[0] if times else None, len(times), len(looked), len(samples), tuple(found))
+    return RulePreview(times[0] if times else None, len(looked), matching, tuple(found))

@@ -22,7 +22,7 @@ def key(exchange: str) -> SeriesKey:
 
 
 def all_of(history: MetricHistory, looks: int = DAY_LOOKS) -> dict[SeriesKey, list[float | None]]:
-    return history.samples(lambda _: True, looks)
+    return history.samples(history.keys(lambda _: True), looks)
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["kraken", "alpha"]), st.integers(0, 3).map(float)), max_size=30))
@@ -30,7 +30,7 @@ def test_what_was_put_in_comes_out(looks: list[dict[str, float]]) -> None:
     history = MetricHistory()
     for number, values in enumerate(looks):
         history.look([ages(**values)], number)
-    assert [history.time_of(look) for look in range(history.looks)] == list(range(len(looks)))
+    assert history.times == list(range(len(looks)))
     for exchange in {name for values in looks for name in values}:
         assert all_of(history)[key(exchange)] == [values.get(exchange) for values in looks]
         assert all_of(history, 3)[key(exchange)] == [values.get(exchange) for values in looks][-3:]
@@ -43,7 +43,7 @@ def test_a_day_is_kept_and_a_series_that_ended_before_is_forgotten() -> None:
     history.look([ages(old=1.0)], 0)
     for number in range(1, DAY_LOOKS + 2):
         history.look([ages(kraken=float(number % 7))], number)
-    assert (history.looks, history.time_of(0)) == (DAY_LOOKS, 2)
+    assert (len(history.times), history.times[0]) == (DAY_LOOKS, 2)
     assert all_of(history).keys() == {key("kraken")}
     assert all_of(history)[key("kraken")] == [float(number % 7) for number in range(2, DAY_LOOKS + 2)]
 
@@ -73,3 +73,11 @@ def test_rules_are_about_gauges_and_counters_with_their_names_at_metrics() -> No
     trades.add_metric(("closed",), 2.0)
     history.look([trades], 2)
     assert history.known("arbitrage_trades_total") == {("arbitrage_trades_total", (("state", "closed"),)): 2.0}
+
+
+def test_what_is_taken_for_another_thread_stays_as_it_was() -> None:
+    history = MetricHistory()
+    history.look([ages(kraken=1.0, alpha=2.0)], 1)
+    taken = history.of([key("kraken")])
+    history.look([ages(kraken=3.0)], 2)
+    assert (taken.times, all_of(taken)) == ([1], {key("kraken"): [1.0]})
