@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cep.detection.job import probed, start_opportunities
+from cep.detection.job import check_alive, probed, start_opportunities
 from cep.detection.log_start import Checkpoint, LogStart
 from cep.detection.market_layout import layout_of
 from cep.detection.window_query import first_batch, start_spreads
@@ -70,5 +70,6 @@ async def _has_run(query: StreamingQuery) -> None:
     try:
         async with asyncio.timeout(SPREADS_SECONDS):
             await first_batch(query)
+        check_alive(query, None)
     except TimeoutError:
         raise CepStoppedError(f"query {query.name} did not run") from None

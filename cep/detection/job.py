@@ -120,31 +120,28 @@ async def _run(
     spark: SparkSession, session: Session, layout: Layout, ready: Callable[[], None], heartbeat_seconds: float
 ) -> None:
     # first, as its start holds up the other query's rows by up to a second
-    spreads = await _running_spreads(spark, session, layout)
+    windows = await _running_spreads(spark, session, layout)
     checkpoint = await _answered(lambda: checkpoint_of(session, layout))
     query = start_opportunities(spark, session, layout, checkpoint)
     detecting = WatchedQuery(query, True, wall_now(), checkpoint.folder)
     await _while_alive(query, checkpoint, lambda: probed(session))
     ready()
-    watched, heartbeat = (
-        (detecting, WatchedQuery(spreads, False, wall_now())),
-        QueryHeartbeat(session, heartbeat_seconds),
-    )
+    watched, heartbeat = (detecting, windows), QueryHeartbeat(session, heartbeat_seconds)
     while True:
-        _check(query, checkpoint)
-        _check(spreads, None)
+        check_alive(query, checkpoint)
+        check_alive(windows.query, None)
         heartbeat.send(watched)
         await SystemClock().sleep(LOOK_SECONDS)
 
 
-async def _running_spreads(spark: SparkSession, session: Session, layout: Layout) -> StreamingQuery:
+async def _running_spreads(spark: SparkSession, session: Session, layout: Layout) -> WatchedQuery:
     """Return the query of spread windows after its first batch, for which there is a probe row."""
     opening = await _answered(lambda: opening_of(session, LOOK_BACK))
-    spreads = start_spreads(spark, session, layout, opening)
+    windows = WatchedQuery(start_spreads(spark, session, layout, opening), False, wall_now())
     await _answered(lambda: write_probe(session, secrets.token_hex(8)))
-    await first_batch(spreads)
-    _check(spreads, None)
-    return spreads
+    await first_batch(windows.query)
+    check_alive(windows.query, None)
+    return windows
 
 
 async def _while_alive(
@@ -154,7 +151,7 @@ async def _while_alive(
     asking = asyncio.ensure_future(_answered(question))
     try:
         while not asking.done():
-            _check(query, checkpoint)
+            check_alive(query, checkpoint)
             await asyncio.wait([asking], timeout=LOOK_SECONDS)
         return asking.result()
     finally:
@@ -169,7 +166,7 @@ async def _answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
     )
 
 
-def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
+def check_alive(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
     """Raise CepStoppedError if the query is dead; a checkpoint that points at deleted rows is discarded."""
     if query.isActive:
         return
