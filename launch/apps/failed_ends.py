@@ -12,7 +12,7 @@ from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.operations.failed_rows import open_failed_rows
 from store.ports.apps import FailedRows
-from store.records.failed_rows import MOST_ROW_BYTES, FailedRow
+from store.records.failed_rows import FailedRow
 from streams.errors import StreamError, StreamUnavailableError
 
 
@@ -56,7 +56,7 @@ class FailedEnds:
                 self.source.name,
                 stream,
                 "message",
-                {"message": message.body[:MOST_ROW_BYTES].decode(errors="replace")},
+                {"message": message.body.decode(errors="replace")},
                 reason,
                 occurrence=mark,
             )

@@ -4,7 +4,6 @@ messages."""
 import importlib.util
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -78,7 +77,7 @@ class OuterEnds:
     sender: RowSender | None = None
     sources: tuple[AppSourceIntake, ...] = ()
     failed: FailedEnds | None = None
-    """Where messages that are no rows go."""
+    """Where messages that are no rows go, and rows that are given up."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """Return the tasks beside the app."""
@@ -88,12 +87,14 @@ class OuterEnds:
             yield source.follow()
 
     async def finish(self) -> None:
-        if self.sender is not None:
-            await self.sender.finish()
-        for source in self.sources:
-            await source.writer.close()
-        if self.failed is not None:
-            await self.failed.close()
+        try:
+            if self.sender is not None:
+                await self.sender.finish()
+            for source in self.sources:
+                await source.writer.close()
+        finally:
+            if self.failed is not None:
+                await self.failed.close()
 
     def figures(self) -> Mapping[str, Any]:
         return {
@@ -135,7 +136,7 @@ def outer_ends(
     folder = ends_folder(session, source)
     here = _here(source, listeners, folder)
     warnings = CountedWarnings({"app": source.name})
-    sender = None
+    sender, failed = None, FailedEnds(session, source)
     if source.outside.sent:
         sinks = tuple(
             AppSink(name, sink.stream, _sender(sink, here), sink.on_error)
@@ -143,10 +144,7 @@ def outer_ends(
         )
         log = f"{session.session_id}/{source.label}"
         path = folder / "outbox.db"
-        sender = RowSender(
-            session.services.kafka, source.label, log, first, path, sinks, FailedEnds(session, source), warnings
-        )
-    failed = FailedEnds(session, source)
+        sender = RowSender(session.services.kafka, source.label, log, first, path, sinks, failed, warnings)
     writer = RowsWriter(session.services.kafka, source.rows_topic or "", source.name, created_at)
     sources = tuple(
         AppSourceIntake(one, name, _receiver(one, here), writer, failed.keep_messages, warnings)
@@ -163,8 +161,9 @@ def ends_folder(session: Session, source: AppSource) -> Path:
 
 
 def named_sinks(sinks: tuple[SentSink, ...]) -> Mapping[str, SentSink]:
-    """Return the sinks by names for people, and for the outbox: rows that wait there are found by them."""
-    return _numbered([(f"{one.stream} ({one.type})", one) for one in sinks])
+    """Return the sinks by names for people, and for the outbox: rows that wait there are found by them. So a name says
+    which server it is, and stays the same if another sink of its stream goes."""
+    return _numbered([(f"{one.stream} ({' to '.join(filter(None, (one.type, one.server)))})", one) for one in sinks])
 
 
 def _named_sources(sources: tuple[ReceivedSource, ...]) -> Mapping[str, ReceivedSource]:
@@ -325,8 +324,7 @@ def _tailed_folder(
         lambda text: pattern.fullmatch(text) is not None,
         files.by_line,
         files.is_tailed,
-        partial(warnings.tell),
-        one.reader.head,
+        warnings.tell,
     )
 
 

@@ -86,8 +86,6 @@ class RowSender:
                     await run_all(*(one.run(until_done=True) for one in self._deliveries))
         except (*OUTAGES, TimeoutError):
             log.warning("rows wait: the app's next run sends them", extra={"outbox": self.path.parent.name})
-        finally:
-            await self.failed.close()
 
     def figures(self) -> list[Mapping[str, Any]]:
         """Return what the app's status says of each sink, while it runs."""
@@ -95,11 +93,8 @@ class RowSender:
         return [one.figures(now) for one in self._deliveries]
 
     async def _follow(self) -> None:
-        try:
-            with self._opened() as outbox:
-                await run_all(self._read(outbox), *(one.run() for one in self._deliveries))
-        finally:
-            await self.failed.close()
+        with self._opened() as outbox:
+            await run_all(self._read(outbox), *(one.run() for one in self._deliveries))
 
     @contextmanager
     def _opened(self) -> Iterator[RowOutbox]:
@@ -147,7 +142,8 @@ class RowSender:
     async def _wait_for_room(self, outbox: RowOutbox) -> None:
         if self._since_look < ROWS_BETWEEN_LOOKS:
             return
-        while (waiting := sum(outbox.sinks().values())) > MOST_WAITING:
+        # those of sinks that the text does not have any more never leave
+        while (waiting := sum(outbox.sinks().get(one.name, 0) for one in self.sinks)) > MOST_WAITING:
             self.warnings.tell("sinks wait", f"{waiting:,} rows are not taken, and no more are read before some are")
             await SystemClock().sleep(1.0)
         self._since_look = 0

@@ -22,7 +22,7 @@ from cep.apps.language.errors import AppTextError
 from cep.apps.transports.ports import IncomingMessage, OutgoingRow
 from launch.apps.failed_ends import FailedEnds
 from launch.apps.http_listeners import HttpListeners
-from launch.apps.outer_ends import check_ends, ends_folder, outer_ends
+from launch.apps.outer_ends import check_ends, ends_folder, named_sinks, outer_ends
 from launch.apps.sent_rows import SentRows
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
@@ -61,6 +61,18 @@ async def session(kafka_address: str, tmp_path: Path) -> Session:
     await ensure_topics(kafka_address, 1)
     made = session_of(tmp_path, kafka_address, f"s{wall_now()}")
     return replace(made, services=replace(made.services, partitions=1), started_at=wall_now())
+
+
+def test_a_sink_keeps_its_name_when_another_of_its_stream_goes(tmp_path: Path) -> None:
+    """Rows that wait are found by it: they would go to the server of the other one."""
+    first = f"@sink(type='http', publisher.url='{ORIGIN}/{{{{place}}}}', @map(type='json'))"
+    second = "@sink(type='http', publisher.url='https://other.example.com/rows', @map(type='json'))"
+    alone, both = (
+        app_source(TEXT.replace(first, ends), "feeder", (), source_on(tmp_path, ORIGIN).terms)
+        for ends in (second, f"{first} {second}")
+    )
+    (name,) = named_sinks(alone.outside.sent)
+    assert list(named_sinks(both.outside.sent)) == [f"Out (http to {ORIGIN})", name]
 
 
 async def merger_of(session: Session, source: AppSource) -> InputMerger:

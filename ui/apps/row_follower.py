@@ -13,10 +13,11 @@ from store.errors import StoreError
 from streams.records import Position, Record, Start
 from streams.topic_reader import TopicReader
 from streams.topics import APPS
-from ui.apps.app_actions import AppActions
+from ui.apps.app_actions import ACTION_SECONDS, AppActions
+from ui.apps.app_halts import HALT_SECONDS
 
-FRESH_SECONDS = 60
-"""As old as a row may be that still acts (`ACTION_SECONDS`, `HALT_SECONDS`)."""
+FRESH_SECONDS = max(ACTION_SECONDS, HALT_SECONDS)
+"""As old as a row may be that still acts."""
 ROWS_BETWEEN_LOOKS = 2_000
 """Of what lies behind, some tens of milliseconds; then fresh rows again."""
 

@@ -63,10 +63,6 @@ class AvroReader:
     def by_line(self) -> bool:
         return False
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         check_size(message)
         if self.is_framed:

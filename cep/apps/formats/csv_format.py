@@ -43,10 +43,6 @@ class CsvReader:
         """Return whether places are known without a header; a field in quotes that has a line end is then cut."""
         return not self.has_header
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         lines = csv_lines(decoded(message), self.delimiter, self.null_text)
         header = next(lines, None) if self.has_header else None

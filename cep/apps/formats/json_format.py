@@ -32,10 +32,6 @@ class JsonReader:
     def by_line(self) -> bool:
         return not self.element
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         check_size(message)
         try:

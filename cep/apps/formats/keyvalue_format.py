@@ -31,10 +31,6 @@ class KeyValueReader:
     def by_line(self) -> bool:
         return True
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         of_message, rows = of_properties(self.properties, properties), []
         for line in lines_of(message):

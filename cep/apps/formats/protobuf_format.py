@@ -61,10 +61,6 @@ class ProtobufReader:
     def by_line(self) -> bool:
         return False
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         check_size(message)
         found = _read_type(self.files, self.message)()

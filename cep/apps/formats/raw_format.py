@@ -24,10 +24,6 @@ class RawReader:
     needs_all: bool = True
     properties: Properties = ()
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         of_message = of_properties(self.properties, properties)
         rows = ({self.column: text} | of_message for text in self._texts(message))

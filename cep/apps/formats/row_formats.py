@@ -27,11 +27,6 @@ class RowReader(Protocol):
         """Return whether a transport of files may cut a message at line ends, and give one or several whole lines."""
         ...
 
-    @property
-    def head(self) -> int:
-        """Return how many first lines of a file are no rows, such as a header that says nothing."""
-        ...
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         """Return the rows in the message, in the order of the columns. `properties`: of the message, such as its topic.
 

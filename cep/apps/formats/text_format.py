@@ -41,10 +41,6 @@ class TextReader:
     nothing: str | None = None
     properties: Properties = ()
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         of_message = of_properties(self.properties, properties)
         found = self._matched if self.patterns else _own_form

@@ -39,10 +39,6 @@ class XmlReader:
     def by_line(self) -> bool:
         return False
 
-    @property
-    def head(self) -> int:
-        return 0
-
     def read(self, message: bytes, properties: Mapping[str, str] | None = None) -> list[tuple[Any, ...]]:
         rows = xml_elements(xml_root(message), self.element)
         if not rows:

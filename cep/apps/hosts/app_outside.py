@@ -162,7 +162,8 @@ def app_outside(app: App, schemas: Path | None = None) -> AppOutside:
                 )
     definitions = {one.name: one for one in app.definitions if isinstance(one, EndedDefinition)}
     ends = [(end, _outside(end, definitions, schemas)) for end in app_ends(app)]
-    parts = [_keeping(part, definitions[end.name], kept_streams(app)) for end, part in ends]
+    kept = kept_streams(app)
+    parts = [_keeping(part, definitions[end.name], kept) for end, part in ends]
     outside = AppOutside(
         tuple(one for one in parts if isinstance(one, LogSink)),
         tuple(one for one in parts if isinstance(one, NamedSink)),

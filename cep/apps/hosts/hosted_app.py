@@ -112,7 +112,7 @@ class AppSource:
             return tuple(topics)
         return tuple(given | {TICKS: None} | topics | asked | of_users | sent | shared)
 
-    @property
+    @cached_property
     def rows_topic(self) -> str | None:
         """The topic of rows that others send into its streams, one for all its versions; None if none are."""
         return f"{APP_ROWS}{label_of_name(self.name)}" if self.sent_streams else None

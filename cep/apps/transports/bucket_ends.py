@@ -114,7 +114,7 @@ class BucketReceiver:
         if not self.reader.by_line:
             await intake.take([IncomingMessage(body, properties)])
             return
-        lines = [line for line in lines_of(body)[self.reader.head :] if line]
+        lines = [line for line in lines_of(body) if line]
         for first in range(0, len(lines), LINES_AT_ONCE):
             batch = lines[first : first + LINES_AT_ONCE]
             await intake.take([IncomingMessage(line, properties) for line in batch])

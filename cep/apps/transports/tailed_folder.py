@@ -109,8 +109,6 @@ class TailedFolder:
     by_line: bool
     is_tailed: bool
     tell: Callable[[str, str], None]
-    head: int = 0
-    """So many first lines of each file are nobody's rows."""
     places: tuple[FilePlace, ...] = ()
     _known: dict[int, FilePlace] = field(default_factory=dict)
     """`places`, by inode."""
@@ -226,7 +224,7 @@ class TailedFolder:
             return self._skipped(folder, name, status, place, status.st_size if is_complete else -1)
         done = status.st_size if is_complete and not has_more else -1
         after = replace(place, offset=place.offset + whole, done=done)
-        lines = lines_of(data[:whole])[self.head if place.offset == 0 else 0 :]
+        lines = lines_of(data[:whole])
         properties = {"file.name": name, "file.path": "/".join((*self.below, name))}
         return [IncomingMessage(line, properties) for line in lines if line], after, has_more
 

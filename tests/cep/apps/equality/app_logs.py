@@ -34,7 +34,17 @@ TEXTS: dict[str, tuple[str, ...]] = {
 
 def hosted_text(text: str) -> str:
     """With a source for each stream of its own that nothing else feeds."""
-    for name in ("SignIns", "Orders", "Purchases", "Clicks", "Reminders", "Payments", "Measurements", "Invoices", "Events"):
+    for name in (
+        "SignIns",
+        "Orders",
+        "Purchases",
+        "Clicks",
+        "Reminders",
+        "Payments",
+        "Measurements",
+        "Invoices",
+        "Events",
+    ):
         text = text.replace(f"define stream {name} (", f"{KAFKA.format(name=name)} define stream {name} (")
     return text
 

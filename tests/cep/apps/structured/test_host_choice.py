@@ -116,4 +116,7 @@ def test_of_the_shipped_apps_two_fit() -> None:
         except AppUnsupportedError:
             return False
 
-    assert [path.stem for path in sorted(SHIPPED.glob("*.app")) if fits(path.read_text())] == ["payment-patterns", "unusual-price"]
+    assert [path.stem for path in sorted(SHIPPED.glob("*.app")) if fits(path.read_text())] == [
+        "payment-patterns",
+        "unusual-price",
+    ]

@@ -31,13 +31,11 @@ class World:
     def folder(self) -> Path:
         return self.root / "feeds"
 
-    def source(
-        self, wanted: Wanted = any_name, *, by_line: bool = True, tailed: bool = True, head: int = 0
-    ) -> TailedFolder:
+    def source(self, wanted: Wanted = any_name, *, by_line: bool = True, tailed: bool = True) -> TailedFolder:
         def tell(message: str, reason: str) -> None:
             self.left_out.append(reason)
 
-        return TailedFolder(self.root, ("feeds",), wanted, by_line, tailed, tell, head)
+        return TailedFolder(self.root, ("feeds",), wanted, by_line, tailed, tell)
 
     def write(self, name: str, text: str, mode: str = "a") -> Path:
         path = self.folder / name
@@ -259,9 +257,9 @@ def test_whole_files_are_messages_once_they_stand_still(world: World) -> None:
 
 
 def test_a_file_that_is_not_tailed_has_a_last_line_without_an_end(world: World) -> None:
-    source = world.source(tailed=False, head=1)
+    source = world.source(tailed=False)
     world.write("a.csv", "name,n\nx,1\ny,2")
-    assert read(source) == ["x,1", "y,2"]
+    assert read(source) == ["name,n", "x,1", "y,2"]
 
 
 @given(st.lists(st.sampled_from(["line\n", "part", "\n", "rotate", "restart"]), max_size=25))
