@@ -7,7 +7,7 @@ from backtest.result.profit_breakdown import by_cycle
 from backtest.result.trading_outcome import TradingOutcome
 from market.decide.cycle_sizing import SizedCycleLeg
 from market.instruments.cycles import CycleLeg
-from market.money import ZERO, text_of, total
+from market.money import text_of, total
 from market.trade.cycle_trades import CycleOrder, CycleTrade
 from wording.labels import reason_name, state_name
 
@@ -119,4 +119,4 @@ def cycle_lines(found: CyclesFound | None, currency: str) -> list[str]:
         if missed:
             lines.append(f"    not traded  {sum(missed.values())} episodes{bracketed(missed, reason_name)}")
     net = total(trade.profit.net for trade in found.trades if trade.profit is not None)
-    return [*lines, f"  net of cycles {net or ZERO:>z14.2f} {currency}"]
+    return [*lines, f"  net of cycles {net:>z14.2f} {currency}"]

@@ -17,6 +17,7 @@ from market.money import ZERO, total
 from market.time_units import MICROSECONDS
 
 DAYS_A_YEAR = 365
+DAY = 86_400 * MICROSECONDS
 DEVIATION_DAYS = 2
 """Whole days that a deviation needs, so Sharpe and Sortino ratio."""
 PACE_DAYS = 1
@@ -134,7 +135,7 @@ def day_results(lines: Iterable[ProfitLine], since: int | None, now: int) -> lis
     today = _day_of(now)
     began = min(ended, default=today) if since is None else _day_of(since)
     first, last = min([began, *ended]), max([today, *ended])
-    whole_from = began if since is not None and since == _microseconds(began) else began + timedelta(days=1)
+    whole_from = began if since is not None and since % DAY == 0 else began + timedelta(days=1)
     days = (first + timedelta(days=number) for number in range((last - first).days + 1))
     return [_day_result(day, known.get(day.isoformat()), whole_from <= day < today) for day in days]
 
@@ -146,10 +147,6 @@ def _day_result(day: date, line: ProfitLine | None, is_whole: bool) -> DayResult
 
 def _day_of(moment: int) -> date:
     return (_EPOCH + timedelta(microseconds=moment)).date()
-
-
-def _microseconds(day: date) -> int:
-    return (day - _EPOCH.date()).days * 86_400 * MICROSECONDS
 
 
 def by_hour(sums: Iterable[HourSum]) -> list[HourSum]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol
 
-from market.money import ZERO, Amount, BoundedDecimal, Price
+from market.money import EXACT, ZERO, Amount, BoundedDecimal, Price
 
 Side = Literal["buy", "sell"]
 
@@ -65,6 +65,15 @@ def changes_of(fill: FillLike, base: str, quote_currency: str) -> tuple[tuple[st
     """(currency, signed change) of the account by a fill of this market; the fee's currency may be there twice."""
     sign = 1 if fill.side == "buy" else -1
     return (base, sign * fill.amount), (quote_currency, -sign * fill.cost), (fill.fee_currency, -fill.fee)
+
+
+def summed_changes(filled: Iterable[tuple[FillLike, str, str]]) -> dict[str, Decimal]:
+    """Return the signed change of each currency by fills, each with its market's base and quote currency; exact."""
+    sums: dict[str, Decimal] = {}
+    for fill, base, quote_currency in filled:
+        for currency, change in changes_of(fill, base, quote_currency):
+            sums[currency] = EXACT.add(sums.get(currency, ZERO), change)
+    return sums
 
 
 def changes_between(

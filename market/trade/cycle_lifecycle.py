@@ -1,6 +1,5 @@
 """The lifecycle of a cycle's orders, from their grant to booked fills, and what follows. Pure."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -10,7 +9,7 @@ from market.instruments.orders import OrderReport, changes_of
 from market.money import ZERO, Amount, floor_to_step
 from market.time_units import MICROSECONDS
 from market.trade.cycle_reservations import CycleRows
-from market.trade.cycle_trades import CycleOrder, CycleTrade, hold_for
+from market.trade.cycle_trades import CycleOrder, CycleTrade, flows_of, hold_for
 from market.trade.cycle_unwinding import ended, following_orders
 from market.trade.lifecycle import IllegalStepError
 
@@ -73,7 +72,7 @@ def _affordable(rows: CycleRows, waiting: CycleOrder, before: CycleOrder) -> tup
     if rows.now > waiting.times["reserved"] + WAIT_WITHIN:
         return None, "expired"
     market = waiting.market
-    proceeds = sum(_changes(before, waiting.hold_currency), ZERO)
+    proceeds = flows_of((before,)).get(waiting.hold_currency, ZERO)
     usable = min(proceeds, rows.balance(market.exchange, waiting.hold_currency).usable)
     per_unit = hold_for(market, waiting.side, waiting.fee_rate, waiting.limit_price, Decimal(1))
     amount = min(waiting.amount, floor_to_step(max(usable, ZERO) / per_unit, market.lot_step))
@@ -84,13 +83,6 @@ def _affordable(rows: CycleRows, waiting: CycleOrder, before: CycleOrder) -> tup
         return None, "too_small"
     sized = replace(waiting, amount=Amount(amount), state="granted")
     return replace(sized, held=sized.hold_needed), None
-
-
-def _changes(order: CycleOrder, currency: str) -> Iterator[Decimal]:
-    for fill in order.fills:
-        for moved, change in changes_of(fill, order.market.base, order.market.quote_currency):
-            if moved == currency:
-                yield change
 
 
 def _followed(rows: CycleRows) -> CycleRows:

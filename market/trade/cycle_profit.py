@@ -5,17 +5,16 @@ to come to it. So a leg that fills at its best price neither gains nor loses, an
 brings more than that; currency that is left over carries no profit of its own, as the base of a pair.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
 from market.money import EXACT
 from market.trade.arbitrages import ProfitAndLoss
 from market.trade.cycle_trades import CycleOrder, CycleTrade
-from market.trade.profit import rounded_profit
+from market.trade.profit import added_by_exchange, rounded_profit
 
 ONE = Fraction(1)
-ByExchange = dict[str, Fraction]
 
 
 def cycle_profit(trade: CycleTrade) -> ProfitAndLoss | None:
@@ -35,12 +34,12 @@ def cycle_profit(trade: CycleTrade) -> ProfitAndLoss | None:
         # what the others left is in what the last one cost
         unwinding.append((thirds[-1].market.exchange, lacking[1]))
     parts = {
-        "gross": _added((_gross(trade, last), *(() if thirds else (lacking,)))),
-        "latency_decay": _added(decays),
-        "slippage": _added([*moves, *((exchange, -decay) for exchange, decay in decays)]),
-        "fees": _added((order.market.exchange, -_fees(order, values)) for order in trade.orders),
+        "gross": added_by_exchange((_gross(trade, last), *(() if thirds else (lacking,)))),
+        "latency_decay": added_by_exchange(decays),
+        "slippage": added_by_exchange([*moves, *((exchange, -decay) for exchange, decay in decays)]),
+        "fees": added_by_exchange((order.market.exchange, -_fees(order, values)) for order in trade.orders),
         "fx": {},
-        "unwinding": _added(unwinding),
+        "unwinding": added_by_exchange(unwinding),
     }
     unit = Fraction(trade.unit)
     settled = {name: {exchange: part * unit for exchange, part in own.items()} for name, own in parts.items()}
@@ -117,10 +116,3 @@ def _at(
 
 def _fees(order: CycleOrder, values: Mapping[str, Fraction]) -> Fraction:
     return sum((Fraction(fill.fee) * values[fill.fee_currency] for fill in order.fills), Fraction(0))
-
-
-def _added(amounts: Iterable[tuple[str, Fraction]]) -> ByExchange:
-    sums: ByExchange = {}
-    for exchange, amount in amounts:
-        sums[exchange] = sums.get(exchange, Fraction(0)) + amount
-    return sums

@@ -23,7 +23,7 @@ from market.instruments.cycles import Cycle
 from market.instruments.orders import Fill, Side
 from market.money import EXACT, ZERO, Amount, Price, decimal_of_double, floor_to_step
 from market.prices.quotes import Level
-from market.trade.cycle_trades import CycleOrder, CycleTrade, hold_for
+from market.trade.cycle_trades import CycleOrder, CycleTrade
 from market.trade.reservation_state import BalanceRow, PairRow
 from market.trade.unwinding import client_order_id
 
@@ -188,7 +188,7 @@ def _begun(
         prices=tuple(levels[0].price for levels in request.levels),
         currency=request.currency,
         unit=unit,
-        notional=EXACT.multiply(_given_at_limit(sides[0], sized.legs[0]), unit),
+        notional=EXACT.multiply(sized.legs[0].hold, unit),
         orders=tuple(orders),
         threshold=rows.settings.cycle_threshold(request.cycle),
         most=rows.settings.cycle_notional(request.cycle),
@@ -196,10 +196,6 @@ def _begun(
     )
     begun = replace(after, trade=trade, on_cycle=PairRow(trade.trade_id, rows.now), liquidity=liquidity)
     return begun.with_notional(trade, 1)
-
-
-def _given_at_limit(side: SizingSide, leg: SizedCycleLeg) -> Decimal:
-    return hold_for(side.market, side.side, side.fee_rate, leg.limit_price, leg.amount)
 
 
 def _order(request: CycleRequest, number: int, side: SizingSide, leg: SizedCycleLeg, now: int) -> CycleOrder:

@@ -14,7 +14,7 @@ from market.decide.cycle_sizing import SizedCycle
 from market.instruments.cycles import Cycle
 from market.instruments.fees import hold_of
 from market.instruments.markets import Market
-from market.instruments.orders import Fill, Side, changes_of
+from market.instruments.orders import Fill, Side, summed_changes
 from market.money import EXACT, ZERO, Amount, Price, total
 from market.trade.arbitrages import OPEN_STATES, ArbitrageState, ProfitAndLoss
 
@@ -143,12 +143,10 @@ class CycleTrade:
 
 def flows_of(orders: Iterable[CycleOrder]) -> dict[str, Decimal]:
     """Return the signed change of each currency by the fills and fees of these orders; exact."""
-    flows: dict[str, Decimal] = {}
-    for order in orders:
-        for fill in order.fills:
-            for currency, change in changes_of(fill, order.market.base, order.market.quote_currency):
-                flows[currency] = EXACT.add(flows.get(currency, ZERO), change)
-    return flows
+    markets = ((order, order.market) for order in orders)
+    return summed_changes(
+        (fill, market.base, market.quote_currency) for order, market in markets for fill in order.fills
+    )
 
 
 def hold_for(market: Market, side: Side, fee_rate: Decimal, limit: Decimal, amount: Decimal) -> Decimal:

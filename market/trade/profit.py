@@ -11,7 +11,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localco
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from market.instruments.orders import changes_of
+from market.instruments.orders import summed_changes
 from market.money import EXACT, decimal_of_whole
 from market.prices.opportunities import FxRate, Opportunity
 from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, Leg, ProfitAndLoss, ProfitShare
@@ -57,12 +57,7 @@ def day_result(arbitrage: Arbitrage) -> Decimal:
 
 def flows_of(legs: Iterable[Leg]) -> dict[str, Decimal]:
     """Return the signed change of each currency by the fills and fees of these legs, over all exchanges; exact."""
-    flows: dict[str, Decimal] = {}
-    for leg in legs:
-        for fill in leg.fills:
-            for currency, change in changes_of(fill, leg.base, leg.quote_currency):
-                flows[currency] = EXACT.add(flows.get(currency, NOTHING), change)
-    return flows
+    return summed_changes((fill, leg.base, leg.quote_currency) for leg in legs for fill in leg.fills)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +120,11 @@ class _Attribution(Generic[Number]):
         first = [(leg.exchange, self._decay(leg), self._whole(leg)) for leg in legs if leg.role == leg.side]
         return {
             "gross": self._gross(),
-            "latency_decay": _added((exchange, decay) for exchange, decay, _ in first),
-            "slippage": _added((exchange, whole - decay) for exchange, decay, whole in first),
-            "fees": _added((leg.exchange, -self._fees(leg)) for leg in legs),
+            "latency_decay": added_by_exchange((exchange, decay) for exchange, decay, _ in first),
+            "slippage": added_by_exchange((exchange, whole - decay) for exchange, decay, whole in first),
+            "fees": added_by_exchange((leg.exchange, -self._fees(leg)) for leg in legs),
             "fx": self._fx(),
-            "unwinding": _added((leg.exchange, self._whole(leg)) for leg in legs if leg.role != leg.side),
+            "unwinding": added_by_exchange((leg.exchange, self._whole(leg)) for leg in legs if leg.role != leg.side),
         }
 
     def _decay(self, leg: Leg) -> Number:
@@ -158,7 +153,7 @@ class _Attribution(Generic[Number]):
         """Return halves: each exchange from its own price to the middle of both."""
         gained = self._matched() * (self._seen.sell - self._seen.buy)
         opportunity = self._arbitrage.opportunity
-        return _added([(opportunity.buy.exchange, gained / 2), (opportunity.sell.exchange, gained / 2)])
+        return added_by_exchange([(opportunity.buy.exchange, gained / 2), (opportunity.sell.exchange, gained / 2)])
 
     def _matched(self) -> Number:
         """Return the base that arrived by buying and left by selling, by completing a single leg too; fees in base
@@ -195,7 +190,7 @@ class _Attribution(Generic[Number]):
             if rate is not None and everything:
                 cost = self._at_side(rate, flow) - self._at_mid(rate, flow)
                 shares += [(exchange, cost * part / everything) for exchange, part in moved.items()]
-        return _added(shares)
+        return added_by_exchange(shares)
 
     def _with_rest(self, unwinding: ByExchange[Number], rest: Number) -> ByExchange[Number]:
         """Return what taking back more than was left cost: it belongs to the last leg that unwound."""
@@ -227,7 +222,7 @@ def _exchanges(arbitrage: Arbitrage) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _added(amounts: Iterable[tuple[str, Number]]) -> ByExchange[Number]:
+def added_by_exchange(amounts: Iterable[tuple[str, Number]]) -> ByExchange[Number]:
     sums: ByExchange[Number] = {}
     for exchange, amount in amounts:
         sums[exchange] = sums[exchange] + amount if exchange in sums else amount

@@ -262,12 +262,7 @@ class MemoryTradeStore(TradeSteps):
             self.steps.setdefault(arbitrage.arbitrage_id, []).append(step_text(step_by(request, before)))
         if after.pair is not before.pair:
             self._pairs[pair_key(after.opportunity)] = after.pair
-        if after.day_net != before.day_net:
-            self._day_net = (_day_of(after.now), after.day_net)
-        self._open_arbitrages += after.open_arbitrages - before.open_arbitrages
-        _update(self._notional, before.notional, after.notional)
-        _update(self.balances.kept, before.balances, after.balances)
-        self._use(before.liquidity, after.liquidity)
+        self._change_sums(before, after)
         _update(self._in_flight, before.in_flight, after.in_flight)
         for fill in after.unbooked:
             del self._fills[fill_key(fill)]
@@ -302,13 +297,17 @@ class MemoryTradeStore(TradeSteps):
             return
         self.cycle_trades[trade.trade_id] = trade
         self._pairs[trade.cycle.cycle_id] = after.on_cycle
+        self._change_sums(before, after)
+        self._fills.update((fill_key(fill), fill) for fill in after.booked)
+
+    def _change_sums(self, before: ReservationState | CycleRows, after: ReservationState | CycleRows) -> None:
+        """Store what trades of all kinds share."""
         if after.day_net != before.day_net:
             self._day_net = (_day_of(after.now), after.day_net)
         self._open_arbitrages += after.open_arbitrages - before.open_arbitrages
         _update(self._notional, before.notional, after.notional)
         _update(self.balances.kept, before.balances, after.balances)
         self._use(before.liquidity, after.liquidity)
-        self._fills.update((fill_key(fill), fill) for fill in after.booked)
 
     def _use(self, before: Mapping[str, Decimal], after: Mapping[str, Decimal]) -> None:
         _update(self.liquidity, before, after)
