@@ -1,4 +1,4 @@
-"""What stream apps may use and take: `[apps]`, `[apps.addresses]`, `[apps.brokers]`, `[apps.limits]`."""
+"""What stream apps may use and take: `[apps]` and its tables."""
 
 import re
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from cep.apps.parts.app_limits import AppLimits
 from exchanges.catalogue import EXCHANGES
 from launch.errors import CannotStartError
 from market.decide.settings import Bps
+from runtime.loopback import LOOPBACK_HOSTS
 from session.app_actions import AppActionTerms
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -97,7 +98,7 @@ class ReceivingConfiguration(BaseModel):
         host, _, port = self.listen.rpartition(":")
         if int(port) >= 1 << 16:
             raise ValueError(f"listen = {self.listen!r}: no port is above 65535")
-        if self.certificate is None and host not in ("localhost", "127.0.0.1"):
+        if self.certificate is None and host not in LOOPBACK_HOSTS:
             raise ValueError(f"listen = {self.listen!r} without a certificate shows keys and rows to the network")
         return self
 
@@ -212,8 +213,8 @@ def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = 
     """Return the operator's terms; `plain_text_hosts`: of the configuration. Raises CannotStartError if a folder is
     missing."""
     for name, folder in (("functions", apps.functions), ("models", apps.models), ("schemas", apps.schemas)):
-        if folder is not None and not folder.is_dir():
-            raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")
+        if folder is not None:
+            _check_folder(f"[apps] {name}", folder)
     folders = (None if one is None else one.resolve() for one in (apps.functions, apps.models, apps.schemas))
     functions, models, schemas = folders
     limits = AppLimits(**apps.limits.model_dump())
@@ -238,9 +239,13 @@ def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = 
     )
 
 
+def _check_folder(where: str, folder: Path) -> None:
+    if not folder.is_dir():
+        raise CannotStartError(f"{where}: {folder} is no folder; create it, or name another.")
+
+
 def _folders(folders: Mapping[str, Path]) -> tuple[tuple[str, Path], ...]:
     """Return the folders whole, so that no link on the way counts. Raises CannotStartError if one is missing."""
     for name, folder in folders.items():
-        if not folder.is_dir():
-            raise CannotStartError(f"[apps.folders] {name}: {folder} is no folder; create it, or name another.")
+        _check_folder(f"[apps.folders] {name}", folder)
     return tuple((name, folder.resolve()) for name, folder in sorted(folders.items()))

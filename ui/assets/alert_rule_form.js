@@ -3,7 +3,7 @@
 
 import { problemText, question } from "./requests.js";
 import { button, element, setClass, setText } from "./elements.js";
-import { duration, fullTime } from "./format.js";
+import { capitalised, duration, fullTime, sixDigits } from "./format.js";
 
 const HOWS = { now: "value", mean: "mean", lowest: "lowest", highest: "highest", change: "change", increase: "increase of a counter" };
 const TIMES = { 0: "at once", 60: "1 minute", 300: "5 minutes", 900: "15 minutes", 3600: "1 hour" };
@@ -66,11 +66,11 @@ export class RuleForm {
   showMetric(labels) {
     const metric = this.metrics.find((one) => one.name === this.metric.value);
     const series = metric?.series ?? [];
-    setText(this.what, metric ? `${metric.what} ${series.length === 1 && !Object.keys(series[0].labels).length ? `Now ${short(series[0].value)}.` : `${series.length} series.`}` : "");
+    setText(this.what, metric ? `${metric.what} ${series.length === 1 && !Object.keys(series[0].labels).length ? `Now ${sixDigits(series[0].value)}.` : `${series.length} series.`}` : "");
     const names = [...new Set(series.flatMap((one) => Object.keys(one.labels)))];
     this.labels = new Map(names.map((name) => [name, choice({ "": "any", ...Object.fromEntries(values(series, name).map((value) => [value, value])) })]));
     for (const [name, select] of this.labels) pick(select, labels[name] ?? "");
-    this.series.replaceChildren(...[...this.labels].map(([name, select]) => field(sentence(name), select)));
+    this.series.replaceChildren(...[...this.labels].map(([name, select]) => field(capitalised(name), select)));
   }
 
   showDestinations(destinations, chosen) {
@@ -122,7 +122,7 @@ export class RuleForm {
 }
 
 // [sentence, list] of how often it would have fired.
-export function previewNodes({ condition, since, series, matching, times, firings }) {
+function previewNodes({ condition, since, series, matching, times, firings }) {
   if (since === null) return ["Nothing is known of the last day yet."];
   const looked = matching > series ? `${series} of ${matching} series` : `${matching} series`;
   const often = times ? `It would have fired ${times === 1 ? "once" : `${times} times`}` : "It would not have fired";
@@ -153,12 +153,4 @@ function values(series, name) {
 
 function without(options, name) {
   return Object.fromEntries(Object.entries(options).filter(([key]) => key !== name));
-}
-
-function sentence(name) {
-  return name[0].toUpperCase() + name.slice(1);
-}
-
-function short(value) {
-  return String(Number(value.toPrecision(6)));
 }

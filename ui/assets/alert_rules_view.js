@@ -4,13 +4,15 @@ import { ask, problemText } from "./requests.js";
 import { RuleForm } from "./alert_rule_form.js";
 import { button, element, setClass, setText } from "./elements.js";
 import { persistentPart } from "./persistent_part.js";
+import { PolledView } from "./polled_view.js";
 import { user } from "./signed_in_user.js";
 
 const POLL_MILLISECONDS = 10_000;
 const PATH = "/api/alerts/rules";
 
-class AlertRulesView {
+class AlertRulesView extends PolledView {
   constructor() {
+    super(POLL_MILLISECONDS);
     this.destinations = [];
     this.list = element("ul", { class: "alerts", "aria-label": "Alert rules" });
     this.said = element("p", { class: "said", role: "status", "data-part": "rules-said" });
@@ -18,16 +20,6 @@ class AlertRulesView {
     this.form = new RuleForm((wanted, rule) => this.keep(wanted, rule), () => this.close());
     this.root = element("section", { class: "box", "data-part": "alert-rules", "aria-label": "Alert rules" }, element("div", { class: "row" }, element("h3", {}, "Alert rules"), this.begin), this.said, this.form.root, this.list);
     user.listen(() => this.say("", ""));
-  }
-
-  enter() {
-    this.timer ??= setInterval(() => document.hidden || this.read(), POLL_MILLISECONDS);
-    this.read();
-  }
-
-  leave() {
-    clearInterval(this.timer);
-    this.timer = undefined;
   }
 
   async read() {

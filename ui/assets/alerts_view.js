@@ -4,6 +4,7 @@ import { ask, problemText } from "./requests.js";
 import { button, element, setClass, setText } from "./elements.js";
 import { duration, fullTime } from "./format.js";
 import { persistentPart } from "./persistent_part.js";
+import { PolledView } from "./polled_view.js";
 import { user } from "./signed_in_user.js";
 import { zoneWord } from "./zone.js";
 
@@ -11,8 +12,9 @@ const POLL_MILLISECONDS = 4000;
 const SHOWN = 100;
 const MUTES = { 60: "1 hour", 480: "8 hours", 1440: "1 day", 10_080: "1 week" };
 
-class AlertsView {
+class AlertsView extends PolledView {
   constructor() {
+    super(POLL_MILLISECONDS);
     this.summary = element("p", { "data-part": "alert-summary" }, "Reading…");
     this.said = element("p", { class: "said", role: "status", "data-part": "alert-said" });
     this.open = element("ul", { class: "alerts", "aria-label": "Open alerts" });
@@ -20,16 +22,6 @@ class AlertsView {
     this.folded = element("details", {}, element("summary", {}, "Past alerts"), this.past);
     this.root = element("section", { class: "box", "data-part": "alerts", "aria-label": "Alerts" }, element("h3", {}, "Alerts"), this.summary, this.said, this.open, this.folded);
     user.listen(() => this.say("", ""));
-  }
-
-  enter() {
-    this.timer ??= setInterval(() => document.hidden || this.read(), POLL_MILLISECONDS);
-    this.read();
-  }
-
-  leave() {
-    clearInterval(this.timer);
-    this.timer = undefined;
   }
 
   async read() {

@@ -1,8 +1,9 @@
 // Signals of stream apps: the level of each entity now, why, and since when, the worst first.
 
-import { duration, fullTime } from "./format.js";
+import { duration, fullTime, sixDigits } from "./format.js";
 import { element, setText } from "./elements.js";
 import { persistentPart } from "./persistent_part.js";
+import { PolledView } from "./polled_view.js";
 import { ask, problemText } from "./requests.js";
 import { zoneWord } from "./zone.js";
 
@@ -11,8 +12,9 @@ const COLUMNS = ["Level", "Entity", "Signal", "Why", "Value", "Since", "App"];
 const TONES = { critical: "bad", warning: "warn", watch: "warn", none: "good" };
 const ADVICE = "No running app has signals: publish exchange-signals, or an app with a table Signals.";
 
-class AppSignalsView {
+class AppSignalsView extends PolledView {
   constructor() {
+    super(POLL_MILLISECONDS);
     this.said = element("p", { class: "quiet", role: "status", "data-part": "signals-said" }, "Reading…");
     this.search = element("input", { type: "search", placeholder: "entity, signal, level or app", "aria-label": "Find signals" });
     this.search.oninput = () => this.draw();
@@ -22,16 +24,6 @@ class AppSignalsView {
     this.table = element("div", { class: "app-table", tabindex: "0", role: "region", "aria-label": "Signals" }, table);
     this.root = element("section", { class: "box", "data-part": "signals", "aria-label": "Signals" }, element("div", { class: "row app-tools" }, this.search), this.said, this.table);
     this.signals = [];
-  }
-
-  enter() {
-    this.timer ??= setInterval(() => document.hidden || this.read(), POLL_MILLISECONDS);
-    this.read();
-  }
-
-  leave() {
-    clearInterval(this.timer);
-    this.timer = undefined;
   }
 
   async read() {
@@ -61,7 +53,7 @@ class AppSignalsView {
 
   row(one, now) {
     const since = one.since === null ? "" : element("span", { title: fullTime(one.since) }, duration(Math.max(0, now - one.since)));
-    const value = one.value === null ? "" : String(Number(one.value.toPrecision(6)));
+    const value = one.value === null ? "" : sixDigits(one.value);
     const cells = [element("span", { class: TONES[one.level] ?? "" }, one.level), one.entity, one.signal, one.reason, value, since, one.app];
     return element("tr", { "data-signal": `${one.app} ${one.entity} ${one.signal}` }, ...cells.map((cell) => element("td", {}, cell)));
   }

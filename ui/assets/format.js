@@ -137,6 +137,11 @@ function plain(name) {
   return name.replaceAll("_", " ");
 }
 
+// A figure of any size, to six digits.
+export function sixDigits(value) {
+  return String(Number(value.toPrecision(6)));
+}
+
 export function capitalised(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

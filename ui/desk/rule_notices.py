@@ -73,7 +73,7 @@ def entry_of(rule: AlertRule, alert: KeptAlert) -> AuditEntry:
     is_over = alert.ended_at is not None
     return AuditEntry(
         entry_id=f"alert:{alert.alert_id}:{'ended' if is_over else 'began'}",
-        who=f"{RULE} {rule.name}",
+        who=part_of(rule),
         role=RULE,
         means="",
         address="",

@@ -88,9 +88,8 @@ def newest_months(now: int, zone: tzinfo) -> list[str]:
 
 def month_span(month: str, zone: tzinfo) -> tuple[int, int]:
     """Return its first microsecond in `zone`, and that of the next one."""
-    first = datetime.fromisoformat(f"{month}-01").replace(tzinfo=zone)
-    following = (first + timedelta(days=31)).replace(day=1)
-    return int(first.timestamp()) * MICROSECONDS, int(following.timestamp()) * MICROSECONDS
+    first = datetime.fromisoformat(f"{month}-01")
+    return _moment(first, zone), _moment((first + timedelta(days=31)).replace(day=1), zone)
 
 
 def month_name(month: str) -> str:
@@ -99,7 +98,11 @@ def month_name(month: str) -> str:
 
 def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
     """Return the entered time, in `zone`, as microseconds UTC."""
-    return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
+    return None if entered is None else _moment(entered, zone)
+
+
+def _moment(entered: datetime, zone: tzinfo) -> int:
+    return int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
 
 
 def file_address(name: str, suffix: str, wanted: TradeFilter) -> str:

@@ -93,10 +93,12 @@ class Metrics:
         """Return the body and its media type, as `accept` (a request header) wants it."""
         encode, media_type = choose_encoder(accept)
         registry = CollectorRegistry()
-        registry.register(_Collected(self.families(report, trading)))
+        families = [*self.families(report, trading), *self.requests.registry.collect()]
+        registry.register(_Collected(families))
         return encode(registry), media_type
 
     def families(self, report: HealthReportRow, trading: TradingNow) -> list[Metric]:
+        """Return all but those of requests."""
         return list(
             chain(
                 self._trading(trading.totals, trading.opportunities),
@@ -107,7 +109,6 @@ class Metrics:
                 _queries(report["queries"]),
                 _latencies(report["latencies"]),
                 _parts(report),
-                self.requests.registry.collect(),
             )
         )
 

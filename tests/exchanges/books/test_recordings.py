@@ -1,4 +1,4 @@
-"""Real streams of all five exchanges: every message is understood and the books are those of a simple second way."""
+"""Real streams of five exchanges: every message is understood and the books are those of a simple second way."""
 
 import json
 from collections import defaultdict
