@@ -11,7 +11,7 @@ from market.money import decimal_of
 from simulators.bybit.rejections import CodedError
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
-from simulators.web.exchange_gateway import text_field
+from simulators.web.exchange_gateway import listing_named, text_field
 
 Fields = Mapping[str, Any]
 Row = dict[str, object]
@@ -54,10 +54,7 @@ def category_field(fields: Fields) -> str:
 
 def listing_field(fields: Fields, listings: Mapping[str, Listing]) -> Listing:
     """Return the market that `symbol` names. Raises RequestRejectedError."""
-    name = text_field(fields, "symbol")
-    if name not in listings:
-        raise RequestRejectedError("unknown_market", name)
-    return listings[name]
+    return listing_named(listings, text_field(fields, "symbol"))
 
 
 def optional_field(fields: Fields, name: str) -> str | None:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import accumulate, islice
 
 from market.instruments.orders import Side
-from market.money import total
+from market.money import EXACT, ZERO, total
 from simulators.bybit.endpoints import (
     BybitEndpoint,
     Fields,
@@ -77,7 +78,7 @@ class BybitOrders:
         if len(self._exchange.customer.open_orders()) >= _MOST_OPEN:
             raise CodedError(170810, "Cannot exceed maximum of 500 open orders.")
         order = self._exchange.place(request)
-        return {"orderId": order.order_id, "orderLinkId": order.client_order_id or ""}
+        return _ids(order)
 
     def _request(self, fields: Fields, listing: Listing) -> OrderRequest:
         """Return the order. Raises RequestRejectedError if it breaks the rules."""
@@ -125,20 +126,17 @@ class BybitOrders:
         price = number_field(fields, "price") if "price" in fields else None
         _check_size(listing, amount or order.amount, price or order.price)
         changed = self._exchange.amend(order.order_id, amount, price)
-        return {"orderId": changed.order_id, "orderLinkId": changed.client_order_id or ""}
+        return _ids(changed)
 
     def _cancel(self, fields: Fields) -> object:
         order, _ = self._named(fields)
         self._exchange.cancel(order.order_id)
-        return {"orderId": order.order_id, "orderLinkId": order.client_order_id or ""}
+        return _ids(order)
 
     def _cancel_all(self, fields: Fields) -> object:
         check_spot(fields)
-        symbol = self._symbol(fields)
-        orders = [one for one in self._exchange.customer.open_orders() if symbol in (None, one.symbol)]
-        rows = [self._exchange.cancel(order.order_id) for order in orders]
-        listed = [{"orderId": row.order_id, "orderLinkId": row.client_order_id or ""} for row in rows]
-        return {"list": listed, "success": "1"}
+        rows = [self._exchange.cancel(order.order_id) for order in self._open(fields)]
+        return {"list": [_ids(row) for row in rows], "success": "1"}
 
     def _realtime(self, fields: Fields) -> object:
         """Return open orders, newest first; with `openOnly` 1, or by id, those of the last ended ones, too."""
@@ -148,9 +146,7 @@ class BybitOrders:
             return self._page(self._ended(self._symbol(fields)), fields)
         if is_named:
             return self._page(self._found(fields), fields)
-        symbol = self._symbol(fields)
-        orders = [one for one in self._exchange.customer.open_orders() if symbol in (None, one.symbol)]
-        return self._page(reversed(orders), fields)
+        return self._page(reversed(self._open(fields)), fields)
 
     def _history(self, fields: Fields) -> object:
         """Return orders of any state, newest first: of the last week, or between two times."""
@@ -188,10 +184,13 @@ class BybitOrders:
         orders, cursor = page_of(newest, fields, lambda order: order.number, 20, 50)
         return {"category": "spot", "list": [self.streamed_order(one) for one in orders], "nextPageCursor": cursor}
 
+    def _open(self, fields: Fields) -> list[SimulatedOrder]:
+        symbol = self._symbol(fields)
+        return [one for one in self._exchange.customer.open_orders() if symbol in (None, one.symbol)]
+
     def _ended(self, symbol: str | None) -> Iterator[SimulatedOrder]:
         ended = (one for one in self._exchange.customer.newest_orders() if one.state != "open")
-        newest = (one for _, one in zip(range(_SHOWN_ENDED), ended, strict=False))
-        return (one for one in newest if symbol in (None, one.symbol))
+        return (one for one in islice(ended, _SHOWN_ENDED) if symbol in (None, one.symbol))
 
     def _found(self, fields: Fields) -> Iterator[SimulatedOrder]:
         """Yield the order of `orderId`, which comes first, or of `orderLinkId`; none if there is none."""
@@ -269,11 +268,11 @@ def _span(fields: Fields, now: int) -> tuple[int, int]:
     return max(0, since), until
 
 
+def _ids(order: SimulatedOrder) -> Row:
+    return {"orderId": order.order_id, "orderLinkId": order.client_order_id or ""}
+
+
 def _first_fills(fills: Sequence[SimulatedFill], filled: Decimal) -> list[SimulatedFill]:
     """Return the order's first fills, as many as add up to `filled`."""
-    counted: list[SimulatedFill] = []
-    for fill in fills:
-        if total(one.amount for one in counted) >= filled:
-            break
-        counted.append(fill)
-    return counted
+    sums = accumulate((fill.amount for fill in fills), EXACT.add, initial=ZERO)
+    return [fill for fill, before in zip(fills, sums, strict=False) if before < filled]

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from exchanges.credentials import Credentials
-from tests.exchanges.served import served
-from tests.exchanges.stepped_clock import SteppedClock
 from tests.simulators.visitor import Answer, Visitor, visiting
 from tests.simulators.wire_clients import WIRE_CLIENTS, Call
 
@@ -227,8 +225,7 @@ async def test_signatures(visitor: Visitor) -> None:
 
 
 async def test_what_is_left_of_a_limit_is_in_the_headers(tmp_path: Path) -> None:
-    clock = SteppedClock()
-    async with visiting(tmp_path, WIRE) as visitor, served(tmp_path / "limited", clock=clock, only=("bybit",)) as _:
+    async with visiting(tmp_path, WIRE) as visitor:
         first = await visitor.signed(Call("GET", "/v5/user/query-api"))
         second = await visitor.signed(Call("GET", "/v5/user/query-api"))
     assert [answer.headers["X-Bapi-Limit"] for answer in (first, second)] == ["10", "10"]
