@@ -1,6 +1,7 @@
 """Users of a Kafka with their rights to topics, and logins for Java's clients."""
 
 import asyncio
+import secrets
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public 
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialAlteration,
-    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 
@@ -28,6 +28,8 @@ from streams.topic_admin import client_settings, reason_of
 
 ROUNDS = 4_096
 """Kafka's minimum; passwords are random, so more iterations would only slow each connection."""
+LOCKED_ROUNDS = ROUNDS + 1
+"""Tells users who are locked out from those whose password somebody has."""
 SCRAM: Mapping[str, ScramMechanism] = {
     "SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256,
     "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512,
@@ -57,8 +59,12 @@ class TopicUser:
 async def ensure_users(
     address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS, *, is_shared: bool = False
 ) -> None:
-    """Create each user with its password and exactly its rights, and remove all others but the owner; those of a
+    """Create each user with its password and exactly its rights, and lock out all others but the owner; those of a
     Kafka that `is_shared` stay.
+
+    Those locked out keep their names, with a password that nobody has: a Kafka that starts again from a log with
+    deleted users may forget all users (4.3.1, `ScramDelta.apply`: a deletion from the users read so far, of whom there
+    is none yet, drops those read after it).
 
     Raises StreamUnavailableError, also if one of the answers takes longer than `seconds`.
     """
@@ -83,10 +89,13 @@ def _ensure_users(
     known, given = asked_users.result(seconds), asked_rights.result(seconds)
     changes: list[UserScramCredentialAlteration] = [_credential(user.login) for user in users]
     changes += [
-        UserScramCredentialDeletion(name, each.mechanism)
+        UserScramCredentialUpsertion(
+            name, ScramCredentialInfo(each.mechanism, LOCKED_ROUNDS), secrets.token_urlsafe().encode()
+        )
         for name, description in known.items()
         if name not in wanted and not is_shared
         for each in description.scram_credential_infos
+        if each.iterations != LOCKED_ROUNDS
     ]
     taken = [
         _exactly(right) for right in given if right not in rights and (right.principal in principals or not is_shared)

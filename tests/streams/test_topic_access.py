@@ -12,12 +12,14 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public 
 )
 
 from runtime.logins import Address, Login
+from streams.broker.embedded_broker import wait_ready
 from streams.broker.kafka_users import TopicUser, ensure_users, jaas_of
 from streams.errors import StreamError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, ensure_input_log
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from tests.service_process import ServiceProcess
+from tests.services import START_SECONDS
 from tests.streams.conftest import NewTopicName
 
 WRITER, READER = Login("writer", "w" * 20), Login("reader", "r" * 20)
@@ -83,6 +85,22 @@ async def test_who_is_no_longer_named_is_let_in_no_more_and_rights_that_are_gone
     with pytest.raises(StreamError):
         await check_reachable(Address(broker.address, former), 2.0)
     await check_reachable(broker.address)
+
+
+async def test_killed_and_started_again_it_knows_its_users_whoever_was_locked_out(
+    broker: ServiceProcess, new_topic: NewTopicName
+) -> None:
+    topic = await new_topic(1)
+    # many: which user a starting Kafka looks at first depends on their names
+    former = [TopicUser(Login(f"former-{number}", "f" * 20), (topic,), ()) for number in range(20)]
+    await ensure_users(broker.address, former)
+    await ensure_users(broker.address, [TopicUser(WRITER, (), (topic,))])
+    broker.kill()
+    broker.start()
+    await wait_ready(broker.address, START_SECONDS)
+    await written(Address(broker.address, WRITER), topic)
+    with pytest.raises(StreamError):
+        await check_reachable(Address(broker.address, former[0].login), 2.0)
 
 
 async def test_in_a_kafka_of_others_their_users_and_rights_stay(
