@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+import orjson
+
 from exchanges.bybit.symbols import bybit_symbol
 from exchanges.ports.orders import (
     AnswerNotUnderstoodError,
@@ -24,7 +26,7 @@ from exchanges.ports.orders import (
 )
 from market.instruments.markets import Market, codes_in
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
-from market.money import Amount, Price, text_of
+from market.money import Amount, Price, text_of, total
 from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
 
@@ -115,7 +117,7 @@ class BybitOrderApi:
 
 
 async def _all_pages(ask: Ask, query: dict[str, str], size: int, row_id: str) -> list[Row]:
-    """Return the rows of all pages, each of which names the next one."""
+    """Return the rows of all pages, each of which names the next one; a short page need not be the last."""
     found: list[Row] = []
     pages, cursor = Pages(), ""
     while True:
@@ -124,7 +126,7 @@ async def _all_pages(ask: Ask, query: dict[str, str], size: int, row_id: str) ->
         rows = rows_of(result.get("list"))
         found += rows
         cursor = str(result.get("nextPageCursor") or "")
-        if len(rows) < size or not cursor:
+        if not rows or not cursor:
             return found
         pages.add_page(text_in(row, row_id) for row in rows)
 
@@ -164,7 +166,8 @@ def _open_order(row: Row, market: Market) -> OpenOrder:
 
 
 def _account_fill(row: Row, market: Market) -> AccountFill:
-    side, fee = side_in(row, "side"), number_in(row, "execFee")
+    side = side_in(row, "side")
+    fee, fee_currency = _charged(row, market, side)
     fill = Fill(
         fill_id=text_in(row, "execId"),
         exchange=market.exchange,
@@ -174,17 +177,32 @@ def _account_fill(row: Row, market: Market) -> AccountFill:
         amount=Amount(number_in(row, "execQty")),
         cost=number_in(row, "execValue"),
         fee=fee,
-        fee_currency=_fee_currency(row, market, side, fee),
+        fee_currency=fee_currency,
         filled_at=int(number_in(row, "execTime")) * _MICROS_OF_MS,
     )
     return AccountFill(fill, text_in(row, "orderId"))
 
 
-def _fee_currency(row: Row, market: Market, side: Side, fee: Decimal) -> str:
-    """Return what the fill says; it may say nothing, then a fee is of what was received and a rebate of what was
-    given: docs/v5/enum, Spot fee currency instruction."""
-    base, quote = codes_in(market.symbol)
-    return optional_text_in(row, "feeCurrency") or (base if (side == "buy") == (fee >= 0) else quote)
+def _charged(row: Row, market: Market, side: Side) -> tuple[Decimal, str]:
+    """Return the fee with the taxes on it, and its currency: what the fill says; it may say nothing, then a fee is of
+    what was received and a rebate of what was given (docs/v5/enum, Spot fee currency instruction). Raises
+    AnswerNotUnderstoodError for a tax in another currency."""
+    fee, (base, quote) = number_in(row, "execFee"), codes_in(market.symbol)
+    currency = optional_text_in(row, "feeCurrency") or (base if (side == "buy") == (fee >= 0) else quote)
+    for tax in _taxes_in(row):
+        if text_in(tax, "feeCoin") != currency:
+            raise AnswerNotUnderstoodError(f"a tax in another currency than the fee, {currency}: {str(tax)[:200]}")
+        fee = total((fee, number_in(tax, "fee")))
+    return fee, currency
+
+
+def _taxes_in(row: Row) -> list[Row]:
+    """Return what some countries charge beside the fee; documented as a text, and seen as a list."""
+    said = row.get("extraFees") or []
+    try:
+        return [tax for tax in rows_of(orjson.loads(said) if isinstance(said, str) else said) if number_in(tax, "fee")]
+    except orjson.JSONDecodeError as error:
+        raise AnswerNotUnderstoodError(f"extraFees is no list in {str(row)[:200]}") from error
 
 
 async def _taker_rate(client: Any, market: Market) -> Decimal:

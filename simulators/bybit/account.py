@@ -21,7 +21,7 @@ _SUCCESS = 3
 """docs/v5/enum, depositStatus."""
 _NOT_USED = ("borrowAmount", "accruedInterest", "totalOrderIM", "totalPositionIM", "totalPositionMM", "unrealisedPnl")
 _NO_RATES = ("accountIMRate", "accountMMRate", "totalInitialMargin", "totalMaintenanceMargin", "totalPerpUPL")
-_TRANSFERS = frozenset(("coin", "startTime", "endTime", "limit", "cursor", "withdrawType"))
+_TRANSFERS = frozenset(("coin", "startTime", "endTime", "limit", "cursor", "txID"))
 _NO_ROWS: Row = {"rows": [], "nextPageCursor": ""}
 _PERMISSIONS = ("ContractTrade", "Options", "Derivatives", "CopyTrading", "BlockTrade", "Exchange", "NFT")
 
@@ -35,12 +35,17 @@ class BybitAccount:
         return [
             BybitEndpoint("GET", "/v5/account/wallet-balance", self._wallet, frozenset(("accountType", "coin"))),
             BybitEndpoint("GET", "/v5/account/info", self._info),
-            BybitEndpoint("GET", "/v5/account/fee-rate", self._fees, fields_named("symbol", "baseCoin")),
+            BybitEndpoint("GET", "/v5/account/fee-rate", self._fees, fields_named("symbol")),
             BybitEndpoint("GET", "/v5/user/query-api", self._key),
             BybitEndpoint("GET", "/v5/asset/coin/query-info", self._coins, frozenset(("coin",))),
-            BybitEndpoint("GET", "/v5/asset/deposit/query-record", self._deposits, _TRANSFERS | {"id", "txID"}),
+            BybitEndpoint("GET", "/v5/asset/deposit/query-record", self._deposits, _TRANSFERS),
             # nothing is withdrawn
-            BybitEndpoint("GET", "/v5/asset/withdraw/query-record", lambda _: _NO_ROWS, _TRANSFERS | {"withdrawID"}),
+            BybitEndpoint(
+                "GET",
+                "/v5/asset/withdraw/query-record",
+                lambda _: _NO_ROWS,
+                _TRANSFERS | {"withdrawID", "withdrawType"},
+            ),
         ]
 
     def wallet_row(self, coins: frozenset[str] = frozenset()) -> Row:
@@ -149,7 +154,8 @@ class BybitAccount:
             for number, (name, amount) in enumerate(self._exchange.customer.opening.items(), 1)
             if wanted in (None, name) and since <= opened // 1_000 <= until
         ]
-        return {"rows": rows, "nextPageCursor": ""}
+        named = [row for row in rows if fields.get("txID") in (None, row["txID"])]
+        return {"rows": named, "nextPageCursor": ""}
 
     def _coins(self, fields: Fields) -> object:
         """Return currencies without a network to deposit from or to withdraw to."""

@@ -1,7 +1,7 @@
 """Bybit's private endpoints for orders and fills of spot."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from itertools import accumulate, islice
 
@@ -33,7 +33,8 @@ _PLACED = fields_named(
     "orderFilter",
 )
 _NAMED = fields_named("symbol", "orderId", "orderLinkId", "orderFilter")
-_LISTED = _NAMED | {"baseCoin", "openOnly", "orderStatus", "startTime", "endTime", "limit", "cursor"}
+_LISTED = _NAMED | {"baseCoin", "limit", "cursor"}
+_DATED = _LISTED | {"startTime", "endTime"}
 _LIFETIMES = ("GTC", "IOC", "FOK", "PostOnly")
 _SIDES: dict[str, Side] = {"Buy": "buy", "Sell": "sell"}
 _MOST_OPEN = 500
@@ -48,17 +49,16 @@ class BybitOrders:
         self._listings = exchange.listings_by_id
 
     def endpoints(self) -> list[BybitEndpoint]:
-        filled = _NAMED | {"baseCoin", "startTime", "endTime", "execType", "limit", "cursor"}
         return [
             BybitEndpoint("POST", "/v5/order/create", self._place, _PLACED),
-            BybitEndpoint("POST", "/v5/order/amend", self._amend, _NAMED | {"qty", "price"}),
+            BybitEndpoint("POST", "/v5/order/amend", self._amend, _NAMED - {"orderFilter"} | {"qty", "price"}),
             BybitEndpoint("POST", "/v5/order/cancel", self._cancel, _NAMED),
             BybitEndpoint(
                 "POST", "/v5/order/cancel-all", self._cancel_all, fields_named("symbol", "baseCoin", "orderFilter")
             ),
-            BybitEndpoint("GET", "/v5/order/realtime", self._realtime, _LISTED),
-            BybitEndpoint("GET", "/v5/order/history", self._history, _LISTED),
-            BybitEndpoint("GET", "/v5/execution/list", self._fills, filled),
+            BybitEndpoint("GET", "/v5/order/realtime", self._realtime, _LISTED | {"openOnly"}),
+            BybitEndpoint("GET", "/v5/order/history", self._history, _DATED | {"orderStatus"}),
+            BybitEndpoint("GET", "/v5/execution/list", self._fills, _DATED - {"orderFilter"} | {"execType"}),
         ]
 
     def streamed_order(self, order: SimulatedOrder) -> Row:
@@ -72,7 +72,7 @@ class BybitOrders:
         return fill_row(fill, order, order.amount - total(before), self._exchange.listings[fill.symbol])
 
     def _place(self, fields: Fields) -> object:
-        check_spot(fields)
+        _check_orders(fields)
         listing = listing_field(fields, self._listings)
         request = self._request(fields, listing)
         if len(self._exchange.customer.open_orders()) >= _MOST_OPEN:
@@ -90,7 +90,8 @@ class BybitOrders:
         lifetime = optional_field(fields, "timeInForce") or "GTC"
         if lifetime not in _LIFETIMES:
             raise CodedError(170115, "Invalid timeInForce.")
-        _check_flags(fields)
+        if str(fields.get("isLeverage", "0")) != "0":
+            raise RequestRejectedError("invalid_request", "isLeverage is not simulated")
         price = number_field(fields, "price") if kind == "Limit" else None
         request = OrderRequest(
             symbol=listing.market.symbol,
@@ -134,31 +135,33 @@ class BybitOrders:
         return _ids(order)
 
     def _cancel_all(self, fields: Fields) -> object:
-        check_spot(fields)
+        _check_orders(fields)
         rows = [self._exchange.cancel(order.order_id) for order in self._open(fields)]
         return {"list": [_ids(row) for row in rows], "success": "1"}
 
     def _realtime(self, fields: Fields) -> object:
         """Return open orders, newest first; with `openOnly` 1, or by id, those of the last ended ones, too."""
-        check_spot(fields)
-        is_named = _named_by(fields) is not None
-        if optional_field(fields, "openOnly") == "1" and not is_named:
-            return self._page(self._ended(self._symbol(fields)), fields)
+        _check_orders(fields)
+        open_only, is_named = optional_field(fields, "openOnly") or "0", _named_by(fields) is not None
+        if open_only not in ("0", "1"):
+            raise RequestRejectedError("invalid_request", "openOnly is invalid")
+        if open_only == "1" and not is_named:
+            return self._page(self._ended(self._wanted(fields)), fields)
         if is_named:
             return self._page(self._found(fields), fields)
         return self._page(reversed(self._open(fields)), fields)
 
     def _history(self, fields: Fields) -> object:
         """Return orders of any state, newest first: of the last week, or between two times."""
-        check_spot(fields)
+        _check_orders(fields)
         if _named_by(fields) is not None:
             return self._page(self._found(fields), fields)
         since, until = _span(fields, self._exchange.clock.now() // 1_000)
-        status = optional_field(fields, "orderStatus")
+        status, wanted = optional_field(fields, "orderStatus"), self._wanted(fields)
         orders = (
             one
-            for one in self._exchange.customer.newest_orders(self._symbol(fields))
-            if since <= one.placed_at // 1_000 <= until
+            for one in self._exchange.customer.newest_orders()
+            if one.symbol in wanted and since <= one.placed_at // 1_000 <= until
         )
         rows = (
             orders if status is None else (one for one in orders if self.streamed_order(one)["orderStatus"] == status)
@@ -174,9 +177,12 @@ class BybitOrders:
                 fill for order in self._found(fields) for fill in reversed(customer.fills_of(order.order_id))
             )
         else:
-            since, until = _span(fields, self._exchange.clock.now() // 1_000)
-            found = customer.newest_fills(since * 1_000, self._symbol(fields))
-            newest = (fill for fill in found if fill.filled_at // 1_000 <= until)
+            (since, until), wanted = _span(fields, self._exchange.clock.now() // 1_000), self._wanted(fields)
+            found = customer.newest_fills(since * 1_000)
+            newest = (fill for fill in found if fill.symbol in wanted and fill.filled_at // 1_000 <= until)
+        if optional_field(fields, "execType") not in (None, "Trade"):
+            # the only ones that there are
+            newest = iter(())
         fills, cursor = page_of(newest, fields, lambda fill: fill.number, 50, 100)
         return {"category": "spot", "list": [self.streamed_fill(fill) for fill in fills], "nextPageCursor": cursor}
 
@@ -185,12 +191,12 @@ class BybitOrders:
         return {"category": "spot", "list": [self.streamed_order(one) for one in orders], "nextPageCursor": cursor}
 
     def _open(self, fields: Fields) -> list[SimulatedOrder]:
-        symbol = self._symbol(fields)
-        return [one for one in self._exchange.customer.open_orders() if symbol in (None, one.symbol)]
+        wanted = self._wanted(fields)
+        return [one for one in self._exchange.customer.open_orders() if one.symbol in wanted]
 
-    def _ended(self, symbol: str | None) -> Iterator[SimulatedOrder]:
+    def _ended(self, wanted: Collection[str]) -> Iterator[SimulatedOrder]:
         ended = (one for one in self._exchange.customer.newest_orders() if one.state != "open")
-        return (one for one in islice(ended, _SHOWN_ENDED) if symbol in (None, one.symbol))
+        return (one for one in islice(ended, _SHOWN_ENDED) if one.symbol in wanted)
 
     def _found(self, fields: Fields) -> Iterator[SimulatedOrder]:
         """Yield the order of `orderId`, which comes first, or of `orderLinkId`; none if there is none."""
@@ -207,7 +213,7 @@ class BybitOrders:
 
     def _named(self, fields: Fields) -> tuple[SimulatedOrder, Listing]:
         """Return the order and its market. Raises RequestRejectedError."""
-        check_spot(fields)
+        _check_orders(fields)
         listing = listing_field(fields, self._listings)
         if _named_by(fields) is None:
             raise RequestRejectedError("invalid_request", "orderId or orderLinkId is required")
@@ -216,18 +222,21 @@ class BybitOrders:
             raise RequestRejectedError("unknown_order")
         return order, listing
 
-    def _symbol(self, fields: Fields) -> str | None:
-        return listing_field(fields, self._listings).market.symbol if "symbol" in fields else None
+    def _wanted(self, fields: Fields) -> Collection[str]:
+        """Return the symbols that are asked about: of `symbol`, which comes first, of `baseCoin`, or all."""
+        if "symbol" in fields:
+            return (listing_field(fields, self._listings).market.symbol,)
+        base, markets = optional_field(fields, "baseCoin"), [one.market for one in self._listings.values()]
+        return frozenset(market.symbol for market in markets if base in (None, market.base))
 
 
 def _named_by(fields: Fields) -> str | None:
     return optional_field(fields, "orderId") or optional_field(fields, "orderLinkId")
 
 
-def _check_flags(fields: Fields) -> None:
-    """Raise RequestRejectedError for what is not simulated: margin, and orders that wait."""
-    if str(fields.get("isLeverage", "0")) != "0":
-        raise RequestRejectedError("invalid_request", "isLeverage is not simulated")
+def _check_orders(fields: Fields) -> None:
+    """Raise RequestRejectedError unless it is about orders of spot that do not wait."""
+    check_spot(fields)
     if optional_field(fields, "orderFilter") not in (None, "Order"):
         raise RequestRejectedError("invalid_request", "orderFilter is not simulated")
 

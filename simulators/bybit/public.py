@@ -46,8 +46,8 @@ class BybitPublic:
             BybitEndpoint("GET", "/v5/market/time", self._time),
             BybitEndpoint("GET", "/v5/market/instruments-info", self._instruments, instruments),
             BybitEndpoint("GET", "/v5/market/orderbook", self._book, of_market),
-            BybitEndpoint("GET", "/v5/market/tickers", self._tickers, fields_named("symbol", "baseCoin", "expDate")),
-            BybitEndpoint("GET", "/v5/market/recent-trade", self._trades, of_market | {"baseCoin", "optionType"}),
+            BybitEndpoint("GET", "/v5/market/tickers", self._tickers, fields_named("symbol")),
+            BybitEndpoint("GET", "/v5/market/recent-trade", self._trades, of_market),
             BybitEndpoint("GET", "/v5/market/kline", self._candles, of_market | {"interval", "start", "end"}),
         ]
 
@@ -56,11 +56,15 @@ class BybitPublic:
         return {"timeSecond": str(now // MICROSECONDS), "timeNano": f"{now}000"}
 
     def _instruments(self, fields: Fields) -> object:
-        """Return the markets; there are no derivatives, which ccxt asks for, too."""
+        """Return the markets, all at once, as documented: `limit` and `cursor` have no effect on spot. There are no
+        derivatives, which ccxt asks for, too."""
         category = category_field(fields)
         rows: list[Row] = []
         if category == "spot":
-            rows = [market_row(listing) for listing in self._wanted(fields)]
+            if "baseCoin" in fields or "symbolType" in fields:
+                raise RequestRejectedError("invalid_request", "baseCoin and symbolType are not simulated of spot")
+            every = [market_row(listing) for listing in self._wanted(fields)]
+            rows = [row for row in every if fields.get("status") in (None, row["status"])]
         return {"category": category, "list": rows, "nextPageCursor": ""}
 
     def _book(self, fields: Fields) -> object:

@@ -193,6 +193,44 @@ async def test_fills_are_asked_for_by_a_week_at_most(visitor: Visitor) -> None:
     assert (answer.body["retCode"], "7 days" in answer.body["retMsg"]) == (10001, True)
 
 
+@pytest.mark.parametrize(
+    ("path", "rows"),
+    [
+        ("/v5/order/realtime?category=spot&baseCoin=BTC", 1),
+        ("/v5/order/realtime?category=spot&baseCoin=ETH", 0),
+        # a market comes before a coin
+        ("/v5/order/realtime?category=spot&symbol=BTCUSDT&baseCoin=ETH", 1),
+        ("/v5/order/realtime?category=spot&orderFilter=StopOrder", None),
+        ("/v5/order/realtime?category=spot&openOnly=7", None),
+        ("/v5/order/realtime?category=spot&orderStatus=New", None),
+        ("/v5/order/history?category=spot&baseCoin=ETH", 0),
+        ("/v5/order/history?category=spot&baseCoin=BTC", 2),
+        ("/v5/order/history?category=spot&openOnly=1", None),
+        ("/v5/execution/list?category=spot&baseCoin=BTC&execType=Trade", 1),
+        ("/v5/execution/list?category=spot&baseCoin=ETH", 0),
+        ("/v5/execution/list?category=spot&execType=Funding", 0),
+        ("/v5/account/fee-rate?category=spot&baseCoin=BTC", None),
+        ("/v5/market/tickers?category=spot&baseCoin=BTC", None),
+        ("/v5/market/instruments-info?category=spot&baseCoin=BTC", None),
+        ("/v5/market/instruments-info?category=spot&symbol=BTCUSDT&status=Trading", 1),
+        ("/v5/market/instruments-info?category=spot&symbol=BTCUSDT&status=PreLaunch", 0),
+    ],
+)
+async def test_a_parameter_is_obeyed_or_refused(visitor: Visitor, path: str, rows: int | None) -> None:
+    await visitor.bought()
+    await placed(visitor)
+    answer = await visitor.signed(Call("GET", path))
+    assert answer.body["retCode"] == (10001 if rows is None else 0), answer
+    assert rows is None or len(answer.body["result"]["list"]) == rows
+
+
+async def test_no_coin_is_cancelled_but_the_named_one(visitor: Visitor) -> None:
+    await placed(visitor)
+    for coin, left in (("ETH", 1), ("BTC", 0)):
+        await posted(visitor, "cancel-all", baseCoin=coin)
+        assert len(visitor.exchange.customer.open_orders()) == left
+
+
 async def test_the_wallet_shows_what_orders_hold(visitor: Visitor) -> None:
     await placed(visitor)
     [account] = await listed(visitor, "/v5/account/wallet-balance?accountType=UNIFIED&coin=USDT")

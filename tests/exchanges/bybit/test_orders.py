@@ -1,5 +1,6 @@
 """Bybit's answers about orders, fills and balances, as its documents show them, read by our order API."""
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -162,7 +163,7 @@ async def test_what_ended_before_a_restart_of_theirs_is_found_in_the_history() -
 async def test_open_orders_of_all_pages_and_of_our_markets() -> None:
     page = [{**ROW, "orderId": str(number), "symbol": "BTCUSDT"} for number in range(50)]
     last = [{**ROW, "orderId": "50", "price": "0", "orderLinkId": ""}, {**ROW, "orderId": "51", "symbol": "XYZUSDT"}]
-    orders, client = api(privateGetV5OrderRealtime=[listed(*page, cursor="p2"), listed(*last, cursor="p3")])
+    orders, client = api(privateGetV5OrderRealtime=[listed(*page, cursor="p2"), listed(*last, cursor="p3"), listed()])
     found = await orders.open_orders([MARKET])
     assert [one.exchange_order_id for one in found] == [str(number) for number in range(51)]
     assert found[-1] == OpenOrder(
@@ -175,6 +176,43 @@ async def test_open_orders_of_all_pages_and_of_our_markets() -> None:
         price=None,
         placed_at=1_684_476_068_369_000,
     )
+    assert [query.get("cursor") for _, query in client.asked] == [None, "p2", "p3"]
+
+
+GST = {"feeCoin": "BTC", "feeType": "GST", "subFeeType": "IND_GST", "feeRate": "0.00018", "fee": "0.00000018"}
+
+
+@pytest.mark.parametrize(
+    ("said", "fee"),
+    [
+        ("", "0.000001"),
+        (None, "0.000001"),
+        ([], "0.000001"),
+        ("[]", "0.000001"),
+        ([GST], "0.00000118"),
+        (json.dumps([GST, GST]), "0.00000136"),
+        ([{**GST, "feeCoin": "INR", "fee": "0"}], "0.000001"),
+        ([{**GST, "feeCoin": "INR"}], None),
+        ([{**GST, "fee": "much"}], None),
+        ("none", None),
+        ({"GST": "1"}, None),
+    ],
+    ids=str,
+)
+async def test_taxes_are_added_to_the_fee_of_their_currency(said: object, fee: str | None) -> None:
+    orders, _ = api(privateGetV5ExecutionList=listed({**FILL, "extraFees": said}))
+    if fee is None:
+        with pytest.raises(AnswerNotUnderstoodError):
+            await orders.fills_since([MARKET], wall_now())
+    else:
+        [one] = await orders.fills_since([MARKET], wall_now())
+        assert (one.fill.fee, one.fill.fee_currency) == (Decimal(fee), "BTC")
+
+
+async def test_a_page_that_is_not_full_need_not_be_the_last() -> None:
+    orders, client = api(privateGetV5ExecutionList=[listed(FILL, cursor="p2"), listed(OTHER)])
+    found = await orders.fills_since([MARKET], wall_now())
+    assert [one.fill.fill_id for one in found] == [FILL["execId"], OTHER["execId"]]
     assert [query.get("cursor") for _, query in client.asked] == [None, "p2"]
 
 
