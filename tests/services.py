@@ -8,6 +8,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from confluent_kafka import OFFSET_END, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, write_atomically
@@ -22,6 +24,7 @@ from store.server.embedded_mongod import OPTIONS, EmbeddedMongod, new_key, prepa
 from store.server.replica_set import REPLICA_SET
 from store.server.system_client import system_client
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
+from streams.topic_admin import client_settings
 from tests.service_process import ServiceProcess
 
 START_SECONDS = 60.0
@@ -62,6 +65,20 @@ def embedded_kafka(home: Path) -> Iterator[ServiceProcess]:
     with kafka_process(home) as process:
         asyncio.run(wait_ready(process.address, START_SECONDS))
         yield process
+
+
+def empty_topics(address: str) -> None:
+    """Delete the rows of all topics: who shares a broker begins as on a new one, whoever used it before."""
+    client = AdminClient(client_settings(address))
+    known = client.list_topics(timeout=START_SECONDS).topics.values()
+    ends = [
+        TopicPartition(each.topic, partition, OFFSET_END)
+        for each in known
+        if each.topic is not None and not each.topic.startswith("__")
+        for partition in each.partitions
+    ]
+    for emptied in client.delete_records(ends).values():
+        emptied.result(START_SECONDS)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
 from tests.market.samples import EUR_MARKET, USD_MARKET
+from tests.services import empty_topics
 from tests.store.reservation_requests import open_books, opportunity
 from tests.ui.samples import FX_MARKET, SETTINGS, quote
 from tests.ui.serving import Served
@@ -145,7 +146,8 @@ def trade(session: Session, identity: str, sequence: int) -> None:
 
 
 async def prepare(session: Session) -> None:
-    """Books, feeds, one trade, and a quote of each market."""
+    """Books, feeds, one trade, and a quote of each market; nothing of what others put on the broker is left."""
+    empty_topics(session.services.kafka)
     await ensure_topics(session.services.kafka, 1)
     async with await open_store(session) as store:
         await open_books(store, SETTINGS)
