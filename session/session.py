@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, SerializerFunctionWrapHandler, TypeAdapter
 
 from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
+from market.instruments.cycles import Cycle, CycleTerms, watched_cycles
 from market.instruments.markets import Market
 from market.money import BoundedDecimal
 from runtime.clock import Clock, ReplayClock, SystemClock
@@ -145,6 +146,8 @@ class Session:
     services: Services
     markets: tuple[Market, ...]
     settlement_currency: str
+    cycles: CycleTerms | None = None
+    """Which cycles are looked for; None: none."""
     standby_assets: tuple[str, ...] = ()
     """Assets among the markets that have no feed until an operator enables them."""
     seed: int = 1
@@ -189,6 +192,13 @@ class Session:
     @property
     def bases(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(market.base for market in self.traded))
+
+    def watched_cycles(self) -> tuple[Cycle, ...]:
+        """Return the cycles that are looked for, the same in each process and in a verification: fees and balances
+        change, and have no part in it."""
+        if self.cycles is None:
+            return ()
+        return watched_cycles(self.markets, self.cycles, self.settlement_currency, self.exchanges).cycles
 
     def is_on_standby(self, base: str, settings: Settings | None) -> bool:
         """Whether the asset has no feeds under these settings; None: there are none yet."""

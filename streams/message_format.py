@@ -180,14 +180,14 @@ def opportunity_of(row: Mapping[str, Any], detected_time: int, *, with_levels: b
         return Opportunity(
             opportunity_id=row["opportunity_id"],
             base=row["base"],
-            buy=_leg_of(row["buy"], with_levels),
-            sell=_leg_of(row["sell"], with_levels),
+            buy=leg_of(row["buy"], with_levels),
+            sell=leg_of(row["sell"], with_levels),
             fx=tuple(_rate_of(rate) for rate in row.get("fx") or ()),
             settings_version=int(row["settings_version"]),
-            gross_bps=_finite(row["gross_bps"]),
-            fee_bps=_finite(row["fee_bps"]),
-            net_bps=_finite(row["net_bps"]),
-            expected_profit=_finite(row["expected_profit"]),
+            gross_bps=finite_of(row["gross_bps"]),
+            fee_bps=finite_of(row["fee_bps"]),
+            net_bps=finite_of(row["net_bps"]),
+            expected_profit=finite_of(row["expected_profit"]),
             currency=row["currency"],
             event_time=int(row["event_time"]),
             detected_time=detected_time,
@@ -212,10 +212,10 @@ def spread_window_of(row: Mapping[str, Any]) -> SpreadWindow:
             sell_exchange=row["sell_exchange"],
             start=int(row["start"]),
             end=int(row["end"]),
-            mean_bps=_finite(row["mean_bps"]),
-            deviation=_finite(row.get("deviation") or 0.0),
-            max_bps=_finite(row["max_bps"]),
-            share_above=_finite(row["share_above"]),
+            mean_bps=finite_of(row["mean_bps"]),
+            deviation=finite_of(row.get("deviation") or 0.0),
+            max_bps=finite_of(row["max_bps"]),
+            share_above=finite_of(row["share_above"]),
             rows=int(row["rows"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -228,15 +228,16 @@ def _encoded(row: dict[str, object], bases: tuple[str, ...]) -> bytes:
     return orjson.dumps(row)
 
 
-def _finite(value: Any) -> float:
-    """Spark writes NaN as text, which `float` would accept."""
+def finite_of(value: Any) -> float:
+    """Spark writes NaN as text, which `float` would accept. Raises ValueError."""
     number = float(value)
     if not isfinite(number):
         raise ValueError(f"{value!r} is not a finite number")
     return number
 
 
-def _leg_of(row: Mapping[str, Any], with_levels: bool) -> OpportunityLeg:
+def leg_of(row: Mapping[str, Any], with_levels: bool) -> OpportunityLeg:
+    """Raise KeyError, TypeError, ValueError or ArithmeticError if it is none."""
     return OpportunityLeg(
         exchange=row["exchange"],
         symbol=row["symbol"],

@@ -23,6 +23,7 @@ from streams.topics import (
     APP_INPUT,
     APP_TOPICS,
     APPS,
+    CYCLE_OPPORTUNITIES,
     HEALTH,
     OPPORTUNITIES,
     QUOTES,
@@ -43,6 +44,7 @@ GIGABYTE = 1024**3
 RETAINED_BYTES = {
     TICKS: 2 * GIGABYTE,
     OPPORTUNITIES: GIGABYTE // 2,
+    CYCLE_OPPORTUNITIES: GIGABYTE // 2,
     SPREADS: GIGABYTE // 4,
     REJECTS: GIGABYTE // 4,
     HEALTH: GIGABYTE // 8,
@@ -146,7 +148,7 @@ async def is_answering(address: str, seconds: float, answer_seconds: float) -> b
 async def ensure_topics(address: str, partitions: int, topics: tuple[str, ...] = ALL_TOPICS) -> None:
     """Create those of our topics that do not exist. `ticks` gets `partitions`, and so do the topics keyed like it.
 
-    `topics`: `REGION_TOPICS` if the session has regions, each of which has the same `partitions`.
+    `topics`: `session_topics` of a session with regions, each of which has the same `partitions`, or with cycles.
     Raises StreamUnavailableError, or StreamRejectedError if a topic exists with another number of partitions.
     """
     await _ensure(address, {topic: partitions_of(topic, partitions) for topic in topics})

@@ -6,6 +6,9 @@ TICKS = "ticks"
 """The log: quotes, feed marks, FX and settings rows, in one total order per base (its partition's offset)."""
 OPPORTUNITIES = "opportunities"
 """Opportunities, and the markers (`probe`, `end`) that passed CEP; key: base."""
+CYCLE_OPPORTUNITIES = "cycle_opportunities"
+"""Sessions with cycles alone: cycles that pay (`streams.cycle_messages`), and the markers that passed their detection;
+key: base of the marker, or cycle. One partition, since `ticks` has one there."""
 SPREADS = "spreads"
 """Spread windows; key: base."""
 REJECTS = "rejects"
@@ -46,8 +49,13 @@ ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH, APPS)
 """Topics of every session."""
 REGION_TOPICS = (*ALL_TOPICS, QUOTES, SHARED, SHARED_IN)
 """Topics of each Kafka of a session with regions."""
-UNORDERED_TOPICS = (REJECTS, HEALTH)
+UNORDERED_TOPICS = (REJECTS, HEALTH, CYCLE_OPPORTUNITIES)
 """Topics with one partition each, whatever the log has."""
+
+
+def session_topics(*, has_regions: bool, has_cycles: bool) -> tuple[str, ...]:
+    """Return the topics of each Kafka of a session."""
+    return (*(REGION_TOPICS if has_regions else ALL_TOPICS), *((CYCLE_OPPORTUNITIES,) if has_cycles else ()))
 
 
 def partition_of(base: str, partitions: int) -> int:

@@ -30,7 +30,7 @@ from store.server.member_start import prepare_member
 from streams.broker.kafka_users import SCRAM, TopicUser, ensure_users
 from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
-from streams.topics import ALL_TOPICS, REGION_TOPICS
+from streams.topics import session_topics
 
 MIRROR_FILE = "mirrormaker.properties"
 STORE = "store"
@@ -232,9 +232,8 @@ async def prepare_log(session: Session, users: OwnLogins | None) -> None:
     has_regions = bool(session.place.regions)
     made = () if users is None else users.topic_users(has_regions=has_regions)
     parts = tuple(_with_login(session, each) for each in made)
-    await ensure_topics(
-        session.services.kafka, session.services.partitions, REGION_TOPICS if has_regions else ALL_TOPICS
-    )
+    topics = session_topics(has_regions=has_regions, has_cycles=session.cycles is not None)
+    await ensure_topics(session.services.kafka, session.services.partitions, topics)
     if parts:
         await ensure_users(session.services.kafka, parts, is_shared=True)
 

@@ -8,6 +8,7 @@ from streams.topics import (
     ALL_TOPICS,
     APP_TOPICS,
     APPS,
+    CYCLE_OPPORTUNITIES,
     HEALTH,
     OPPORTUNITIES,
     QUOTES,
@@ -44,7 +45,7 @@ class LoginRights:
 ROLES: Mapping[str, LoginRights] = {
     "feed": LoginRights((stored.FEEDS,), (TICKS, REJECTS), topics_in_regions=(QUOTES,)),
     "publisher": LoginRights((), (TICKS,)),
-    "cep": LoginRights(None, (TICKS, OPPORTUNITIES, SPREADS, HEALTH)),
+    "cep": LoginRights(None, (TICKS, OPPORTUNITIES, CYCLE_OPPORTUNITIES, SPREADS, HEALTH)),
     "bot": LoginRights(
         (
             stored.OPPORTUNITIES,
@@ -65,7 +66,7 @@ ROLES: Mapping[str, LoginRights] = {
             stored.COMPARISONS,
             stored.CONSUMER_POSITIONS,
         ),
-        topics_read=(TICKS, OPPORTUNITIES, SPREADS),
+        topics_read=(TICKS, OPPORTUNITIES, CYCLE_OPPORTUNITIES, SPREADS),
     ),
     "ui": LoginRights(
         (
@@ -84,7 +85,7 @@ ROLES: Mapping[str, LoginRights] = {
             stored.APP_VERSIONS,
             stored.FAILED_ROWS,
         ),
-        topics_read=ALL_TOPICS,
+        topics_read=(*ALL_TOPICS, CYCLE_OPPORTUNITIES),
     ),
     "notifier": LoginRights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
     "apps": LoginRights(
@@ -95,6 +96,6 @@ ROLES: Mapping[str, LoginRights] = {
         topics_in_regions=(SHARED,),
         topics_read_in_regions=(SHARED_IN,),
     ),
-    "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES)),
+    "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES, CYCLE_OPPORTUNITIES)),
 }
 """All roles but the supervisor, which has all rights on the session's database and log."""

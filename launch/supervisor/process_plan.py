@@ -23,7 +23,7 @@ from streams.broker.embedded_broker import LOOPBACK, EmbeddedBroker, free_ports,
 from streams.broker.kafka_users import ensure_users
 from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
-from streams.topics import ALL_TOPICS, REGION_TOPICS
+from streams.topics import session_topics
 
 ATTEMPT_SECONDS = 10.0
 """Time limit of one attempt to reach Kafka or mongod; others follow while they work."""
@@ -68,8 +68,7 @@ def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
 
     async def probe() -> None:
         await wait_ready(session.services.kafka, ATTEMPT_SECONDS)
-        topics = REGION_TOPICS if session.place.regions else ALL_TOPICS
-        await ensure_topics(session.services.kafka, session.services.partitions, topics)
+        await ensure_topics(session.services.kafka, session.services.partitions, _topics(session))
         await ensure_users(session.services.kafka, own.topic_users(has_regions=bool(session.place.regions)))
 
     return ProcessSpec("kafka", broker.command(), probe=probe)
@@ -90,9 +89,13 @@ def mongodb_process(session: Session, settings: Settings, mongod: EmbeddedMongod
     return ProcessSpec("mongodb", command, probe=probe)
 
 
+def _topics(session: Session) -> tuple[str, ...]:
+    return session_topics(has_regions=bool(session.place.regions), has_cycles=session.cycles is not None)
+
+
 async def _prepare_configured_kafka(session: Session) -> None:
     try:
-        await ensure_topics(session.services.kafka, session.services.partitions)
+        await ensure_topics(session.services.kafka, session.services.partitions, _topics(session))
     except StreamError as error:
         raise CannotStartError(f"kafka = {session.services.kafka!r}: {error}") from error
 

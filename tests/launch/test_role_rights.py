@@ -16,7 +16,7 @@ from store.server.database_users import ensure_users_at
 from store.server.documents import COLLECTIONS
 from streams.broker.kafka_users import ensure_users
 from streams.topic_admin import client_settings, ensure_input_log, ensure_topics
-from streams.topics import APP_INPUT, QUOTES, REGION_TOPICS, SHARED, SHARED_IN, TICKS
+from streams.topics import APP_INPUT, QUOTES, SHARED, SHARED_IN, TICKS, session_topics
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka
 
@@ -132,7 +132,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]
 async def test_kafka_lets_each_login_do_what_the_table_says_and_nothing_else(
     broker: ServiceProcess, logins: OwnLogins
 ) -> None:
-    await ensure_topics(broker.address, 1, REGION_TOPICS)
+    of_session = session_topics(has_regions=True, has_cycles=True)
+    await ensure_topics(broker.address, 1, of_session)
     await ensure_users(broker.address, logins.topic_users(has_regions=True))
     await ensure_input_log(Address(broker.address, logins.login("apps")), OWN_TOPIC, 1)
     expected: dict[str, dict[str, Operations]] = {
@@ -144,7 +145,7 @@ async def test_kafka_lets_each_login_do_what_the_table_says_and_nothing_else(
         expected[role] = dict.fromkeys((*(rights.topics_read or ()), *rights.topics_read_in_regions), READING)
         expected[role] |= dict.fromkeys((*rights.topics, *rights.topics_in_regions), WRITING)
     expected["apps"] |= {OWN_TOPIC: WRITING | {AclOperation.CREATE}}
-    topics = (*REGION_TOPICS, OWN_TOPIC)
+    topics = (*of_session, OWN_TOPIC)
     found = {role: rights_found(broker.address, logins.login(role), topics) for role in expected}
     assert found == {role: ({}, operations) for role, operations in expected.items()}
 

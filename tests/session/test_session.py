@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from market.instruments.cycles import CycleTerms
 from runtime.clock import ReplayClock, SystemClock
 from session.session import LocalAccounts, PageTerms, Placement, ReplayTime, Services, Session, SimulatedTerms, Upkeep
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET
@@ -63,6 +64,7 @@ def test_a_file_of_an_earlier_version_is_read_and_written_as_it_was() -> None:
     session = Session.from_json(text)
     expected = json.loads(text)
     expected["access"]["acting_apps"] = []  # a later name
+    expected["cycles"] = None  # another
     assert json.loads(session.to_json()) == expected
     assert (session.page.url, session.simulated.url) == ("http://10.7.0.1:8001", "http://127.0.0.1:8100")
     assert (session.local_accounts.latency_ms, session.upkeep.keep_trades_days) == (80, 30)
@@ -115,3 +117,16 @@ def test_regions_are_chosen_by_name(
         assert str(found.value) == chosen
     else:
         assert place.chosen(names) == chosen
+
+
+def test_it_watches_no_cycles_unless_they_are_asked_for() -> None:
+    cross = replace(USD_MARKET, symbol="ETH/BTC", base="ETH", quote_currency="BTC")
+    coin = replace(USD_MARKET, symbol="ETH/USD", base="ETH")
+    session = replace(SESSION, markets=(USD_MARKET, coin, cross))
+    assert session.watched_cycles() == ()
+    asked = replace(session, cycles=CycleTerms(3, frozenset({"alpha"}), frozenset()))
+    assert [cycle.cycle_id for cycle in asked.watched_cycles()] == [
+        "alpha:BTC/USD:buy>alpha:ETH/BTC:buy>alpha:ETH/USD:sell",
+        "alpha:ETH/USD:buy>alpha:ETH/BTC:sell>alpha:BTC/USD:sell",
+    ]
+    assert Session.from_json(asked.to_json()) == asked
