@@ -25,7 +25,11 @@ def notice(*to: str) -> Notice:
 
 @pytest.mark.parametrize(
     ("action", "event", "line"),
-    [("alert.begin", "alert_began", f"ALERT many: {WHAT}"), ("alert.end", "alert_ended", f"Over many: {WHAT}")],
+    [
+        ("alert.begin", "alert_began", f"ALERT many: {WHAT}"),
+        ("alert.end", "alert_ended", f"Over many: {WHAT}"),
+        ("alert.more", "alerts_more", f"ALERTS many: {WHAT}"),
+    ],
 )
 def test_the_beginning_and_the_end_of_an_alert_are_said(action: str, event: str, line: str) -> None:
     found = notice_of_alert(entry(action, "desk"))

@@ -8,6 +8,7 @@ import { PolledView } from "./polled_view.js";
 import { user } from "./signed_in_user.js";
 
 const POLL_MILLISECONDS = 10_000;
+const AGAIN_MILLISECONDS = 1_000;
 const PATH = "/api/alerts/rules";
 
 class AlertRulesView extends PolledView {
@@ -51,12 +52,23 @@ class AlertRulesView extends PolledView {
     return made;
   }
 
+  // In the first seconds of the server no metric is known: the form opens once there are some.
   async edit(rule) {
+    clearTimeout(this.opening);
     const answer = await ask("GET", "/api/alerts/metrics");
     if (!answer.isDone) return this.say(`Metrics are not known: ${problemText(answer)}`, "bad");
+    if (!answer.body.length) {
+      this.opening = setTimeout(() => this.edit(rule), AGAIN_MILLISECONDS);
+      return this.say("The dashboard has just started and not looked at its metrics yet: the form opens in some seconds.", "");
+    }
     this.say("", "");
     this.begin.disabled = true;
     return this.form.open(answer.body, this.destinations, rule);
+  }
+
+  leave() {
+    clearTimeout(this.opening);
+    super.leave();
   }
 
   close() {

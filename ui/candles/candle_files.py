@@ -2,15 +2,16 @@
 
 `<home>/candles/<exchange>/<symbol>/1s/2026-11-30T14.csv`, `…/1m/2026-11-30.csv`, `…/1h/2026.csv`: a line a candle,
 oldest first: start (microseconds UTC), open, high, low, close, bid, ask, quotes. Each candle is written once, when it
-is over. A line that a kill cut off is skipped.
+is over. A line that has no end was cut off, by a kill or a full disk: it is read over, and the next write removes it.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 from urllib.parse import quote
 
 from market.money import text_of, written_decimal
@@ -24,6 +25,8 @@ HOUR, DAY = INTERVALS["1h"], INTERVALS["1d"]
 END = 2**63
 """After every time, microseconds."""
 _FIELDS = len(fields(QuoteCandle))
+_TAIL_BYTES = 4_096
+"""The last lines of a file; one has some 100 bytes."""
 MOST_READ = 60_000
 """Candles that one reading brings: some 0.2 s of a core."""
 
@@ -52,16 +55,15 @@ class CandleFiles:
         self._root = root
 
     def append(self, exchange: str, symbol: str, interval: KeptInterval, candles: Iterable[QuoteCandle]) -> None:
-        """Write candles behind those that there are; they are newer. Raises OSError."""
+        """Write candles behind those that there are; what is not newer than a file's last one is there already. So a
+        write that failed on its way can be repeated. Raises OSError."""
         folder = self._folder(exchange, symbol, interval)
         pattern = _UPKEEP[interval].pattern
         for name, group in groupby(candles, key=lambda one: _moment(one.start).strftime(pattern)):
             folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{name}.csv"
-            with path.open("ab") as file:
-                if file.tell() and not _ends_a_line(path):
-                    file.write(b"\n")
-                file.write(b"".join(_line(candle) for candle in group))
+            with (folder / f"{name}.csv").open("ab+") as file:
+                last = _last_start(file)
+                file.write(b"".join(_line(candle) for candle in group if candle.start > last))
 
     def read(
         self, exchange: str, symbol: str, interval: KeptInterval, since: int, until: int, most: int = MOST_READ
@@ -126,7 +128,7 @@ def _line(candle: QuoteCandle) -> bytes:
 def _candles_of(path: Path, since: int, until: int, most: int) -> list[QuoteCandle]:
     """Return the newest `most` candles of a file with `since` ≤ start < `until`, oldest first."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = path.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:
         return []
     return list(islice(_newest_first(lines, since, until), most))[::-1]
@@ -134,7 +136,7 @@ def _candles_of(path: Path, since: int, until: int, most: int) -> list[QuoteCand
 
 def _newest_first(lines: Sequence[bytes], since: int, until: int) -> Iterator[QuoteCandle]:
     """Yield them. Most of a file is before what is asked for, and to read a line costs more than to look at its start.
-    One that a kill cut off, which may begin with any number, is no place to stop at."""
+    One that was cut off, which may begin with any number, is no place to stop at."""
     for line in reversed(lines):
         start, _, rest = line.partition(b",")
         if not start.isdigit() or rest.count(b",") != _FIELDS - 2 or int(start) >= until:
@@ -158,10 +160,21 @@ def _candle(start: int, rest: bytes) -> QuoteCandle | None:
     return QuoteCandle(start, opened, high, low, close, bid, ask, int(texts[-1]))
 
 
-def _ends_a_line(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read(1) == b"\n"
+def _last_start(file: BinaryIO) -> int:
+    """Return the start of the last whole line, -1 if there is none; cuts off what has no end behind it."""
+    size = file.seek(0, os.SEEK_END)
+    first = max(0, size - _TAIL_BYTES)
+    file.seek(first)
+    tail = file.read()
+    whole = tail.rfind(b"\n") + 1
+    if first and not whole:
+        # nothing that we wrote: the next line stands apart from it
+        file.write(b"\n")
+    elif whole < len(tail):
+        file.truncate(first + whole)
+    lines = reversed(tail[:whole].split(b"\n"))
+    starts = (line.partition(b",")[0] for line in lines if line.count(b",") == _FIELDS - 1)
+    return next((int(start) for start in starts if start.isdigit()), -1)
 
 
 def _moment(microseconds: int) -> datetime:

@@ -1,7 +1,7 @@
 """What is wrong now and was: when each alert began and ended, who acknowledged it, and what is muted. No I/O."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal
@@ -19,12 +19,18 @@ _figures = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One thing that is wrong at one moment, in words whose figures may change."""
+    """One thing that is wrong at one moment, in words whose figures may change.
+
+    `rule_id`: of the alert rule that says so, "" if none does. `subject`: what it is about, if its words cannot tell it
+    from others: a series of a metric, whose labels may be figures and whose value may be written in any way.
+    """
 
     severity: AlertSeverity
     part: str
     what: str
     todo: str
+    rule_id: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class KeptAlert:
 
     alert_id: str
     kind: str
-    """The same for every alert of one part and words, whatever their figures."""
+    """The same for every alert of one part and words, whatever their figures; of a rule: of one rule and series."""
     severity: AlertSeverity
     part: str
     what: str
@@ -44,6 +50,8 @@ class KeptAlert:
     acknowledged_by: str = ""
     acknowledged_at: int | None = None
     note: str = ""
+    rule_id: str = ""
+    """Of the rule that said so, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +70,21 @@ class AlertBook:
     mutes: Mapping[str, Mute]
     """By kind."""
 
-    def observed(self, seen: Iterable[Seen], now: int) -> "AlertBook":
-        """Return the book after a look at what is wrong at `now`."""
+    def observed(
+        self, seen: Iterable[Seen], now: int, is_undecided: Callable[[KeptAlert], bool] = lambda _: False
+    ) -> "AlertBook":
+        """Return the book after a look at what is wrong at `now`. Open alerts that `is_undecided` picks do not end for
+        not being seen: nobody has looked long enough to say so."""
         found = {kind_of(one): one for one in seen}
         alerts: dict[str, KeptAlert] = {}
         for alert in self.alerts.values():
             current = found.pop(alert.kind, None) if alert.ended_at is None else None
-            alerts[alert.alert_id] = _after(alert, current, now)
+            is_kept = alert.ended_at is not None or (current is None and is_undecided(alert))
+            alerts[alert.alert_id] = alert if is_kept else _after(alert, current, now)
         for kind, one in found.items():
-            begun = KeptAlert(_id_of(kind, now), kind, one.severity, one.part, one.what, one.todo, now, now)
+            begun = KeptAlert(
+                _id_of(kind, now), kind, one.severity, one.part, one.what, one.todo, now, now, rule_id=one.rule_id
+            )
             alerts[begun.alert_id] = begun
         mutes = {kind: mute for kind, mute in self.mutes.items() if mute.until > now}
         return AlertBook(_kept(alerts, now), mutes)
@@ -99,7 +113,9 @@ EMPTY = AlertBook({}, {})
 
 
 def kind_of(seen: Seen) -> str:
-    """Return the kind: part and words, with a mark for each figure."""
+    """Return the kind: rule and series, or part and words with a mark for each figure."""
+    if seen.rule_id:
+        return f"{seen.rule_id}: {seen.subject}"
     return f"{seen.part}: {_figures.sub('#', seen.what)}"
 
 
@@ -108,10 +124,11 @@ def _id_of(kind: str, since: int) -> str:
 
 
 def _after(alert: KeptAlert, current: Seen | None, now: int) -> KeptAlert:
-    if alert.ended_at is not None:
-        return alert
+    """Return an open alert after a look."""
     if current is not None:
-        return replace(alert, severity=current.severity, what=current.what, todo=current.todo, seen_at=now)
+        return replace(
+            alert, severity=current.severity, part=current.part, what=current.what, todo=current.todo, seen_at=now
+        )
     return alert if now - alert.seen_at < QUIET else replace(alert, ended_at=alert.seen_at)
 
 

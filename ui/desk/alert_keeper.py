@@ -12,7 +12,7 @@ from runtime.clock import SystemClock, wall_now
 from runtime.tasks import run_again
 from store.errors import StoreError
 from ui.auth.private_files import replace_file
-from ui.desk.alert_book import EMPTY, AlertBook, AlertSeverity, Seen
+from ui.desk.alert_book import EMPTY, AlertBook, AlertSeverity, KeptAlert, Seen
 from ui.desk.rule_keeper import RuleKeeper
 from ui.desk.rule_notices import RuleNotices
 from ui.rows.app import SignalRow
@@ -57,6 +57,7 @@ class AlertKeeper:
         self._notices = notices
         self._signals = signals
         self._writing = asyncio.Lock()
+        self._began_at = wall_now()
         self.book = EMPTY
 
     async def run(self) -> None:
@@ -82,7 +83,7 @@ class AlertKeeper:
         of_rules = await self.rules.seen(report)
         # from here on nothing is waited for: an acknowledgement in between would be lost
         before, now = self.book, wall_now()
-        await self.change(before.observed([*seen, *self._trading(), *of_rules, *signals], now))
+        await self.change(before.observed([*seen, *self._trading(), *of_rules, *signals], now, self._is_undecided))
         self._notices.report(before, self.book, self.rules.rules, now)
         await self._notices.send()
 
@@ -97,6 +98,10 @@ class AlertKeeper:
                 await asyncio.to_thread(replace_file, self._path, lambda: _BOOK.dump_json(self.book))
             except OSError as error:
                 log.warning("alerts not kept", extra={"error": str(error)})
+
+    def _is_undecided(self, alert: KeptAlert) -> bool:
+        """Return whether only an earlier process saw it, and this one has not looked long enough to say it is over."""
+        return alert.seen_at < self._began_at and not self.rules.has_looked_enough(alert.rule_id)
 
     def _trading(self) -> list[Seen]:
         settings = self._hub.settings

@@ -123,7 +123,8 @@ def seen_by(rule: AlertRule, history: Mapping[SeriesKey, Samples]) -> Iterator[S
         if not found or found[-1].last != len(samples) - 1:
             continue
         value = windowed(rule.how, samples, looks_of(rule.window_seconds))[-1]
-        yield Seen(rule.severity, part_of(rule), f"{series_words(key)} {value_words(value)}: {condition(rule)}.", TODO)
+        what = f"{series_words(key)} {value_words(value)}: {condition(rule)}."
+        yield Seen(rule.severity, part_of(rule), what, TODO, rule.rule_id, subject_of(key))
 
 
 def part_of(rule: WantedRule) -> str:
@@ -160,6 +161,12 @@ def series_words(key: SeriesKey) -> str:
     name, labels = key
     words = " ".join(value for _, value in labels)
     return f"{name} of {words}:" if words else f"{name}:"
+
+
+def subject_of(key: SeriesKey) -> str:
+    """Return what tells the series from every other, whatever its labels are."""
+    name, labels = key
+    return f"{name}{dict(labels)}"
 
 
 def duration_words(seconds: int) -> str:

@@ -104,6 +104,11 @@ class MetricHistory:
         return len(self._times)
 
     @property
+    def looks_ever(self) -> int:
+        """How many there were, those that are forgotten included."""
+        return self._next
+
+    @property
     def times(self) -> list[int]:
         """Return when the looks were that are known, the oldest first."""
         return list(self._times)

@@ -31,6 +31,8 @@ from ui.stream.live_hub import LiveHub
 
 EARLY = MICROSECONDS
 """A look that would come so much too early is not put off: a pause of five seconds never takes exactly five."""
+FIRST_LOOKS = 60 // LOOK_SECONDS
+"""After a start the parts of a session report again one by one: a minute in which nothing is decided."""
 MOST_PREVIEWED = 50
 """Series; a day of each takes some milliseconds."""
 Rules = tuple[AlertRule, ...]
@@ -87,6 +89,13 @@ class RuleKeeper:
     def said_by(self, rule: AlertRule) -> tuple[Seen, ...]:
         """Return what it says at the last look."""
         return self._said.get(rule.rule_id, ())
+
+    def has_looked_enough(self, rule_id: str) -> bool:
+        """Return whether this process has looked long enough to say that what a rule said before it began is over.
+
+        `rule_id`: "" or an unknown one is no rule."""
+        rule = next((one for one in self.rules if one.rule_id == rule_id), None)
+        return self.history.looks_ever >= FIRST_LOOKS + (0 if rule is None else looks_needed(rule))
 
     async def preview(self, rule: WantedRule) -> RulePreview:
         """Return what it would have said in the last day, or since this process began."""

@@ -12,8 +12,10 @@ from runtime.clock import wall_now
 from session.notice_destinations import Destination
 from session.session import Upkeep
 from tests.ui.api.test_alert_routes import watch_of
-from ui.desk.alert_rules import LOOK_SECONDS
-from ui.desk.rule_keeper import RuleKeeper
+from ui.desk.alert_book import EMPTY, QUIET, Seen
+from ui.desk.alert_keeper import AlertKeeper
+from ui.desk.alert_rules import LOOK_SECONDS, looks_needed, part_of, subject_of
+from ui.desk.rule_keeper import FIRST_LOOKS, RuleKeeper
 from ui.services.dashboard import dashboard_of
 
 RULE = {
@@ -84,6 +86,35 @@ async def test_a_preview_says_how_often_it_would_have_fired(
     waits = (await api.post("/api/alerts/rules/preview", json=RULE | {"for_seconds": 600})).json()
     assert waits["times"] == 0
     assert looked.rules == ()
+
+
+async def test_after_a_restart_no_alert_is_over_before_the_rule_has_looked_long_enough(
+    api: httpx.AsyncClient, key: str, application: FastAPI, looked: RuleKeeper
+) -> None:
+    made_one = await made(api, key, for_seconds=300)
+    first, dashboard = watch_of(application), dashboard_of(application)
+    rule = looked.rules[0]
+    seen = Seen(
+        "failing", part_of(rule), "arbitrage_trades_open: 0: below 1.", "", rule.rule_id, subject_of((rule.metric, ()))
+    )
+    # known from an earlier process, of five minutes ago
+    before = EMPTY.observed([seen], wall_now() - 300 * MICROSECONDS)
+    rules = RuleKeeper(dashboard.session.home, application.state.metrics, dashboard.hub)
+    again = AlertKeeper(dashboard.session.home, dashboard.health, dashboard.hub, rules, first._notices, first._signals)
+    await rules.resume()
+    again.book = before
+    for _ in range(FIRST_LOOKS + looks_needed(rule)):
+        assert next(iter(again.book.alerts.values())).ended_at is None
+        rules._looked_at -= LOOK_SECONDS * MICROSECONDS
+        await again.look()
+    # it said the same all the time, so it never ended
+    (alert,) = [one for one in again.book.alerts.values() if one.rule_id == made_one.json()["rule_id"]]
+    assert (alert.ended_at, alert.since) == (None, next(iter(before.alerts.values())).since)
+    # a rule that looked as long and says nothing ends its alert
+    await rules.change(lambda known: tuple(one.model_copy(update={"threshold": -1.0}) for one in known))
+    again._began_at = 0
+    await again.change(again.book.observed([], wall_now() + QUIET, again._is_undecided))
+    assert all(one.ended_at is not None for one in again.book.alerts.values())
 
 
 @pytest.mark.usefixtures("looked")

@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -58,6 +59,51 @@ def test_a_line_that_a_kill_cut_off_is_skipped_and_the_next_one_is_whole(files: 
     # cut off within its first field, which is a small number then
     path.write_bytes(path.read_bytes() + b"17645\n")
     assert files.read(*PLACE, "1s", 1_000_000, END) == [made[0], made[2]]
+    # cut off within the last one, which is a number still
+    files.append(*PLACE, "1s", candles("1s", 124)[123:])
+    path.write_bytes(path.read_bytes()[:-2])
+    assert files.read(*PLACE, "1s", 0, END) == [made[0], made[2]]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 90, 150, 170, 1_000])
+def test_a_write_that_a_full_disk_cut_off_anywhere_is_repeated_without_a_double(
+    files: CandleFiles, tmp_path: Path, kept: int
+) -> None:
+    made = candles("1s", 20)
+    files.append(*PLACE, "1s", made[:1])
+    (path,) = tmp_path.rglob("*.csv")
+    before = path.stat().st_size
+    files.append(*PLACE, "1s", made[1:])
+    path.write_bytes(path.read_bytes()[: before + kept])
+    files.append(*PLACE, "1s", made[1:])
+    assert files.read(*PLACE, "1s", 0, END) == made
+    assert len(path.read_bytes().splitlines()) == len(made)
+
+
+def test_a_batch_over_two_files_whose_second_cannot_be_written_is_repeated_without_a_double(
+    files: CandleFiles, tmp_path: Path
+) -> None:
+    hour = NOW - NOW % HOUR
+    made = candles("1s", 6, hour + HOUR - 3 * SECOND)
+    files.append(*PLACE, "1s", candles("1s", 1, hour))
+    (first,) = tmp_path.rglob("*.csv")
+    second = first.with_name(datetime.fromtimestamp((hour + HOUR) // SECOND, UTC).strftime("%Y-%m-%dT%H.csv"))
+    second.mkdir()
+    for _ in range(3):
+        with pytest.raises(IsADirectoryError):
+            files.append(*PLACE, "1s", made)
+    second.rmdir()
+    files.append(*PLACE, "1s", made)
+    assert files.read(*PLACE, "1s", 0, END) == [*candles("1s", 1, hour), *made]
+
+
+def test_what_nobody_wrote_by_lines_stands_apart_from_the_next_line(files: CandleFiles, tmp_path: Path) -> None:
+    made = candles("1s", 2)
+    files.append(*PLACE, "1s", made[:1])
+    (path,) = tmp_path.rglob("*.csv")
+    path.write_bytes(path.read_bytes() + bytes(10_000))
+    files.append(*PLACE, "1s", made[1:])
+    assert files.read(*PLACE, "1s", 0, END) == made
 
 
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"a,b\n", b"1,2,3\n", b"1,x,2,3,4,5,6,7\n", b"\xff\xfe"])
@@ -66,6 +112,8 @@ def test_what_is_no_candle_is_read_over(files: CandleFiles, tmp_path: Path, text
     files.append(*PLACE, "1s", made)
     (path,) = tmp_path.rglob("*.csv")
     path.write_bytes(text + path.read_bytes() if text.endswith(b"\n") else path.read_bytes() + text)
+    assert files.read(*PLACE, "1s", 0, END) == made
+    files.append(*PLACE, "1s", made)
     assert files.read(*PLACE, "1s", 0, END) == made
     (path.parent / "notes.csv").write_text("not ours")
     assert files.read(*PLACE, "1s", 0, END) == made

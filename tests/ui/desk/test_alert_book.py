@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,42 @@ def test_a_mute_is_of_the_kind_and_ends() -> None:
     assert book.mute_of(first, NOW + 60 * SECOND) is None
     assert book.observed([late()], NOW + 61 * SECOND).mutes == {}
     assert book.unmuted(first.alert_id).mutes == {}
+
+
+def of_rule(what: str, subject: str, rule_id: str = "1", part: str = "rule old") -> Seen:
+    return Seen("warning", part, what, "", rule_id, subject)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        # labels are figures, too
+        (of_rule("lag of ticks 0: 7.", "lag{partition: 0}"), of_rule("lag of ticks 1: 7.", "lag{partition: 1}"), False),
+        (of_rule("x of SOL1: 7.", "x{base: SOL1}"), of_rule("x of SOL2: 7.", "x{base: SOL2}"), False),
+        # a value in any spelling is one value
+        (of_rule("x: 0.0001.", "x"), of_rule("x: 5e-05.", "x"), True),
+        (of_rule("x: 1.", "x"), of_rule("x: -1.", "x"), True),
+        (of_rule("x: 1.", "x"), of_rule("x: 1.", "x", rule_id="2"), False),
+        # renamed, or with another threshold
+        (of_rule("x: 1: above 0.", "x"), of_rule("x: 1: above 0.5.", "x", part="rule new"), True),
+        (late("3.1"), late("14"), True),
+        (late(part="cep"), late(part="ui"), False),
+    ],
+)
+def test_what_is_the_same_alert(one: Seen, other: Seen, is_same: bool) -> None:
+    assert (kind_of(one) == kind_of(other)) == is_same
+    book = EMPTY.observed([one], NOW).observed([other], NOW + 5 * SECOND).observed([other], NOW + 5 * SECOND + QUIET)
+    assert len(book.alerts) == (1 if is_same else 2)
+    newest = [alert for alert in book.alerts.values() if alert.ended_at is None]
+    assert [(alert.part, alert.what, alert.rule_id) for alert in newest] == [(other.part, other.what, other.rule_id)]
+
+
+def test_what_nobody_has_looked_at_long_enough_does_not_end() -> None:
+    book = EMPTY.observed([late()], NOW)
+    kept = book.observed([], NOW + 60 * SECOND, lambda _: True)
+    assert kept == book
+    assert only(kept.observed([late("4")], NOW + 61 * SECOND, lambda _: True)).what == "The last probe row took 4 s."
+    assert only(kept.observed([], NOW + 61 * SECOND)).ended_at == NOW
 
 
 def test_old_and_many_ended_alerts_go() -> None:
