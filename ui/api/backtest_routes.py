@@ -139,7 +139,11 @@ async def report(request: Request, backtest_id: str) -> HTMLResponse:
     return HTMLResponse(html, headers=REPORT_HEADERS)
 
 
-@router.delete("/backtests/{backtest_id}", responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
+@router.delete(
+    "/backtests/{backtest_id}",
+    status_code=202,
+    responses={204: {"description": "Removed"}, **dict.fromkeys((401, 404), PROBLEM_RESPONSE)},
+)
 async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
     """Cancel a queued or running backtest (202, with its state); remove a finished one with its report (204)."""
     dashboard = dashboard_of(request.app)

@@ -1,12 +1,13 @@
-"""HEAD as GET without a body, and 405 with the allowed methods for any other."""
+"""HEAD as GET without a body; 405 with the methods of a path for any other, 404 if there is no such path."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from re import Pattern
 from typing import NoReturn
 
-from fastapi import APIRouter
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import BaseRoute, Match, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -26,27 +27,57 @@ class HeadAsGet:
         await self._app(scope, receive, send)
 
 
-def words_of(routers: Iterable[APIRouter], prefix: str) -> dict[str, tuple[str, ...]]:
-    """Return the methods of each path without parameters: where one is, a path with a name in its place is not."""
-    found: dict[str, list[str]] = {}
-    for router in routers:
-        for route in router.routes:
-            if isinstance(route, Route) and "{" not in route.path:
-                found.setdefault(f"{prefix}{route.path}", []).extend(route.methods or ())
-    return {path: tuple(one for one in METHODS if one in methods) for path, methods in found.items()}
+@dataclass(frozen=True, slots=True)
+class PathTemplate:
+    pattern: Pattern[str]
+    methods: tuple[str, ...]
 
 
-def reject(request: Request, routes: Sequence[BaseRoute], words: Mapping[str, Sequence[str]]) -> NoReturn:
-    """Raise HTTPException: 405 if another method would find something in `routes`, else 404. `words`: of `words_of`."""
-    allowed = list(words.get(request.url.path, ()))
-    allowed = allowed or [one for one in METHODS if _is_found(routes, {**request.scope, "method": one})]
-    if not allowed:
-        raise HTTPException(404)
-    if "GET" in allowed:
-        allowed.insert(1, "HEAD")
-    allow = ", ".join(allowed)
-    raise HTTPException(405, f"{request.method} is not allowed here; {allow} is.", {"Allow": allow})
+def path_templates(routes: Sequence[BaseRoute]) -> tuple[PathTemplate, ...]:
+    """Return the templates of `routes` and their methods, words before parameters.
+
+    The first one that a path matches is the path's own: `/apps/check` is no app of the name `check`."""
+    methods: dict[str, set[str]] = {}
+    for route in iter_route_contexts(routes):
+        if route.path and route.methods:
+            methods.setdefault(route.path, set()).update(route.methods)
+    return tuple(
+        PathTemplate(compile_path(path)[0], tuple(one for one in METHODS if one in methods[path]))
+        for path in sorted(methods, key=_places_of_parameters)
+    )
 
 
-def _is_found(routes: Sequence[BaseRoute], scope: Scope) -> bool:
-    return any(route.matches(scope)[0] is Match.FULL for route in routes)
+class OtherRequests(BaseRoute):
+    """Stands before all other routes, and takes the requests that are none's: those with a method that their path does
+    not have, which a wider path would take (`DELETE /apps/check` removes no app), and unknown paths below /api, which
+    Streamlit would answer with its page."""
+
+    def __init__(self, templates: Callable[[], tuple[PathTemplate, ...]]) -> None:
+        self._templates = templates
+        """Asked at the first request: FastAPI reads all signatures for it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] != "http":
+            return Match.NONE, {}
+        methods = self._methods_of(scope["path"])
+        is_known = scope["method"] in methods if methods else not scope["path"].startswith(PREFIX)
+        return (Match.NONE if is_known else Match.FULL), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> NoReturn:
+        """Raise HTTPException: 405 with the methods of the path, else 404."""
+        allowed = list(self._methods_of(scope["path"]))
+        if not allowed:
+            raise HTTPException(404)
+        if "GET" in allowed and scope["path"].startswith(PREFIX):
+            allowed.insert(1, "HEAD")
+        allow = ", ".join(allowed)
+        raise HTTPException(405, f"{scope['method']} is not allowed here; {allow} is.", {"Allow": allow})
+
+    def _methods_of(self, path: str) -> tuple[str, ...]:
+        """Return none if no template fits."""
+        return next((one.methods for one in self._templates() if one.pattern.match(path)), ())
+
+
+def _places_of_parameters(path: str) -> tuple[int, ...]:
+    """Return 0 for each word of the path, 1 for each parameter, 2 for one that takes slashes."""
+    return tuple("{" in part and (2 if ":path" in part else 1) for part in path.split("/"))

@@ -70,7 +70,7 @@ from ui.http.body_limit import BoundedBodies
 from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
 from ui.http.memory_files import HASHED, REVALIDATED, MemoryFiles
-from ui.http.methods import HeadAsGet, reject, words_of
+from ui.http.methods import HeadAsGet, OtherRequests, PathTemplate, path_templates
 from ui.http.operator_requests import operator_of
 from ui.http.page_auth import SignedInOnly
 from ui.http.problems import PROBLEM_RESPONSE
@@ -178,10 +178,9 @@ READING = (
 
 
 def _include_routes(app: FastAPI) -> None:
+    app.router.routes.insert(0, OtherRequests(_templates))
     app.router.routes.extend(_our_routes())
-    app.state.routes = tuple(app.routes)
-    app.state.words = words_of((module.router for module in READING), "/api")
-    app.include_router(_nothing_else)
+    app.include_router(_by_name)
 
 
 @cache
@@ -206,21 +205,26 @@ def _our_routes() -> tuple[BaseRoute, ...]:
     return tuple(router.routes)
 
 
-_nothing_else = APIRouter(include_in_schema=False)
+@cache
+def _templates() -> tuple[PathTemplate, ...]:
+    return path_templates(_our_routes())
 
 
-@_nothing_else.get(LIVE_BY_NAME, response_model=None)
+_by_name = APIRouter(include_in_schema=False)
+
+
+@_by_name.get(LIVE_BY_NAME, response_model=None)
 async def live_by_name(request: Request) -> RedirectResponse:
     query = request.url.query
     return RedirectResponse(f"/?{query}" if query else "/")
 
 
-@_nothing_else.get(ARBITRAGE_BY_ID, response_model=None)
+@_by_name.get(ARBITRAGE_BY_ID, response_model=None)
 async def arbitrage_by_id(arbitrage_id: str) -> RedirectResponse:
     return RedirectResponse(f"/arbitrage?id={quote(arbitrage_id, safe='')}")
 
 
-@_nothing_else.get("/docs")
+@_by_name.get("/docs")
 async def documentation() -> HTMLResponse:
     """Return Swagger UI from our own files; FastAPI's own page would fetch it from another host."""
     page = get_swagger_ui_html(
@@ -232,12 +236,6 @@ async def documentation() -> HTMLResponse:
     )
     page.headers["Content-Security-Policy"] = page_policy(bytes(page.body).decode())
     return page
-
-
-@_nothing_else.api_route("/api/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
-async def nothing(request: Request) -> None:
-    """Answer 404. Streamlit answers any path with its page; below /api that would hide mistakes."""
-    reject(request, request.app.state.routes, request.app.state.words)
 
 
 @asynccontextmanager

@@ -8,8 +8,6 @@ from runtime.clock import steady_now
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
-NO_ROUTE = "/api/{path:path}"
-"""The route that answers 404 below /api."""
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
@@ -62,7 +60,7 @@ class CountedRequests:
 def _route(scope: Scope, path: str) -> str:
     """Return the route's template; the folder if a folder of ours answers; `pages` if Streamlit does."""
     template, folder = getattr(scope.get("route"), "path", None), path.split("/", 2)[1]
-    if isinstance(template, str) and template != NO_ROUTE:
+    if isinstance(template, str):
         # FastAPI gives a route of an included router without the router's prefix
         return template if folder != "api" or template.startswith("/api") else f"/api{template}"
     if folder == "api":

@@ -13,9 +13,18 @@ ALLOWED = (
     ("GET", "/api/trading-state", "PUT"),
     ("HEAD", "/api/trading-state", "PUT"),
     ("OPTIONS", "/api/apps/wide", "GET, HEAD, PUT, DELETE"),
-    # words in the place of an app's name
+    # words in the place of an app's name, or of a failed row's key
     ("OPTIONS", "/api/apps/check", "POST"),
-    ("OPTIONS", "/api/apps/language", READ_ONLY),
+    ("GET", "/api/apps/check", "POST"),
+    ("DELETE", "/api/apps/dry-run", "POST"),
+    ("PUT", "/api/apps/language", READ_ONLY),
+    ("OPTIONS", "/api/apps/wide/errors/drop", "POST"),
+    ("PUT", "/api/apps/wide/errors/replay", "POST"),
+    ("POST", "/api/apps/wide/errors/7", "GET, HEAD, PUT"),
+    ("DELETE", "/api/alerts/rules/preview", "POST"),
+    ("PROPFIND", "/api/quotes", READ_ONLY),
+    # HEAD is GET below /api alone
+    ("POST", "/metrics", "GET"),
 )
 
 
@@ -26,6 +35,21 @@ async def test_another_method_is_answered_with_those_allowed(api: httpx.AsyncCli
         assert answer.headers["content-type"] == "application/problem+json"
 
 
+async def test_every_path_of_the_document_allows_what_stands_there(api: httpx.AsyncClient) -> None:
+    paths = (await api.get("/openapi.json")).json()["paths"]
+    said = {path: (await api.request("OPTIONS", path.replace("{", "a-").replace("}", ""))).headers for path in paths}
+    allowed = {path: set(headers["allow"].split(", ")) - {"HEAD"} for path, headers in said.items()}
+    assert allowed == {path: {method.upper() for method in methods} for path, methods in paths.items()}
+
+
+async def test_what_cancels_or_removes_says_both_answers(api: httpx.AsyncClient) -> None:
+    paths = (await api.get("/openapi.json")).json()["paths"]
+    for path in ("/api/backtests/{backtest_id}", "/api/apps/dry-run/{run_id}"):
+        answers = set(paths[path]["delete"]["responses"])
+        assert answers > {"202", "204"}
+        assert "200" not in answers
+
+
 async def test_head_says_what_get_would(api: httpx.AsyncClient) -> None:
     for path in ("/api/quotes", "/api/settings", "/api/health", "/api/trades?limit=5"):
         head, get = await api.head(path), await api.get(path)
@@ -34,7 +58,7 @@ async def test_head_says_what_get_would(api: httpx.AsyncClient) -> None:
 
 
 async def test_what_is_nowhere_is_404_for_any_method(api: httpx.AsyncClient) -> None:
-    for method in ("GET", "HEAD", "POST", "TRACE"):
+    for method in ("GET", "HEAD", "POST", "TRACE", "PROPFIND"):
         answer = await api.request(method, "/api/nowhere/at-all")
         assert (answer.status_code, "allow" in answer.headers) == (404, False)
 

@@ -101,7 +101,7 @@ async def rows(
         raise _unknown(run_id) from None
 
 
-@router.delete("/{run_id}", responses=ASKED)
+@router.delete("/{run_id}", status_code=202, responses={**ASKED, 204: {"description": "Removed"}})
 async def end(request: Request, run_id: str, desk: Desk, caller: Author) -> Response:
     """Cancel a dry run that waits or runs (202, with its state); remove one that has ended (204)."""
     async with auditing(desk.dashboard, caller, "app.dry_run.end", run_id):
