@@ -10,7 +10,7 @@ from statistics import median, quantiles
 
 import pyarrow as pa
 
-from cep.detection.kernel.cycle_log import CycleLog
+from cep.detection.kernel.cycle_log import CycleLog, cycle_rules
 from cep.detection.kernel.log import TICK_ROWS
 from market.decide.cycle_sizing import CycleBounds, SizedCycle, size_cycle
 from market.decide.settings import Settings
@@ -61,8 +61,8 @@ def rows(random: Random, every: tuple[Market, ...]) -> pa.Table:
 
 def detection(cycles: tuple[Cycle, ...], table: pa.Table) -> tuple[float, int]:
     """Return microseconds a quote, and how much was found."""
-    list(CycleLog(cycles, SETTINGS).found(table.slice(0, 1_000)))
-    log, started = CycleLog(cycles, SETTINGS), wall_now()
+    list(CycleLog(cycles, cycle_rules(SETTINGS)).found(table.slice(0, 1_000)))
+    log, started = CycleLog(cycles, cycle_rules(SETTINGS)), wall_now()
     found = sum(1 for _ in log.found(table))
     return (wall_now() - started) / ROWS, found
 

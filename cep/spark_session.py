@@ -127,9 +127,10 @@ def spark_session(
     jvm_options: tuple[str, ...] = (),
     extra: Mapping[str, str] | None = None,
     markets: int = 1,
+    resident_tasks: int = 0,
 ) -> SparkSession:
-    """Start the JVM. `scratch` takes Spark's temporary files; `partitions` of the log set the number of threads,
-    `markets` how thoroughly code is compiled.
+    """Start the JVM. `scratch` takes Spark's temporary files; `partitions` of the log and `resident_tasks`, which never
+    end, set the number of threads, `markets` how thoroughly code is compiled.
 
     Raises CepCannotStartError if no JVM comes up.
     """
@@ -149,7 +150,8 @@ def spark_session(
         "spark.driver.extraJavaOptions": joined_options(options),
         **(extra or {}),
     }
-    spark = started_session(f"local[{2 * partitions + MICRO_BATCH_SLOTS}]", "cep", scratch, settings)
+    threads = 2 * partitions + MICRO_BATCH_SLOTS + resident_tasks
+    spark = started_session(f"local[{threads}]", "cep", scratch, settings)
     if partitions > 1:
         listen_on_loopback(spark)
     return spark

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from backtest.detect.merged_rows import merged_rows
-from cep.detection.kernel.cycle_log import CycleHit, CycleLog, cycle_hit_id
+from cep.detection.kernel.cycle_log import CycleHit, CycleLog, cycle_hit_id, cycle_rules
 from cep.detection.kernel.log import COLUMNS, SEEN
 from market.decide.settings import Settings
 from market.instruments.cycles import Cycle
@@ -72,7 +72,7 @@ class _Shown:
 def cycle_sightings(tick_set: TickSet, cycles: Sequence[Cycle], settings: Settings) -> Iterator[CycleSighting]:
     """Return what is found at each row, best first. `settings` hold from end to end. Raises ImportRejectedError if the
     set cannot be read."""
-    log, first, before = CycleLog(cycles, settings), 0, dict[int, Texts]()
+    log, first, before = CycleLog(cycles, cycle_rules(settings)), 0, dict[int, Texts]()
     trusted = trusted_markets(feed_delays(tick_set))
     for rows in merged_rows(tick_set, [*COLUMNS, *TEXTS, "exchange_time"]):
         shown = _Shown(first, rows, before)

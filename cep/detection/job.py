@@ -1,11 +1,12 @@
-"""The CEP process: a real-time query from the log to opportunities, and a micro-batch query to spread windows."""
+"""The CEP process: a real-time query from the log to opportunities, a micro-batch query to spread windows, and a task
+that stays and finds cycles, if the session has some."""
 
 import asyncio
 import logging
 import secrets
 import shutil
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -29,7 +30,10 @@ from streams.message_format import WireError, row_of
 from streams.tick_writer import TickWriter
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import OPPORTUNITIES
+from streams.topics import CYCLE_OPPORTUNITIES, OPPORTUNITIES
+
+if TYPE_CHECKING:
+    from cep.detection.cycle_query import CycleQuery
 
 BATCH_LENGTH = "5 minutes"
 """Offsets are written at the end of a batch: each end is a gap of 1–2 s, and a crash re-emits the rows since."""
@@ -65,7 +69,8 @@ def run_cep(
     scratch = session.home / "spark"
     shutil.rmtree(scratch, ignore_errors=True)
     archive = archive_options(archive_path(session.home))
-    spark = spark_session(jars, scratch, session.services.partitions, archive, markets=len(session.markets))
+    partitions, tasks = session.services.partitions, int(session.cycles is not None)
+    spark = spark_session(jars, scratch, partitions, archive, markets=len(session.markets), resident_tasks=tasks)
     try:
         asyncio.run(log_is_there())
         asyncio.run(_run(spark, session, layout, ready, heartbeat_seconds))
@@ -124,14 +129,32 @@ async def _run(
     checkpoint = await _answered(lambda: checkpoint_of(session, layout))
     query = start_opportunities(spark, session, layout, checkpoint)
     detecting = WatchedQuery(query, True, wall_now(), checkpoint.folder)
-    await _while_alive(query, checkpoint, lambda: probed(session))
+    cycles = _cycles(spark, session, checkpoint)
+
+    def check() -> None:
+        check_alive(query, checkpoint)
+        if cycles is not None:
+            cycles.check()
+
+    await _while_alive(check, lambda: probed(session))
+    if cycles is not None:
+        await _while_alive(check, lambda: probed(session, CYCLE_OPPORTUNITIES))
     ready()
     watched, heartbeat = (detecting, windows), QueryHeartbeat(session, heartbeat_seconds)
     while True:
-        check_alive(query, checkpoint)
+        check()
         check_alive(windows.query, None)
         heartbeat.send(watched)
         await SystemClock().sleep(LOOK_SECONDS)
+
+
+def _cycles(spark: SparkSession, session: Session, checkpoint: Checkpoint) -> "CycleQuery | None":
+    """Return the task that finds cycles; None if the session has none, which then imports nothing of it either."""
+    if session.cycles is None:
+        return None
+    from cep.detection.cycle_query import start_cycles  # noqa: PLC0415
+
+    return start_cycles(spark, session, checkpoint)
 
 
 async def _running_spreads(spark: SparkSession, session: Session, layout: Layout) -> WatchedQuery:
@@ -144,14 +167,12 @@ async def _running_spreads(spark: SparkSession, session: Session, layout: Layout
     return windows
 
 
-async def _while_alive(
-    query: StreamingQuery, checkpoint: Checkpoint, question: Callable[[], Awaitable[Answer]]
-) -> Answer:
-    """Kafka's answer, however late, unless the query dies first. Raises CepStoppedError, StreamError."""
+async def _while_alive(check: Callable[[], None], question: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Kafka's answer, however late, unless a query dies first. Raises what `check` does, and StreamError."""
     asking = asyncio.ensure_future(_answered(question))
     try:
         while not asking.done():
-            check_alive(query, checkpoint)
+            check()
             await asyncio.wait([asking], timeout=LOOK_SECONDS)
         return asking.result()
     finally:
@@ -177,10 +198,10 @@ def check_alive(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
     raise CepStoppedError(f"query {query.name} died: {reason.splitlines()[0]}")
 
 
-async def probed(session: Session) -> None:
-    """Return once a probe row, written to the log now, has passed the query."""
+async def probed(session: Session, topic: str = OPPORTUNITIES) -> None:
+    """Return once a probe row, written to the log now, has passed the query that writes to `topic`."""
     marker_id = secrets.token_hex(8)
-    async with TopicReader(session.services.kafka, (OPPORTUNITIES,), "latest") as reader:
+    async with TopicReader(session.services.kafka, (topic,), "latest") as reader:
         await write_probe(session, marker_id)
         async for record in reader.records():
             if _marker_of(record.value) == marker_id:

@@ -6,7 +6,7 @@ from cep.apps.engine.savepoints import Savepoint, read_savepoint, savepoint_byte
 from cep.apps.engine.snapshots import SnapshotError
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.resident.kernel import PlacedApp
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from launch.errors import CannotStartError
 from runtime.clock import wall_now
 from streams.mirrored_rows import unrepeated_rows

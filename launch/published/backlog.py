@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cep.apps.resident.kernel import PlacedApp
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from launch.published.placing import BEHIND_ROWS
 from launch.sessions.app_input import LiveInput
 from runtime.clock import wall_now

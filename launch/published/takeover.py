@@ -13,7 +13,7 @@ from cep.apps.hosts.input_log import CALLS, TABLES, InputPlace, place_in
 from cep.apps.hosts.input_merger import LogBegin
 from cep.apps.hosts.product_streams import STORE
 from cep.apps.hosts.stored_tables import has_stored
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from launch.published.run_notes import RunNote
 from launch.sessions.app_input import first_offsets
 from session.session import Session

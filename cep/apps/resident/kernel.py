@@ -11,7 +11,7 @@ from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.app_messages import AppRow
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.parts.chunks import Row
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from streams.mirrored_rows import unrepeated_rows
 from streams.records import Position, Record
 

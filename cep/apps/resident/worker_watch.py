@@ -13,9 +13,9 @@ from cep.apps.engine.question_meter import QUESTION_LIMITS
 from cep.apps.hosts.event_watch import LOOK_SECONDS
 from cep.apps.resident.ended_apps import noted_end
 from cep.apps.resident.kernel import PlacedApp
-from cep.apps.resident.snapshot_folder import SnapshotFolder
 from cep.apps.resident.worker_files import noted_workers
 from cep.apps.resident.worker_progress import WorkerProgress, worker_progress
+from cep.snapshot_folder import SnapshotFolder
 
 PATIENCE = 2.0
 """How often the CPU that one row may take a process may take for it: the watch within it comes first if it can."""

@@ -20,6 +20,7 @@ from cep.detection.kernel.records import (
     QUOTE,
     WITHDRAWN,
     KernelRows,
+    Records,
     Words,
 )
 
@@ -54,14 +55,24 @@ def scan_cycles(
             market["seen"] = seen[i]
         elif kind in (QUOTE, FX):
             market["row"], market["seen"], market["sequence"] = rows.first + i, seen[i], sequences[i]
-            _price(market, bids[i], asks[i])
+            market["bid"], market["ask"] = bids[i], asks[i]
+            _price(market)
             for place in range(first_cycle[number], first_cycle[number + 1]):
                 count += _checked(cycles[place], rows.first + i, times[i], book, hits, count)
     return count, end
 
 
 @njit(cache=True, error_model="numpy")
-def _price(market: np.void, bid: float, ask: float) -> None:
+def price_again(markets: Records) -> None:
+    """Apply fees that have changed to the quotes that hold."""
+    for number in range(markets.size):
+        if markets[number]["row"] != NONE:
+            _price(markets[number])
+
+
+@njit(cache=True, error_model="numpy")
+def _price(market: np.void) -> None:
+    bid, ask = market["bid"], market["ask"]
     market["buy_log"] = market["sell_log"] = -np.inf
     market["buy_rate"] = market["sell_rate"] = 0.0
     if ask > 0.0 and market["kept_buying"] > 0.0:

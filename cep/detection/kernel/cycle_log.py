@@ -1,18 +1,20 @@
 """Runs the rows of several markets, in one order, through the kernel for cycles: tables in, hits out, best first."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from importlib import import_module
-from math import inf, log
+from math import inf, log, nan
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from cep.detection.kernel.cycle_records import CYCLE_MARKET, CYCLE_RULES, CycleHits, CycleState, room_for
 from cep.detection.kernel.log import HIT_CAPACITY, KINDS, codes_of, encoded, kernel_rows
-from cep.detection.kernel.records import NONE, PASSED_OVER, Numbers, Words
+from cep.detection.kernel.records import NONE, PASSED_OVER, KernelRows, Numbers, Words
 from market.decide.settings import Settings
 from market.instruments.cycles import Cycle
 from market.instruments.fees import base_rate, quote_rate
@@ -24,6 +26,25 @@ KERNEL = "cep.detection.kernel.cycle_kernel"
 BPS = 10000.0
 SLACK = 1e-9
 """By which the bar of logarithms is lowered: far more than their error, so that no cycle is missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleRules:
+    """What detection takes from settings; times in microseconds."""
+
+    emit_net_bps: float
+    max_quote_age: int
+    enabled_exchanges: Collection[str]
+    taker_fees: Mapping[str, Decimal]
+
+
+NO_RULES = CycleRules(nan, 0, (), {})
+"""Without settings nothing qualifies."""
+
+
+def cycle_rules(settings: Settings) -> CycleRules:
+    age = settings.max_quote_age_ms * 1_000
+    return CycleRules(settings.emit_net_bps, age, settings.enabled_exchanges, settings.taker_fees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +69,75 @@ def cycle_hit_id(cycle: Cycle, sequences: Sequence[int]) -> str:
     return hashlib.sha256("|".join((cycle.cycle_id, *quotes)).encode()).hexdigest()[:32]
 
 
+class CycleTick(NamedTuple):
+    """One row of a market of that number; `kind` as in `KINDS`. A mark has no prices."""
+
+    kind: int
+    market: int
+    time: int
+    sequence: int
+    bid: float = nan
+    ask: float = nan
+
+
 class CycleLog:
     """Knows the newest quote of each market of the cycles. Rows are numbered from 0 in the order in which they are
     given."""
 
-    def __init__(self, cycles: Sequence[Cycle], settings: Settings) -> None:
+    def __init__(self, cycles: Sequence[Cycle], rules: CycleRules) -> None:
         self.cycles = tuple(cycles)
         self.markets = tuple(dict.fromkeys(leg.market for cycle in cycles for leg in cycle.legs))
         self._places = {(market.exchange, market.symbol): n for n, market in enumerate(self.markets)}
         self._book = _book(self.cycles, self.markets)
         self._room = room_for(max(HIT_CAPACITY, 2 * len(self.cycles)))
         self._next = 0
-        self._apply(settings)
+        self.apply(rules)
 
-    def _apply(self, settings: Settings) -> None:
-        rules = self._book.rules
-        rules["emit_net_bps"], rules["max_quote_age"] = settings.emit_net_bps, settings.max_quote_age_ms * 1_000
-        share = settings.emit_net_bps / BPS
-        rules["least_log"] = log(1.0 + share) - SLACK if share > -1.0 else -inf
+    def apply(self, rules: CycleRules) -> None:
+        """Let these rules hold for all rows to come, and for the quotes that hold by then."""
+        own, share = self._book.rules, rules.emit_net_bps / BPS
+        own["emit_net_bps"], own["max_quote_age"] = rules.emit_net_bps, rules.max_quote_age
+        own["least_log"] = -inf if share <= -1.0 else log(1.0 + share) - SLACK
         for number, market in enumerate(self.markets):
             record = self._book.markets[number]
-            record["is_enabled"] = market.exchange in settings.enabled_exchanges
-            fee = settings.taker_fees.get(market.exchange)
+            record["is_enabled"] = market.exchange in rules.enabled_exchanges
+            fee = rules.taker_fees.get(market.exchange)
             for side in ("buy", "sell"):
                 kept = float("nan") if fee is None else kept_share(market, "buy" if side == "buy" else "sell", fee)
                 record[f"kept_{side}ing"] = kept
+        if self._next:
+            import_module(KERNEL).price_again(self._book.markets)
+
+    def number_of(self, exchange: str, symbol: str) -> int | None:
+        """Return the number of a market among `markets`; None if it is in no cycle."""
+        return self._places.get((exchange, symbol))
+
+    def seen(self, number: int) -> int | None:
+        """Return when the market's quote was last confirmed; None if it has none that holds."""
+        market = self._book.markets[number]
+        return None if market["row"] == NONE else int(market["seen"])
+
+    def take(self, tick: CycleTick) -> list[CycleHit]:
+        """Return what pays at one more row, as `found` would; for those who have rows one by one."""
+        rows, words = self._single
+        rows.kinds[0], rows.symbols[0] = tick.kind, tick.market
+        rows.times[0] = rows.seen[0] = tick.time
+        rows.sequences[0], rows.bids[0], rows.asks[0] = tick.sequence, tick.bid, tick.ask
+        count, _ = import_module(KERNEL).scan_cycles(
+            rows._replace(first=self._next), 0, 1, words, self._book, self._room
+        )
+        self._next += 1
+        return list(self._in_order(self._room, count)) if count else []
+
+    @cached_property
+    def _single(self) -> tuple[KernelRows, Words]:
+        """Room for one row of which kind and market are their own codes."""
+        kinds, exchanges, symbols = (np.zeros(1, np.int32) for _ in range(3))
+        times, seen, sequences = (np.zeros(1, np.int64) for _ in range(3))
+        bids, asks = (np.zeros(1, np.float64) for _ in range(2))
+        rows = KernelRows(0, kinds, exchanges, symbols, times, seen, sequences, bids, asks)
+        places = np.arange(len(self.markets), dtype=np.int32).reshape(1, -1)
+        return rows, Words(codes_of(list(range(max(KINDS.values()) + 1))), places, codes_of([]), codes_of([]))
 
     @property
     def held_rows(self) -> Numbers:
@@ -107,6 +172,13 @@ class CycleLog:
             route=codes_of([]),
             source=codes_of([]),
         )
+
+
+def load_cycle_kernel(cycles: Sequence[Cycle]) -> None:
+    """Load the machine code of `take` and `apply`, or compile it if it is not cached yet. There is a cycle."""
+    log = CycleLog(cycles, NO_RULES)
+    log.take(CycleTick(PASSED_OVER, 0, 0, 0))
+    log.apply(NO_RULES)
 
 
 def kept_share(market: Market, side: Side, fee_rate: Decimal) -> float:

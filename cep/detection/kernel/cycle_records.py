@@ -17,6 +17,8 @@ CYCLE_MARKET = np.dtype(
         ("row", "i8"),
         ("seen", "i8"),
         ("sequence", "i8"),
+        ("bid", "f8"),
+        ("ask", "f8"),
         # what one unit given brings, and its logarithm: minus infinity without a quote
         ("buy_rate", "f8"),
         ("sell_rate", "f8"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from launch.apps.sent_rows import sent_message
 from runtime.app_door import AppDoorSilentError
 from runtime.clock import SystemClock, wall_now

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from launch.published.hosted import published_source
 from launch.setup.data_dir import process_lock
 from runtime.app_door import AppDoorRefusedError, AppDoorSilentError

@@ -7,7 +7,7 @@ import pytest
 from cep.apps.engine.app_labels import file_label
 from cep.apps.hosts.input_log import InputPlace
 from cep.apps.hosts.input_merger import LogBegin
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from launch.published.run_notes import RunNote, forget_app, read_note, takes_over, write_note
 from store.records.apps import AppOrder
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from cep.apps.resident.snapshot_folder import SnapshotFolder
 from cep.apps.resident.worker_files import noted_worker, noted_workers, signal_workers
+from cep.snapshot_folder import SnapshotFolder
 
 
 def test_the_newest_whole_snapshot_is_read(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cep.apps.engine.snapshots import FORMAT
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
-from cep.apps.resident.snapshot_folder import SnapshotFolder
+from cep.snapshot_folder import SnapshotFolder
 from streams.message_format import row_of
 from streams.records import Record
 from streams.topics import TICKS

@@ -14,7 +14,6 @@ from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.parts.app_limits import AppLimits
 from cep.apps.resident.ended_apps import forget_end, note_end, noted_end
 from cep.apps.resident.kernel import PlacedApp
-from cep.apps.resident.snapshot_folder import SnapshotFolder
 from cep.apps.resident.worker_files import noted_worker
 from cep.apps.resident.worker_progress import (
     MOST_LOSSES,
@@ -25,6 +24,7 @@ from cep.apps.resident.worker_progress import (
     worker_progress,
 )
 from cep.apps.resident.worker_watch import BadWorker, WorkerWatch
+from cep.snapshot_folder import SnapshotFolder
 
 PARTITION = 2
 TEXT = "from health select query insert into O;"

@@ -1,4 +1,4 @@
-"""An app's snapshots on disk, one file a partition: the newest that was written whole."""
+"""Snapshots of a state on disk, one file for each partition of its log: the newest that was written whole."""
 
 from dataclasses import dataclass
 from pathlib import Path

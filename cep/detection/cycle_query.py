@@ -1,0 +1,160 @@
+"""Detection of cycles as a Spark job of one task that stays: it reads the log from where it was, writes what it finds,
+and saves its state once a second. Rows are written before a state that is past them is saved: a process that was killed
+repeats rows, with equal ids, and loses none."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark import InheritableThread
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cep.detection.cycle_detection import PARTITION, CycleDetection
+from cep.detection.kernel.cycle_log import load_cycle_kernel
+from cep.detection.log_start import Checkpoint
+from cep.errors import CepStoppedError
+from cep.snapshot_folder import SnapshotFolder
+from market.instruments.cycles import Cycle
+from market.time_units import MICROSECONDS
+from runtime.clock import steady_now
+from session.session import Session
+from streams.message_format import WireError, row_of
+from streams.records import Record
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+from streams.topics import CYCLE_OPPORTUNITIES, TICKS
+
+SAVED_EVERY = MICROSECONDS
+SPARK_ENDED = (Py4JError, PySparkException, ConnectionError)
+
+log = logging.getLogger("cep")
+
+
+@dataclass(frozen=True, slots=True)
+class CycleTask:
+    """What the task needs. It begins at `first` with the `settings` row in force there, or goes on from its state."""
+
+    cycles: tuple[Cycle, ...]
+    region: str | None
+    kafka: str
+    first: int
+    settings: str | None
+    folder: Path
+    """Where its state is."""
+
+    def run(self, partitions: Iterable[int]) -> Iterator[None]:
+        """For `mapPartitions`: stays until its process ends. Gives nothing."""
+        for _ in partitions:
+            asyncio.run(self._stay())
+        yield from ()
+
+    async def _stay(self) -> None:
+        load_cycle_kernel(self.cycles)
+        follower = CycleFollower(self)
+        writer = TopicWriter(self.kafka)
+        await writer.open()
+        try:
+            async with TopicReader(self.kafka, (TICKS,), {(TICKS, PARTITION): follower.next}) as reader:
+                async for batch in reader.batches():
+                    for record in batch:
+                        for key, message in follower.take(record):
+                            writer.write(CYCLE_OPPORTUNITIES, message, key, PARTITION)
+                    if follower.is_due:
+                        state = follower.state()
+                        await writer.flush()
+                        follower.save(state)
+        finally:
+            await writer.close()
+
+
+class CycleFollower:
+    """Detection, and how far it has come."""
+
+    def __init__(self, task: CycleTask) -> None:
+        """Go on from the state that was saved, if there is one."""
+        self._task = task
+        self._states = SnapshotFolder(task.folder)
+        self._saved_at = steady_now()
+        self.next = task.first
+        """Offset of the next row."""
+        self._detection = self._begun()
+        self._resume()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the state is to be saved."""
+        return steady_now() - self._saved_at >= SAVED_EVERY
+
+    def take(self, record: Record) -> list[tuple[str, bytes]]:
+        """Return the messages of the next row, each with its key. A row that cannot be read leads to none."""
+        if record.offset < self.next:
+            return []
+        if record.offset > self.next:
+            log.warning("rows are gone from the log: cycles are found without them", extra={"until": record.offset})
+            self._detection = self._begun()
+        self.next = record.offset + 1
+        try:
+            return self._detection.take(record.offset, row_of(record.value))
+        except (WireError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+            log.warning("row not read", extra={"offset": record.offset, "reason": repr(error)})
+            return []
+
+    def state(self) -> bytes:
+        """Return what `save` takes."""
+        return b"%d\n%b" % (self.next, self._detection.saved())
+
+    def save(self, state: bytes) -> None:
+        """Save it; all that rows before it led to is acknowledged. Raises OSError."""
+        self._states.save(PARTITION, state)
+        self._saved_at = steady_now()
+
+    def _begun(self) -> CycleDetection:
+        detection = CycleDetection(self._task.cycles, self._task.region)
+        detection.apply_opening(self._task.settings)
+        return detection
+
+    def _resume(self) -> None:
+        saved = self._states.load(PARTITION)
+        if saved is None:
+            return
+        following, _, state = saved.partition(b"\n")
+        detection = CycleDetection(self._task.cycles, self._task.region)
+        try:
+            detection.restore(state)
+            self.next, self._detection = int(following), detection
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("state of cycles not used: the log is read again", extra={"reason": repr(error)})
+
+
+class CycleQuery:
+    """The job, in a thread of its own. Spark gives a lost worker no second one: the process is restarted, as it is for
+    its other queries."""
+
+    def __init__(self, spark: SparkSession, task: CycleTask) -> None:
+        self._spark, self._task = spark, task
+        self._problem: str | None = None
+        self._thread = InheritableThread(target=self._run, name="cycles", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise CepStoppedError if it has ended."""
+        if not self._thread.is_alive():
+            raise CepStoppedError(f"detection of cycles ended: {self._problem or 'it was stopped'}")
+
+    def _run(self) -> None:
+        context = self._spark.sparkContext
+        try:
+            context.parallelize([PARTITION], 1).mapPartitions(self._task.run).collect()
+        except SPARK_ENDED as error:
+            self._problem = str(error).partition("\n")[0]
+
+
+def start_cycles(spark: SparkSession, session: Session, checkpoint: Checkpoint) -> CycleQuery:
+    """Begin where the query of pairs began. The session watches cycles."""
+    opening, folder = checkpoint.opening, checkpoint.folder.with_name("cycles")
+    first, region, cycles = opening.offsets[PARTITION], session.place.region, session.watched_cycles()
+    return CycleQuery(spark, CycleTask(cycles, region, session.services.kafka, first, opening.settings, folder))
