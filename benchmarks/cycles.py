@@ -1,16 +1,19 @@
-"""What cycles cost: detection per quote with a number of cycles watched, and the exact size of one cycle.
+"""What cycles cost: detection per quote with a number of cycles watched, in a set and row by row as a session reads its
+log, and the exact size of one cycle.
 
 python -m benchmarks.cycles
 """
 
 import sys
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from random import Random
-from statistics import median, quantiles
+from statistics import mean, median, quantiles
 
 import pyarrow as pa
 
-from cep.detection.kernel.cycle_log import CycleLog, cycle_rules
+from cep.detection.cycle_detection import CycleDetection
+from cep.detection.kernel.cycle_log import CycleLog, cycle_rules, load_cycle_kernel
 from cep.detection.kernel.log import TICK_ROWS
 from market.decide.cycle_sizing import CycleBounds, SizedCycle, size_cycle
 from market.decide.settings import Settings
@@ -18,13 +21,16 @@ from market.decide.sizing import SizingSide
 from market.instruments.cycles import Cycle, CycleTerms, watched_cycles
 from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of
-from market.prices.quotes import Level
-from runtime.clock import wall_now
+from market.prices.quotes import Level, Quote
+from runtime.clock import steady_now, wall_now
+from streams.message_format import quote_row, row_of, settings_row
 
 EXCHANGES = ("binance", "bitstamp", "coinbaseexchange", "kraken")
 DOLLARS = {"BTC": 60_000.0, "ETH": 3_000.0, "SOL": 150.0, "XRP": 2.0, "ADA": 0.6, "EUR": 1.08, "USD": 1.0}
 PAIRS = (("BTC", "EUR", "ETH", "SOL", "XRP", "ADA"), ("USD", "EUR", "BTC", "ETH"))
 ROWS = 300_000
+LIVE_ROWS = 20_000
+DEPTH = 10
 SIZED = 400
 FEE = decimal_of("0.001")
 SETTINGS = Settings(enabled_exchanges=EXCHANGES, taker_fees=dict.fromkeys(EXCHANGES, FEE), max_quote_age_ms=60_000)
@@ -67,6 +73,33 @@ def detection(cycles: tuple[Cycle, ...], table: pa.Table) -> tuple[float, int]:
     return (wall_now() - started) / ROWS, found
 
 
+def live(cycles: tuple[Cycle, ...], table: pa.Table, every: tuple[Market, ...]) -> tuple[float, float, int]:
+    """Return microseconds a row of the log, mean and 99 %, and how many messages came of LIVE_ROWS rows."""
+    detection, found, took = CycleDetection(cycles), 0, []
+    detection.apply_opening(settings_row(SETTINGS, 0, ("BTC",)).decode())
+    load_cycle_kernel(cycles)
+    messages = list(log_messages(table.slice(0, LIVE_ROWS), {one.symbol: one for one in every}))
+    for offset, message in enumerate(messages):
+        started = steady_now()
+        found += len(detection.take(offset, row_of(message)))
+        took.append(steady_now() - started)
+    return mean(took), quantiles(took, n=100)[98], found
+
+
+def log_messages(table: pa.Table, markets: Mapping[str, Market]) -> Iterator[bytes]:
+    """Return the rows as feeds write them, with DEPTH levels a side."""
+    for row in table.to_pylist():
+        bid, ask = (decimal_of(f"{row[name]:.8f}") for name in ("bid_price", "ask_price"))
+        sides = [
+            tuple(Level(Price(price * (1000 + sign * n) / 1000), Amount(Decimal(1))) for n in range(DEPTH))
+            for sign, price in ((-1, bid), (1, ask))
+        ]
+        market = markets[row["symbol"]]
+        names = row["exchange"], "us", row["symbol"], market.base, market.quote_currency
+        time, sequence = row["received_time"], row["sequence"]
+        yield quote_row(Quote("quote", *names, *sides, None, time, sequence))
+
+
 def sizes(random: Random, cycles: tuple[Cycle, ...]) -> list[float]:
     """Return milliseconds of each cycle over books of ten levels that pay 5 to 30 bps at the best prices."""
     took = []
@@ -104,8 +137,11 @@ def main() -> None:
     sys.stdout.write(f"{len(cycles)} cycles of {len(every)} markets found in {(wall_now() - started) / 1_000:.0f} ms\n")
     table = rows(random, every)
     for count in (50, 500, 2_000):
-        per_quote, found = detection(tuple(random.sample(cycles, min(count, len(cycles)))), table)
+        some = tuple(random.sample(cycles, min(count, len(cycles))))
+        per_quote, found = detection(some, table)
         sys.stdout.write(f"{count} cycles: {per_quote:.2f} µs a quote, {found} found at {ROWS} quotes\n")
+        average, most, found = live(some, table, every)
+        sys.stdout.write(f"  as messages: {average:.0f} µs a row, 99 % {most:.0f}, {found} at {LIVE_ROWS} rows\n")
     took = sizes(random, cycles)
     cuts = quantiles(took, n=100)
     sys.stdout.write(
