@@ -90,14 +90,14 @@ def log_messages(table: pa.Table, markets: Mapping[str, Market]) -> Iterator[byt
     """Return the rows as feeds write them, with DEPTH levels a side."""
     for row in table.to_pylist():
         bid, ask = (decimal_of(f"{row[name]:.8f}") for name in ("bid_price", "ask_price"))
-        sides = [
+        bids, asks = (
             tuple(Level(Price(price * (1000 + sign * n) / 1000), Amount(Decimal(1))) for n in range(DEPTH))
             for sign, price in ((-1, bid), (1, ask))
-        ]
+        )
         market = markets[row["symbol"]]
         names = row["exchange"], "us", row["symbol"], market.base, market.quote_currency
         time, sequence = row["received_time"], row["sequence"]
-        yield quote_row(Quote("quote", *names, *sides, None, time, sequence))
+        yield quote_row(Quote("quote", *names, bids, asks, None, time, sequence))
 
 
 def sizes(random: Random, cycles: tuple[Cycle, ...]) -> list[float]:
