@@ -40,6 +40,7 @@ def _row(number: int, arbitrage: Arbitrage) -> BacktestTrade:
         reason=arbitrage.reason,
         net=None if arbitrage.profit is None else arbitrage.profit.net,
         ended_at=arbitrage.times.get("ended"),
+        fees=None if arbitrage.profit is None else arbitrage.profit.fees,
     )
 
 

@@ -21,6 +21,7 @@ from backtest.result.quote_spacing import (
 )
 from backtest.result.trading_outcome import TradingOutcome
 from market.accounting.equity_curve import thinned
+from market.decide.settings_texts import settings_texts
 from market.money import BPS, ZERO, text_of
 from store.records.backtest_requests import BacktestFigures
 from tick_sets.sets.exchange_times import FeedDelay
@@ -88,6 +89,7 @@ class BacktestResult:
             equity=thinned(trading.equity, STORED_SPANS),
             is_of_bars=self.is_of_bars,
             missed=trading.missed,
+            settings=settings_texts(self.parameters.settings),
         )
         if performance is None:
             return figures

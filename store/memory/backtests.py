@@ -33,7 +33,7 @@ class MemoryBacktests:
 
     async def jobs(self) -> list[BacktestJob]:
         newest_first = sorted(self._jobs.values(), key=lambda job: (job.asked_at, job.job_id), reverse=True)
-        return [_without_equity(job) for job in newest_first]
+        return [_as_in_lists(job) for job in newest_first]
 
     async def job(self, job_id: str) -> BacktestJob | None:
         return self._jobs.get(job_id)
@@ -136,5 +136,5 @@ class MemoryBacktests:
         return job
 
 
-def _without_equity(job: BacktestJob) -> BacktestJob:
-    return job if job.figures is None else replace(job, figures=replace(job.figures, equity=()))
+def _as_in_lists(job: BacktestJob) -> BacktestJob:
+    return job if job.figures is None else replace(job, figures=replace(job.figures, equity=(), settings={}))

@@ -55,7 +55,7 @@ class MongoBacktests:
         with translated_errors():
             found = (
                 self._database[BACKTESTS]
-                .find({}, {"figures.equity": 0})
+                .find({}, {"figures.equity": 0, "figures.settings": 0})
                 .sort([("asked_at", DESCENDING), ("_id", DESCENDING)])
             )
             return [_value(_JOB, document) async for document in found]

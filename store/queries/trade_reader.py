@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
-from pymongo import ASCENDING
+from pymongo import ASCENDING, DESCENDING
 
 from market.accounting.differences import DifferenceKind, StoredDifference
 from market.accounting.performance import HourSum
@@ -132,6 +132,15 @@ class TradeReader:
     async def settings_history(self, cursor: str | None, limit: int) -> Page[SettingsVersion]:
         """At the primary: the log must lack no version."""
         return await read_page(self._primary, SETTINGS_VERSIONS, version_of, {}, cursor, limit)
+
+    async def settings_between(self, since: int, until: int) -> tuple[SettingsVersion | None, int]:
+        """Return the version in force at `until` (microseconds by the server's clock; None: none yet), and how many
+        began after `since` and up to then."""
+        with translated_errors():
+            versions = self._primary[SETTINGS_VERSIONS]
+            newest = await versions.find_one({"at": {"$lte": until}}, sort=[("at", DESCENDING), ("_id", DESCENDING)])
+            begun = await versions.count_documents({"at": {"$gt": since, "$lte": until}})
+        return None if newest is None else version_of(newest), begun
 
     async def opportunities(self, cursor: str | None, limit: int) -> Page[Opportunity]:
         return await read_page(self._database, OPPORTUNITIES, opportunity_of, self._of_session, cursor, limit)

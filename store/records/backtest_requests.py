@@ -66,6 +66,9 @@ class BacktestFigures:
     sortino: float | None = None
     ratios: str = ""
     """What Sharpe and Sortino are made of."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """All settings it ran with, as `market.decide.settings_texts`; empty in what earlier versions stored, and in
+    lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ class BacktestTrade:
     reason: str | None
     net: BoundedDecimal | None
     ended_at: int | None
+    fees: BoundedDecimal | None = None
+    """None in what earlier versions stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 // The form of one alert rule: which metric and series, over what window, beyond what, for how long, and who is to know.
 // What it would have said in the last day stands below while it is typed.
 
+import { choice, pick } from "./choices.js";
 import { problemText, question } from "./requests.js";
 import { button, element, setClass, setText } from "./elements.js";
 import { capitalised, duration, fullTime, sixDigits } from "./format.js";
@@ -134,17 +135,6 @@ function previewNodes({ condition, since, series, matching, times, firings }) {
 function field(words, control) {
   control.id ||= `rule-${(count += 1)}`;
   return element("div", { class: "rule-field" }, element("label", { for: control.id }, words), control);
-}
-
-function choice(options) {
-  return element("select", {}, ...Object.entries(options).map(([value, words]) => element("option", { value }, words)));
-}
-
-// A value that REST allows and the list has not is added to it.
-function pick(select, value) {
-  const text = String(value);
-  if (![...select.options].some((one) => one.value === text)) select.append(element("option", { value: text }, /^\d+$/.test(text) ? `${text} s` : text));
-  select.value = text;
 }
 
 function values(series, name) {

@@ -4,6 +4,7 @@ import streamlit
 
 from store.errors import StoreError
 from store.records.backtest_requests import TickSetSummary
+from ui.page_parts.own_component import own_component
 from ui.page_parts.page_actions import render_outcome, store_outcome
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_sign_in import require_operator
@@ -38,6 +39,7 @@ def render_backtests() -> None:
     else:
         streamlit.info("There are no tick sets yet: make one from files with `arbitrage import`, or record a session.")
     render_jobs(dashboard, jobs, _end)
+    own_component("comparison_view")(key="comparison_view")
 
 
 def _render_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:

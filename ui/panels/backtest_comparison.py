@@ -42,7 +42,7 @@ FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
 
 def render_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
     """Draw the comparison. `jobs`: those that are done, newest first."""
-    streamlit.subheader("Compare", anchor=False)
+    streamlit.subheader("Several side by side", anchor=False)
     titles = job_titles(jobs, zone)
     chosen = streamlit.multiselect(
         "Backtests to compare",

@@ -188,6 +188,7 @@ def _render_performance(realised: RealisedPnl, days: Sequence[DayResult], curren
     streamlit.echarts_chart(
         bars_chart(bars, currency), height=216, key=f"trades.time.{span}", alt=f"Net profit by {span.lower()}, UTC"
     )
+    streamlit.caption("[Compare this session with a backtest](/backtests?first=session)")
 
 
 def time_bars(span: TimeSpan, hours: Sequence[HourSum], days: Sequence[DayResult]) -> list[tuple[str, Decimal]]:

@@ -91,6 +91,7 @@ class BacktestTradeRow(TypedDict):
     reason: str | None
     net: str | None
     ended_at: int | None
+    fees: str | None
 
 
 def backtest_row(job: BacktestJob) -> BacktestRow:

@@ -20,6 +20,7 @@ from store.queries.trade_reader import open_reader
 from ui.api import audit_routes as audit
 from ui.api import backtest_routes as backtests
 from ui.api import bot_routes as bots
+from ui.api import comparison_routes as comparisons
 from ui.api import difference_routes as differences
 from ui.api import health_routes as health
 from ui.api import inventory_routes as inventory
@@ -161,6 +162,8 @@ READING = (
     app_rows,
     alert_rules,
     alerts,
+    # before the backtests, each of which has a path of one word more
+    comparisons,
     backtests,
     bots,
     candles,

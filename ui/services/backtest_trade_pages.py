@@ -25,6 +25,7 @@ BACKTEST_TRADES: DownloadTable[BacktestTrade] = DownloadTable(
         Column("reason", "text", lambda one: one.reason),
         Column("net", "amount", lambda one: one.net),
         Column("ended_at", "time", lambda one: one.ended_at),
+        Column("fees", "amount", lambda one: one.fees),
     ),
 )
 

@@ -2,6 +2,8 @@
 
 import csv
 import re
+from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from playwright.sync_api import Browser, Page, TimeoutError, expect
@@ -9,7 +11,7 @@ from playwright.sync_api import Browser, Page, TimeoutError, expect
 from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import open_store
-from store.records.backtest_requests import TickSetSummary
+from store.records.backtest_requests import BacktestFigures, BacktestRequest, BacktestTrade, TickSetSummary
 from tests.store.reservation_requests import opportunity
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Scheme, Watched, awaited, opened
 from tests.ui.pages.test_every_page_in_browser import grave_violations
@@ -80,6 +82,24 @@ def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, serve
     assert wide.complaints == []
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_two_runs_are_compared_by_name(chromium: Browser, served_dashboard: Served, width: int, scheme: Scheme) -> None:
+    awaited(backtested(served_dashboard.session))
+    with opened(chromium, served_dashboard, width, scheme, path="backtests?first=slow&second=fast") as watched:
+        page, part = watched.page, watched.part("comparison")
+        expect(part).to_contain_text("1 trade in both, 0 only in A, 1 only in B", timeout=PAINT_MS)
+        settings = part.get_by_role("table", name="Settings that differ")
+        expect(settings.get_by_role("row").filter(has_text="Order latency")).to_contain_text("250")
+        alone = part.get_by_role("table", name="Trades only in B")
+        expect(alone.get_by_role("row").nth(1)).to_contain_text("beta BTC/EUR")
+        part.get_by_label("A", exact=True).select_option("session")
+        expect(part).to_contain_text("only in B", timeout=NEWS_MS)
+        expect(page).to_have_url(re.compile("first=session&second=fast"))
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert grave_violations(page) == []
+        assert watched.complaints == []
+
+
 async def traded_badly(session: Session, identity: str) -> None:
     async with await open_store(session) as store:
         await traded(store, opportunity(identity, wall_now() // 1_000_000), "0.01")
@@ -107,6 +127,35 @@ def rows_saved(page: Page, link: str) -> list[str]:
         page.get_by_role("link", name=link).click()
     with saving.value.path().open(newline="") as file:
         return [row["arbitrage_id"] for row in csv.DictReader(file)]
+
+
+async def backtested(session: Session) -> None:
+    """Two backtests with results: the faster one has a trade more."""
+    at = TICK_SET.start_time
+    trades = [
+        BacktestTrade(
+            number,
+            at + 3_000_000 * number,
+            *("BTC", "alpha BTC/USD", "beta BTC/EUR"),
+            Decimal("0.1"),
+            7.5,
+            "closed",
+            None,
+            net,
+            at + 9,
+            Decimal(0),
+        )
+        for number, net in ((1, Decimal(2)), (2, Decimal(-1)))
+    ]
+    figures = BacktestFigures(
+        1_000, 20, 3, 17, Decimal(1), Decimal(0), Decimal(1), "USD", is_balanced=True, settings={"min_net_bps": "5"}
+    )
+    async with await open_store(session) as store:
+        await store.backtests.report_tick_sets([replace(TICK_SET, end_time=90_000_000)])
+        for name, latency, of in (("slow", 250.0, trades[:1]), ("fast", None, trades)):
+            await store.backtests.ask(name, BacktestRequest("alpha-beta", latency_ms=latency), "rest")
+            if await store.backtests.claim_next("test") is not None:
+                await store.backtests.finish(name, "test", figures, "<p>fine</p>", of)
 
 
 async def reported(session: Session) -> None:

@@ -1,0 +1,125 @@
+"""Two runs side by side over REST: backtests, and a backtest with the running session."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from market.decide.settings_texts import settings_texts
+from market.time_units import MICROSECONDS
+from runtime.clock import wall_now
+from store.mongo.store import MongoTradeStore
+from store.records.backtest_requests import BacktestFigures, BacktestRequest, BacktestTrade, TickSetSummary
+from tests.store.reservation_requests import opportunity
+from tests.ui.samples import SETTINGS
+from tests.ui.trading import traded
+
+NOW = wall_now()
+BEGIN, END = NOW - 3_600 * MICROSECONDS, NOW + 3_600 * MICROSECONDS
+TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, BEGIN, END)
+FIGURES = BacktestFigures(
+    *(1_000, 20, 3, 17), Decimal("-1.25"), Decimal("-0.5"), Decimal("2.5"), "USD", is_balanced=True
+)
+
+
+def made_trade(number: int, at: int, net: str = "1") -> BacktestTrade:
+    names = ("BTC", "alpha BTC/USD", "beta BTC/EUR")
+    return BacktestTrade(
+        *(number, at, *names, Decimal("0.1"), 7.5, "closed", None), Decimal(net), at + 9, Decimal("-0.1")
+    )
+
+
+async def ran(
+    store: MongoTradeStore, job_id: str, trades: list[BacktestTrade], settings: dict[str, str], **request: Any
+) -> None:
+    await store.backtests.report_tick_sets([TICK_SET])
+    await store.backtests.ask(job_id, BacktestRequest("alpha-beta", **request), "rest")
+    assert await store.backtests.claim_next("runner") is not None
+    await store.backtests.finish(job_id, "runner", replace(FIGURES, settings=settings), "<p>fine</p>", trades)
+
+
+async def compared(api: httpx.AsyncClient, first: str, second: str) -> Any:
+    answer = await api.get("/api/backtests/compare", params={"first": first, "second": second})
+    return answer.raise_for_status().json()
+
+
+async def test_two_backtests_name_what_differs(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    settings = settings_texts(SETTINGS)
+    shared, moved = made_trade(1, NOW), made_trade(2, NOW + 10 * MICROSECONDS, "3")
+    await ran(store, "one", [shared, moved], settings)
+    others = [shared, replace(moved, net=Decimal("2.5")), made_trade(3, NOW + 20 * MICROSECONDS, "-4")]
+    await ran(store, "other", others, settings | {"min_net_bps": "2", "taker_fees.alpha": "0.002"}, latency_ms=80)
+    found = await compared(api, "one", "other")
+    assert (found["since"], found["until"]) == (BEGIN, END + 1)
+    assert {row["name"]: (row["first"], row["second"], row["difference"]) for row in found["figures"]} == {
+        "Trades": ("2", "3", "1"),
+        "Net": ("4", "-0.5", "-4.5"),
+        "Fees": ("-0.2", "-0.3", "-0.1"),
+        "Won": ("2", "2", "0"),
+        "Lost": ("0", "1", "1"),
+        "Mean net of a trade": ("2", "-0.16666667", "-2.16666667"),
+        "Best trade": ("3", "2.5", "-0.5"),
+        "Worst trade": ("1", "-4", "-5"),
+        "Max drawdown": ("0", "-4", "-4"),
+    }
+    assert {row["name"]: (row["first"], row["second"]) for row in found["settings"]} == {
+        "latency_ms": ("50", "80"),
+        "min_net_bps": (settings["min_net_bps"], "2"),
+        "taker_fees.alpha": (settings["taker_fees.alpha"], "0.002"),
+    }
+    labels = {row["name"]: row["label"] for row in found["settings"]}
+    assert (labels["latency_ms"], labels["taker_fees.alpha"]) == ("Order latency (ms)", "Taker fees: alpha")
+    assert (found["both"], found["only_first"], found["only_second"]) == (2, 0, 1)
+    assert [row["trade_id"] for row in found["second_alone"]] == ["3"]
+    assert [(row["first"]["trade_id"], row["difference"]) for row in found["pairs"]] == [("2", "-0.5")]
+    assert found["remarks"] == []
+
+
+async def test_a_backtest_and_the_session_are_compared_within_the_time_of_both(
+    api: httpx.AsyncClient, store: MongoTradeStore
+) -> None:
+    here = replace(opportunity("live", 1), event_time=NOW, detected_time=NOW, expires_at=NOW + MICROSECONDS)
+    await traded(store, here, "0.5")
+    earlier = made_trade(1, BEGIN - 5)
+    same, missed = made_trade(2, NOW + 400_000, "1.5"), made_trade(3, NOW - 60 * MICROSECONDS)
+    await ran(store, "one", [earlier, missed, same], {}, seed=7)
+    found = await compared(api, "session", "one")
+    assert (found["first"]["run_id"], found["second"]["tick_set"]) == ("session", "alpha-beta")
+    assert (found["since"], found["until"] <= wall_now()) == (BEGIN, True)
+    assert (found["both"], found["only_first"], found["only_second"]) == (1, 0, 1)
+    assert [row["trade_id"] for row in found["second_alone"]] == ["3"]
+    (pair,) = found["pairs"]
+    assert (pair["first"]["trade_id"], pair["first"]["net"], pair["difference"]) == ("live", "1", "0.5")
+    assert {row["name"]: row["first"] for row in found["settings"]}["seed"] == "as it was"
+    # an earlier version kept no settings with a backtest
+    assert [words for words in found["remarks"] if "settings of B are not known" in words]
+
+
+async def test_runs_of_two_times_have_no_trade_in_common(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await ran(store, "one", [made_trade(1, NOW)], settings_texts(SETTINGS))
+    await store.backtests.ask("old", BacktestRequest("gone"), "rest")
+    assert await store.backtests.claim_next("runner") is not None
+    await store.backtests.finish("old", "runner", replace(FIGURES, currency="EUR"), "", [made_trade(1, 5)])
+    found = await compared(api, "one", "old")
+    assert (found["since"], found["both"], found["only_first"], found["only_second"]) == (None, 0, 1, 1)
+    assert {row["name"]: row["difference"] for row in found["figures"]}["Net"] is None
+    assert [words.partition(",")[0] for words in found["remarks"]] == [
+        "Their times do not overlap",
+        "The settings of B are not known: an earlier version ran it. Run it again to compare them.",
+        "A is in USD",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [("nothing", "There is no backtest 'nothing'."), ("waiting", "Backtest 'waiting' has no results: it is queued.")],
+)
+async def test_what_cannot_be_compared_is_said(
+    api: httpx.AsyncClient, store: MongoTradeStore, first: str, words: str
+) -> None:
+    await store.backtests.ask("waiting", BacktestRequest("alpha-beta"), "rest")
+    answer = await api.get("/api/backtests/compare", params={"first": first, "second": "session"})
+    assert (answer.status_code, answer.json()["detail"]) == (404, words)
+    assert (await api.get("/api/backtests/compare")).status_code == 422

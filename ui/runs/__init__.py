@@ -1,0 +1,1 @@
+"""Runs beside each other: backtests, and the session."""
