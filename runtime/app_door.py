@@ -27,7 +27,8 @@ Values = Mapping[str, Any]
 
 
 class AppDoorSilentError(ConnectionError):
-    """Nobody answers: the part is being restarted. Try again in a moment; one sentence."""
+    """There is no answer yet: the part, the process or the app is being started, or the app has had no row. Try again
+    in a moment; one sentence."""
 
 
 class AppDoorRefusedError(ValueError):
@@ -143,6 +144,13 @@ class AppDoor:
         return reader, writer
 
 
+def refusal_of(answer: Values, problem: str) -> AppDoorSilentError | AppDoorRefusedError:
+    """Return the error of an answer, as it is to be raised: `silent` is the kind of what has no answer yet."""
+    if answer["kind"] == "silent":
+        return AppDoorSilentError(problem)
+    return AppDoorRefusedError(problem, answer["kind"], answer.get("line"), answer.get("column"))
+
+
 async def _line(reader: asyncio.StreamReader, seconds: float | None) -> bytes:
     try:
         async with asyncio.timeout(seconds):
@@ -157,8 +165,6 @@ async def _line(reader: asyncio.StreamReader, seconds: float | None) -> bytes:
 
 def _answer(line: bytes) -> Any:
     answer = json.loads(line)
-    if "error" not in answer:
-        return answer["is"]
-    if answer["kind"] == "silent":
-        raise AppDoorSilentError(answer["error"])
-    raise AppDoorRefusedError(answer["error"], answer["kind"], answer.get("line"), answer.get("column"))
+    if "error" in answer:
+        raise refusal_of(answer, answer["error"])
+    return answer["is"]

@@ -5,5 +5,9 @@ class AppError(Exception):
     """An app cannot run or go on. One sentence; the same text over the same rows fails again."""
 
 
+class AppNotYetError(AppError):
+    """It is not there yet: the same question is answered in a moment."""
+
+
 class AppFailedError(AppError):
     """The app cannot go on: a row cannot be computed, or it keeps too much."""

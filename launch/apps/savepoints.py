@@ -14,6 +14,10 @@ from streams.mirrored_rows import unrepeated_rows
 SNAPSHOTS = "*.snapshot"
 
 
+class NotYetSavedError(CannotStartError):
+    """The run has written no snapshot yet, which it does every second; one sentence."""
+
+
 def log_label(session_id: str, source: AppSource) -> str:
     """Return the name of an app's log, whose offsets mean something in one session alone."""
     return f"{session_id}:{source.topic}"
@@ -21,12 +25,13 @@ def log_label(session_id: str, source: AppSource) -> str:
 
 def taken_savepoint(source: AppSource, folder: Path, log: str) -> Savepoint:
     """Return the newest snapshots of all partitions; a run writes them every second. `folder`: the app's in the
-    session. Raises CannotStartError if there is none."""
+    session. Raises NotYetSavedError if there is none."""
     snapshots = SnapshotFolder(folder)
     found = {int(path.stem): snapshots.load(int(path.stem)) for path in folder.glob(SNAPSHOTS)}
     parts = {partition: data for partition, data in sorted(found.items()) if data is not None}
     if not parts:
-        raise CannotStartError(f"{source.name}: has no snapshot in this session; run this text with arbitrage app run.")
+        problem = "has no snapshot in this session; run this text, and ask again in a moment"
+        raise NotYetSavedError(f"{source.name}: {problem}.")
     return Savepoint(source.name, source.text, source.digest, log, wall_now(), parts)
 
 

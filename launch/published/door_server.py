@@ -15,11 +15,12 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import plain_json
 from cep.apps.language.errors import AppTextError
 from cep.apps.parts.scope import Columns
+from launch.apps.savepoints import NotYetSavedError
 from launch.apps.sent_rows import sent_message
 from launch.errors import CannotStartError
 from launch.published.host import PublishedApps
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
-from launch.published.kept_savepoints import savepoint_names
+from launch.published.kept_savepoints import savepoint_names, savepoint_of
 from launch.published.takeover import fitting
 from runtime.app_door import MOST_ROWS, SOCKET, AppDoorRefusedError, AppDoorSilentError
 from runtime.socket_path import short_path
@@ -88,7 +89,7 @@ class DoorServer:
         try:
             if request.get("do") == "follow":
                 # the first one says that it begins
-                self._apps.running(request["app"])
+                await self._running(request["app"])
                 with self._place():
                     yield {"is": True}
                     async with aclosing(self._apps.follow(request["app"], request["stream"])) as rows:
@@ -118,12 +119,13 @@ class DoorServer:
     async def _done(self, request: Mapping[str, Any]) -> Any:
         match request["do"]:
             case "status":
-                return self._apps.status(request.get("app"))
+                name = request.get("app")
+                return self._apps.all_status() if name is None else self._apps.status(await self._running(name))
             case "rows":
-                one, last = self._apps.running(request["app"]), int(request["last"])
+                one, last = await self._running(request["app"]), int(request["last"])
                 return await one.group.rows(one.place, str(request["stream"]), max(1, min(last, MOST_ROWS)))
             case "query":
-                one, values = self._apps.running(request["app"]), dict(request.get("values") or {})
+                one, values = await self._running(request["app"]), dict(request.get("values") or {})
                 may_write = bool(request.get("may_write"))
                 return await one.group.query(one.place, str(request["query"]), values, may_write=may_write)
             case "inject" | "replay" as work:
@@ -136,14 +138,30 @@ class DoorServer:
             case other:
                 raise AppDoorRefusedError(f"nobody knows how to do {other!r}.", "mistake")
 
+    async def _running(self, name: str) -> RunningApp:
+        """Raise AppDoorRefusedError if the app does not run; AppDoorSilentError, StoreError if it may soon: what was
+        ordered a moment ago has perhaps not been seen yet."""
+        try:
+            return self._apps.running(name)
+        except AppDoorRefusedError:
+            if await self._apps.begins(name):
+                raise AppDoorSilentError(f"the app {name!r} is starting; try again in a moment.") from None
+            raise
+
     async def _savepoints(self, app: str, *, is_new: bool) -> Any:
         """Keep one, or return the names of all."""
         if is_new:
-            return await self._apps.keep_savepoint(app)
+            one = await self._running(app)
+            try:
+                return await asyncio.to_thread(savepoint_of, self._apps.session, one.source, one.folder)
+            except NotYetSavedError as error:
+                raise AppDoorSilentError(str(error)) from error
+            except CannotStartError as error:
+                raise AppDoorRefusedError(str(error), "failed") from error
         return await asyncio.to_thread(savepoint_names, self._apps.session.home, app)
 
     async def _inject(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        one, stream = self._apps.running(request["app"]), str(request["stream"])
+        one, stream = await self._running(request["app"]), str(request["stream"])
         source = one.source
         if not source.takes_rows:
             raise AppDoorRefusedError("rows are sent into apps in paper sessions alone.", "not_allowed")
@@ -153,7 +171,7 @@ class DoorServer:
         return await self._send(one, stream, request["values"], None)
 
     async def _replay(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        one, stream = self._apps.running(request["app"]), str(request["stream"])
+        one, stream = await self._running(request["app"]), str(request["stream"])
         if stream not in one.source.sent_streams:
             problem = f"the version that runs keeps no failed rows of {stream!r}, so it takes none again."
             raise AppDoorRefusedError(problem, "unknown")

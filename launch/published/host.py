@@ -22,7 +22,7 @@ from launch.apps.http_listeners import HttpListeners
 from launch.errors import CannotStartError
 from launch.published.backlog import is_behind
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
-from launch.published.kept_savepoints import saved_state, savepoint_of
+from launch.published.kept_savepoints import saved_state
 from launch.published.placing import LOOKS, MOST_ALONE, belongs_elsewhere
 from launch.published.rates import Look
 from launch.published.rings import ring_of
@@ -106,17 +106,24 @@ class PublishedApps:
         if wanted.running is None:
             state, reason = wanted.app.state_in(self.session.session_id)
             said = f" ({reason})" if reason else ""
-            if state == "starting":
+            if state in ("starting", "running"):
+                # it moves to another group, if it is said to run
                 raise AppDoorSilentError(f"the app {name!r} is starting{said}; try again in a moment.")
             raise AppDoorRefusedError(f"the app {name!r} does not run: it is {state}{said}.", "not_running")
         return wanted.running
 
-    def status(self, name: str | None) -> Mapping[str, Any]:
-        """Return the status of an app, or of all that run by name. Raises AppDoorRefusedError."""
-        if name is not None:
-            one = self.running(name)
-            return one.reported(is_alone=one.group is not self._shared)
-        return {known: self.status(known) for known, one in sorted(self._wanted.items()) if one.running is not None}
+    async def begins(self, name: str) -> bool:
+        """Return whether the app is about to run, by what the store has now. Raises StoreError."""
+        app = await self._apps.app(name)
+        return app is not None and app.state_in(self.session.session_id)[0] in ("starting", "running")
+
+    def status(self, one: RunningApp) -> Mapping[str, Any]:
+        return one.reported(is_alone=one.group is not self._shared)
+
+    def all_status(self) -> Mapping[str, Any]:
+        """Return the status of each app that runs, by name."""
+        found = {name: one.running for name, one in sorted(self._wanted.items())}
+        return {name: self.status(one) for name, one in found.items() if one is not None}
 
     async def former(self, name: str) -> AppSource:
         """Return the version that runs, or ran last in this session. Raises AppDoorRefusedError, StoreError."""
@@ -320,14 +327,6 @@ class PublishedApps:
         empty = () if over.parts is None else over.parts.empty
         reason = f"begun empty: {', '.join(empty)}" if empty else ""
         return RunNote(version, source.label, order.number, over.begin), reason
-
-    async def keep_savepoint(self, name: str) -> Mapping[str, Any]:
-        """Keep what the running app has kept, as of its newest snapshots. Raises AppDoorRefusedError."""
-        one = self.running(name)
-        try:
-            return await asyncio.to_thread(savepoint_of, self.session, one.source, one.folder)
-        except CannotStartError as error:
-            raise AppDoorRefusedError(str(error), "failed") from error
 
     async def _ended(self, name: str, note: RunNote) -> FormerVersion | None:
         """Return what ran before; None if its text is gone, or can be run no more."""

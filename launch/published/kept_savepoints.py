@@ -9,7 +9,7 @@ from typing import Any
 from cep.apps.engine.savepoints import Savepoint
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource
-from launch.apps.savepoints import log_label, savepoint_in, taken_savepoint, write_savepoint
+from launch.apps.savepoints import NotYetSavedError, log_label, savepoint_in, taken_savepoint, write_savepoint
 from launch.errors import CannotStartError
 from launch.published.hosted import CannotRunError, published_source
 from launch.published.takeover import SavedState
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII)
 
 def savepoint_of(session: Session, source: AppSource, folder: Path) -> Mapping[str, Any]:
     """Keep what a running app has kept, as of its newest snapshots in `folder`; return name and size. Raises
-    CannotStartError."""
+    CannotStartError, NotYetSavedError among them."""
     taken = taken_savepoint(source, folder, log_label(session.session_id, source))
     name = keep_savepoint(session.home, taken)
     return {"savepoint": name, "bytes": sum(map(len, taken.parts.values()))}
@@ -45,7 +45,8 @@ def saved_state(session: Session, terms: OperatorTerms, app: StoredApp) -> Saved
 
 
 def keep_savepoint(home: Path, savepoint: Savepoint) -> str:
-    """Write it; return its name. Raises CannotStartError if there is one of this second, or there are too many."""
+    """Write it; return its name. Raises NotYetSavedError if there is one of this second, CannotStartError if there are
+    too many."""
     folder = home / FOLDER / savepoint.app
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,6 +55,8 @@ def keep_savepoint(home: Path, savepoint: Savepoint) -> str:
     if len(savepoint_names(home, savepoint.app)) >= MOST_KEPT:
         raise CannotStartError(f"{folder}: has {MOST_KEPT} savepoints; remove some that nobody needs.")
     name = datetime.fromtimestamp(savepoint.taken_at // MICROSECONDS, UTC).strftime("%Y%m%dT%H%M%SZ")
+    if name in savepoint_names(home, savepoint.app):
+        raise NotYetSavedError(f"{folder}: has a savepoint of this second; ask again in the next.")
     write_savepoint(savepoint, folder / f"{name}{SUFFIX}")
     return name
 

@@ -13,7 +13,7 @@ import orjson
 from cep.apps.errors import AppFailedError
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.worker_desk import LENGTH_BYTES, Asked, framed
-from runtime.app_door import AppDoorRefusedError, AppDoorSilentError
+from runtime.app_door import AppDoorRefusedError, AppDoorSilentError, refusal_of
 
 MOST_ROWS_WAITING = 10_000
 """For one who follows; older ones are left out for him."""
@@ -108,7 +108,7 @@ class WorkerLink:
         finally:
             del self._waiting[number]
         if "error" in found:
-            raise AppDoorRefusedError(f"{found['error']}.", found["kind"], found.get("line"), found.get("column"))
+            raise refusal_of(found, f"{found['error']}.")
         return found["is"]
 
     def _take(self, answer: Mapping[str, Any]) -> None:

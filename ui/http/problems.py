@@ -29,6 +29,8 @@ class ProblemType:
     advice: str
 
 
+AGAIN_SECONDS = "2"
+"""After a 503 that does not know better."""
 PROBLEM_TYPES = (
     ProblemType(
         "key-needed", 401, "A key is needed", "Send a valid key: X-API-Key, Authorization: Bearer, or sign in."
@@ -86,6 +88,9 @@ def problem_response(
     place = "about:blank" if kind is None else type_address(kind)
     title = HTTPStatus(status).phrase if kind is None else kind.title
     body = {"type": place, "title": title, "status": status, "detail": detail}
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        # what passes says so for programs too
+        headers = {"Retry-After": AGAIN_SECONDS, **(headers or {})}
     return JSONResponse({**body, **(members or {})}, status, headers, MEDIA_TYPE)
 
 
@@ -138,4 +143,4 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(StoreError)
     async def _store(_: Request, error: StoreError) -> JSONResponse:
-        return problem_response(503, f"MongoDB did not answer: {error}", headers={"Retry-After": "2"})
+        return problem_response(503, f"MongoDB did not answer: {error}")

@@ -23,7 +23,7 @@ from cep.apps.engine.on_demand import Answer
 from cep.apps.engine.question_meter import QUESTION_LIMITS, QuestionMeter
 from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
 from cep.apps.engine.stream_engine import StreamEngine
-from cep.apps.errors import AppFailedError
+from cep.apps.errors import AppFailedError, AppNotYetError
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_files import app_files
 from cep.apps.hosts.app_messages import AppRow, given_again
@@ -244,10 +244,10 @@ class HostedApp:
         return len(self._out)
 
     def ask(self, query: OnDemandQuery) -> Answer:
-        """Answer an on-demand query, or do what it does to a table. Raises AppTextError; AppFailedError, after which
-        the app goes on as if it had not been asked."""
+        """Answer an on-demand query, or do what it does to a table. Raises AppTextError; AppNotYetError before the
+        first row; AppFailedError, after which the app goes on as if it had not been asked."""
         if self._engine is None:
-            raise AppFailedError("the app has had no row yet; ask again in a moment")
+            raise AppNotYetError("the app has had no row yet; ask again in a moment")
         # what watches over rows watches over this too
         self.question = meter = QuestionMeter(self.question_limits, thread_time)
         try:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping
 
 from cep.apps.engine.on_demand import Answer
-from cep.apps.errors import AppFailedError
+from cep.apps.errors import AppFailedError, AppNotYetError
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.event_watch import EventWatch, watched
 from cep.apps.language.app_tree import OnDemandQuery
@@ -105,9 +105,17 @@ class AppWorker:
         self._leave(place)
         return kernel.next
 
+    def kernel_of(self, place: int) -> ResidentKernel:
+        """Raise AppNotYetError if the app does not run here: it comes in a moment, or has left and its host says more
+        next time."""
+        kernel = self.kernels.get(place)
+        if kernel is None:
+            raise AppNotYetError("the process of the app is changing; try again in a moment")
+        return kernel
+
     def ask(self, place: int, query: OnDemandQuery) -> Answer:
-        """Raise KeyError if the app does not run, and as `HostedApp.ask`, after which the app goes on."""
-        self._last = kernel = self.kernels[place]
+        """Raise as `kernel_of` and `HostedApp.ask`, after which the app goes on."""
+        self._last = kernel = self.kernel_of(place)
         self._notes.begin_question(place)
         try:
             return kernel.app.ask(query)

@@ -15,13 +15,13 @@ from typing import Any
 
 import orjson
 
-from cep.apps.errors import AppError, AppFailedError
+from cep.apps.errors import AppError, AppFailedError, AppNotYetError
 from cep.apps.hosts.app_messages import plain_json
 from cep.apps.language.app_parser import parse_on_demand
 from cep.apps.language.app_tree import Return
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.query_parameters import constants_of
-from cep.apps.resident.app_figures import SeenRow
+from cep.apps.resident.app_figures import AppFigures, SeenRow
 from cep.apps.resident.kernel import PlacedApp
 from cep.apps.resident.worker import AppWorker
 
@@ -85,8 +85,8 @@ class WorkerDesk:
             return {"error": str(error), "kind": error.kind}
         except AppFailedError as error:
             return {"error": str(error), "kind": "failed"}
-        except KeyError:
-            return {"error": "the app does not run in this process", "kind": "not_running"}
+        except AppNotYetError as error:
+            return {"error": str(error), "kind": "silent"}
 
     async def _done(self, worker: AppWorker, asked: Asked, writer: asyncio.StreamWriter) -> Any:
         answer: Any = True
@@ -130,8 +130,14 @@ def _report(worker: AppWorker, place: int, ends: Mapping[str, int]) -> Mapping[s
     return {**worker.figures[place].reported(kernel.app, kernel.next), "lag_rows": max(0, end - kernel.next)}
 
 
+def _figures(worker: AppWorker, asked: Asked) -> AppFigures:
+    """Raise AppNotYetError if the app does not run here."""
+    worker.kernel_of(asked.place)
+    return worker.figures[asked.place]
+
+
 def _newest(worker: AppWorker, asked: Asked) -> list[Mapping[str, Any]]:
-    figures = worker.figures[asked.place]
+    figures = _figures(worker, asked)
     rows = figures.newest.get(asked.text)
     if rows is None:
         if not figures.streams:
@@ -148,7 +154,7 @@ def _answered(worker: AppWorker, asked: Asked) -> Mapping[str, Any]:
         raise DeskRefusedError(str(error), "mistake") from error
     if not (asked.may_write or isinstance(query.output, Return)):
         raise DeskRefusedError("the query changes a table; ask one that selects", "not_allowed")
-    kernel = worker.kernels[asked.place]
+    kernel = worker.kernel_of(asked.place)
     try:
         answer = worker.ask(asked.place, query)
     except UNEXPECTED as error:
@@ -165,7 +171,7 @@ def _answered(worker: AppWorker, asked: Asked) -> Mapping[str, Any]:
 
 
 def _followed(worker: AppWorker, asked: Asked, writer: asyncio.StreamWriter) -> Callable[[], None]:
-    figures, stream = worker.figures[asked.place], asked.text
+    figures, stream = _figures(worker, asked), asked.text
     if figures.streams and stream not in figures.streams:
         raise DeskRefusedError(f"the app has no stream {stream!r}; it has {', '.join(figures.streams)}", "unknown")
 

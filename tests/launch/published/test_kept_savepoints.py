@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cep.apps.engine.savepoints import Savepoint
+from launch.apps.savepoints import NotYetSavedError
 from launch.errors import CannotStartError
 from launch.published.kept_savepoints import MOST_KEPT, keep_savepoint, kept_savepoint, savepoint_names
 from market.time_units import MICROSECONDS
@@ -16,7 +17,7 @@ SAVEPOINT = Savepoint("wide", "from quotes select bid insert into Bids;", "d", "
 def test_it_is_read_back_by_its_name(tmp_path: Path) -> None:
     assert keep_savepoint(tmp_path, SAVEPOINT) == "20231114T221320Z"
     assert kept_savepoint(tmp_path, "wide", "20231114T221320Z") == SAVEPOINT
-    with pytest.raises(CannotStartError, match="is there already"):
+    with pytest.raises(NotYetSavedError, match="a savepoint of this second; ask again in the next"):
         keep_savepoint(tmp_path, SAVEPOINT)
 
 

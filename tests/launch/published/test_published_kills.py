@@ -39,7 +39,7 @@ from tests.services import START_SECONDS, kafka_process, mongod_process, note_se
 from tests.store.traded_session import session_at
 
 OURS = ("worker", "part", "kafka", "mongodb")
-SHORT, LONG = 2, 20
+SHORT, LONG = 1, 20
 LOAD = 10
 """Processes that want a core each, in the long form."""
 ROWS_BETWEEN = 90

@@ -17,7 +17,6 @@ from ui.services.dashboard import dashboard_of
 
 Body = TypeVar("Body", bound=BaseModel)
 LONGEST_PATH = 64
-AGAIN = {"Retry-After": "2"}
 STATUSES: dict[Refusal, int] = {"unknown": 404, "not_running": 409, "mistake": 422, "not_allowed": 403, "failed": 409}
 NAME = Path(max_length=LONGEST_PATH, description="The app's name.")
 AppName = Annotated[str, NAME]
@@ -60,17 +59,15 @@ def answer_app_problems(app: FastAPI) -> None:
 
     @app.exception_handler(TextsBusyError)
     async def _busy(_: Request, __: TextsBusyError) -> JSONResponse:
-        return problem_response(503, "Too many texts are being checked; try again.", headers=AGAIN)
+        return problem_response(503, "Too many texts are being checked; try again.")
 
     @app.exception_handler(TextTimeError)
     async def _late(_: Request, __: TextTimeError) -> JSONResponse:
-        return problem_response(
-            503, "The text was not checked in time: try again, or write a shorter one.", headers=AGAIN
-        )
+        return problem_response(503, "The text was not checked in time: try again, or write a shorter one.")
 
     @app.exception_handler(AppDoorSilentError)
     async def _silent(_: Request, error: AppDoorSilentError) -> JSONResponse:
-        return problem_response(503, f"Not answered: {error}", headers=AGAIN)
+        return problem_response(503, f"Not answered: {error}")
 
     @app.exception_handler(AppDoorRefusedError)
     async def _refused(_: Request, error: AppDoorRefusedError) -> JSONResponse:

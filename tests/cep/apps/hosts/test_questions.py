@@ -155,6 +155,23 @@ async def answered(worker: AppWorker, *asked: Asked) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        (Asked(1, "query", 7, text="from T select query"), "the app has had no row yet"),
+        (Asked(1, "query", 8, text="from T select query"), "the process of the app is changing"),
+        (Asked(1, "rows", 8, text="O", last=5), "the process of the app is changing"),
+        (Asked(1, "follow", 8, text="O"), "the process of the app is changing"),
+    ],
+)
+def test_what_is_not_there_yet_is_told_from_what_never_will_be(tmp_path: Path, asked: Asked, problem: str) -> None:
+    with progress_notes(tmp_path / "notes", 0) as notes:
+        worker = AppWorker("127.0.0.1:9", 0, notes, {})
+        worker.begin(7, PlacedApp(AppSource("a", TEXT), tmp_path, {("health", 0): 0}))
+        (found,) = asyncio.run(answered(worker, asked))
+    assert (found["kind"], problem in found["error"]) == ("silent", True)
+
+
 def test_no_question_ends_the_process_or_its_app(tmp_path: Path) -> None:
     placed = PlacedApp(AppSource("a", TEXT), tmp_path, {("health", 0): 0})
     with progress_notes(tmp_path / "notes", 0) as notes:

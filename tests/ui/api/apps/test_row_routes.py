@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from session.session import Session
-from tests.ui.api.apps.app_samples import key_of
+from tests.ui.api.apps.app_samples import WIDE, key_of
 from tests.ui.api.apps.door import Asked, door_of
 from ui.auth.callers import Role
 
@@ -45,6 +45,28 @@ async def test_the_newest_rows_of_a_stream_come_with_their_ids(api: httpx.AsyncC
 async def test_while_nobody_runs_apps_it_is_said_to_try_again(api: httpx.AsyncClient) -> None:
     answer = await api.get("/api/apps/wide/streams/Wide")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "is_passing"),
+    [("silent", 503, True), ("not_running", 409, False), ("failed", 409, False), ("unknown", 404, False)],
+)
+async def test_what_passes_is_told_from_what_does_not(
+    api: httpx.AsyncClient, session: Session, kind: str, status: int, is_passing: bool
+) -> None:
+    def refused(_: Any) -> None:
+        raise LookupError("the app has had no row yet; ask again in a moment.", kind)
+
+    operator = key_of(session, "somebody", "operator")
+    async with door_of(session, refused):
+        await api.post("/api/apps", json={"name": "wide", "text": WIDE}, headers=operator)
+        answers = [
+            await api.get("/api/apps/wide/streams/Wide"),
+            await api.post("/api/apps/wide/query", json={"query": "from P select symbol"}, headers=operator),
+            await api.post("/api/apps/wide/savepoint", headers=operator),
+        ]
+    assert {(one.status_code, "retry-after" in one.headers) for one in answers[:2]} == {(status, is_passing)}
+    assert (answers[2].status_code == 503, "retry-after" in answers[2].headers) == (is_passing, is_passing)
 
 
 @pytest.mark.parametrize(
