@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-MOST_FILES = 3
+MOST_FILES = 5
 SUCCESSIONS = 2
 
 

@@ -36,7 +36,7 @@ from tests.exchanges.books.samples import (
     levels,
 )
 
-QUICK = 5_000
+QUICK = 2_000
 SOAK = 100_000
 SEED = 20_231_114
 STEP = 100_000
