@@ -10,7 +10,7 @@ from functools import cache
 from ssl import SSLCertVerificationError, SSLContext, SSLError, create_default_context
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -179,6 +179,21 @@ async def check_topic(address: str, topic: str) -> None:
     await check_reachable(address)
     if topic not in await _partition_counts(_client(address), address):
         raise StreamRejectedError(f"topic {topic} does not exist at {address}; create it first.")
+
+
+async def topic_mark(address: str, topic: str) -> str:
+    """Return by what the topic is told from one of the same name that was deleted before (KIP-516).
+
+    Raises StreamRejectedError if there is none, StreamUnavailableError.
+    """
+    await check_topic(address, topic)
+    # held until it has answered
+    client = _client(address)
+    (asked,) = client.describe_topics(TopicCollection([topic]), request_timeout=CONNECT_SECONDS).values()
+    try:
+        return str((await asyncio.wrap_future(asked)).topic_id)
+    except KafkaException as error:
+        raise StreamUnavailableError(f"Kafka at {address} did not describe {topic} ({reason_of(error)}).") from None
 
 
 async def _ensure(address: str, topics: Mapping[str, int]) -> None:

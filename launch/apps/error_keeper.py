@@ -13,8 +13,10 @@ from pathlib import Path
 import orjson
 
 from cep.apps.compiler.app import ERROR
+from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.language.app_ends import kept_streams
+from launch.apps.failed_ends import tell_dropped
 from launch.apps.row_copier import GivenRow, given_row
 from launch.setup.data_dir import write_atomically
 from runtime.backoff import retry_on
@@ -45,6 +47,7 @@ class ErrorKeeper:
         kept = _kept(self._path)
         self._next = {position: kept.get(str(position[1]), offset) for position, offset in first.items()}
         self._unsaved = 0
+        self._warnings = CountedWarnings({"app": source.name})
 
     async def follow(self) -> None:
         """Keep rows until cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
@@ -76,8 +79,8 @@ class ErrorKeeper:
     async def _keep(self, failed: FailedRows, batch: Iterable[Record]) -> None:
         records = list(batch)
         rows = list(failed_rows(records, self._source, self._streams))
-        if rows:
-            await failed.add(rows)
+        if rows and (dropped := await failed.add(rows)):
+            tell_dropped(self._warnings, dropped)
         for record in records:
             self._next[record.position] = record.offset + 1
         self._unsaved += len(records)

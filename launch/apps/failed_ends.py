@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.language.app_ends import kept_streams
 from cep.apps.transports.ports import IncomingMessage, NotTakenError, OutgoingRow
@@ -12,7 +13,7 @@ from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.operations.failed_rows import open_failed_rows
 from store.ports.apps import FailedRows
-from store.records.failed_rows import FailedRow
+from store.records.failed_rows import MOST_FAILED_ROWS, FailedChoice, FailedRow, kept_values
 from streams.errors import StreamError, StreamUnavailableError
 
 
@@ -22,11 +23,18 @@ class FailedEnds:
 
     session: Session
     source: AppSource
+    warnings: CountedWarnings = field(default_factory=lambda: CountedWarnings({}))
+    most: int = MOST_FAILED_ROWS
+    dropped: int = 0
+    """Older rows that the store dropped for those of here."""
     _store: FailedRows | None = None
     _opened: AsyncExitStack = field(default_factory=AsyncExitStack)
 
-    async def keep_rows(self, stream: str, rows: Sequence[OutgoingRow], reason: str) -> None:
-        """Keep rows that were not delivered. Raises NotTakenError."""
+    async def keep_rows(
+        self, stream: str, rows: Sequence[OutgoingRow], reason: str, *, loses_none: bool = False
+    ) -> None:
+        """Keep rows that were not delivered. `loses_none`: only if each is kept whole, and none is dropped for it.
+        Raises NotTakenError."""
         found = [
             # the same attempt may be given up twice, if this process is killed in between
             FailedRow(
@@ -42,6 +50,8 @@ class FailedEnds:
             for row in rows
         ]
         try:
+            if loses_none:
+                await self._check_room(found)
             await self._add(found)
         except StoreError as error:
             raise NotTakenError(str(error)) from None
@@ -73,7 +83,27 @@ class FailedEnds:
         self._store = None
         await self._opened.aclose()
 
+    async def _check_room(self, rows: Sequence[FailedRow]) -> None:
+        """Raise NotTakenError, StoreError."""
+        if any(kept_values(one.values)[1] for one in rows):
+            raise NotTakenError("the row is refused, and too long for the error store")
+        count = await (await self._failed()).count(self.source.name, FailedChoice())
+        if count + len(rows) > self.most:
+            raise NotTakenError(f"rows are refused, and the error store has {count:,} of the app: drop some there")
+
     async def _add(self, rows: Sequence[FailedRow]) -> None:
+        dropped = await (await self._failed()).add(rows)
+        if dropped:
+            self.dropped += dropped
+            tell_dropped(self.warnings, dropped)
+
+    async def _failed(self) -> FailedRows:
         if self._store is None:
             self._store = await self._opened.enter_async_context(open_failed_rows(self.session))
-        await self._store.add(rows)
+        return self._store
+
+
+def tell_dropped(warnings: CountedWarnings, count: int) -> None:
+    """Say that the error store had no room."""
+    reason = f"{count:,} older rows of the app were dropped for newer ones; it keeps {MOST_FAILED_ROWS:,}"
+    warnings.tell("the error store is full", reason)

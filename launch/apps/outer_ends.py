@@ -100,6 +100,7 @@ class OuterEnds:
         return {
             "sinks": [] if self.sender is None else self.sender.figures(),
             "sources": [one.figures() for one in self.sources],
+            "errors_dropped": 0 if self.failed is None else self.failed.dropped,
         }
 
 
@@ -136,15 +137,14 @@ def outer_ends(
     folder = ends_folder(session, source)
     here = _here(source, listeners, folder)
     warnings = CountedWarnings({"app": source.name})
-    sender, failed = None, FailedEnds(session, source)
+    sender, failed = None, FailedEnds(session, source, warnings)
     if source.outside.sent:
         sinks = tuple(
             AppSink(name, sink.stream, _sender(sink, here), sink.on_error)
             for name, sink in named_sinks(source.outside.sent).items()
         )
-        log = f"{session.session_id}/{source.label}"
         path = folder / "outbox.db"
-        sender = RowSender(session.services.kafka, source.label, log, first, path, sinks, failed, warnings)
+        sender = RowSender(session.services.kafka, source.label, first, path, sinks, failed, warnings)
     writer = RowsWriter(session.services.kafka, source.rows_topic or "", source.name, created_at)
     sources = tuple(
         AppSourceIntake(one, name, _receiver(one, here), writer, failed.keep_messages, warnings)

@@ -18,15 +18,17 @@ from typing import Any
 from cep.apps.ends.sink_ends import OnError
 from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.transports.delivery import DeliveryCounts, SinkDelivery
-from cep.apps.transports.outbox import AddedRow, OutboxHeldError, Place, RowOutbox
+from cep.apps.transports.outbox import AddedRow, OutboxHeldError, RowOutbox
 from cep.apps.transports.ports import OutgoingRow, RowsRefusedError, SinkSender
 from launch.apps.failed_ends import FailedEnds
-from launch.apps.row_copier import CopyPlace, given_row
+from launch.apps.row_copier import GivenRow
+from launch.apps.version_logs import VersionLog, VersionLogs, version_logs
 from runtime.backoff import retry_on
 from runtime.clock import SystemClock, wall_now
 from runtime.tasks import run_all
 from streams.errors import StreamError
 from streams.records import Position, Record
+from streams.topic_admin import topic_mark
 from streams.topic_reader import TopicReader
 from streams.topics import APPS
 
@@ -55,19 +57,17 @@ class AppSink:
 
 @dataclass(slots=True)
 class RowSender:
-    """`kafka`: the session's. `log`: names session and version in the outbox; `label`: the version's, which is the key
-    of its rows. `first`: where the session begins in `apps`. `path`: of the outbox."""
+    """`kafka`: the session's. `label`: the version's, which is the key of its rows. `first`: where the session begins
+    in `apps`. `path`: of the outbox."""
 
     kafka: str
     label: str
-    log: str
     first: Mapping[Position, int]
     path: Path
     sinks: tuple[AppSink, ...]
     failed: FailedEnds
     warnings: CountedWarnings
     _deliveries: tuple[SinkDelivery, ...] = ()
-    _places: dict[int, CopyPlace] = field(default_factory=dict)
     _since_look: int = ROWS_BETWEEN_LOOKS
     _unsaved: int = 0
 
@@ -79,10 +79,10 @@ class RowSender:
         """Send what was given before now, if it is taken in time."""
         try:
             async with asyncio.timeout(FINISH_SECONDS):
-                with self._opened() as outbox:
-                    async with self._reader() as reader:
+                with self._opened(await topic_mark(self.kafka, APPS)) as (outbox, logs):
+                    async with self._reader(logs) as reader:
                         async for batch in reader.batches_to_end(LONG_ENOUGH):
-                            self._take(batch, outbox)
+                            self._take(batch, outbox, logs)
                     await run_all(*(one.run(until_done=True) for one in self._deliveries))
         except (*OUTAGES, TimeoutError):
             log.warning("rows wait: the app's next run sends them", extra={"outbox": self.path.parent.name})
@@ -93,51 +93,48 @@ class RowSender:
         return [one.figures(now) for one in self._deliveries]
 
     async def _follow(self) -> None:
-        with self._opened() as outbox:
-            await run_all(self._read(outbox), *(one.run() for one in self._deliveries))
+        with self._opened(await topic_mark(self.kafka, APPS)) as (outbox, logs):
+            await run_all(self._read(outbox, logs), *(one.run() for one in self._deliveries))
 
     @contextmanager
-    def _opened(self) -> Iterator[RowOutbox]:
+    def _opened(self, topic: str) -> Iterator[tuple[RowOutbox, VersionLogs]]:
         outbox = RowOutbox(self.path)
         try:
-            kept = {
-                one: CopyPlace(at, time, (row, place))
-                for one, (at, time, row, place) in outbox.places(self.log).items()
-            }
-            self._places = {place: kept.get(place, CopyPlace(offset)) for (_, place), offset in self.first.items()}
+            first = {partition: offset for (_, partition), offset in self.first.items()}
+            logs = version_logs(outbox, topic, self.label, {one.name: one.stream for one in self.sinks}, first)
             self._deliveries = tuple(
                 SinkDelivery(
                     one.name,
                     one.sender,
                     outbox,
                     one.on_error,
-                    partial(self.failed.keep_rows, one.stream),
+                    partial(self.failed.keep_rows, one.stream, loses_none=one.on_error == "wait"),
                     counts=one.counts,
                     warnings=self.warnings,
                 )
                 for one in self.sinks
             )
             self._tell_left(outbox)
-            yield outbox
+            yield outbox, logs
         finally:
             self._deliveries = ()
             outbox.close()
 
-    def _reader(self) -> TopicReader:
-        return TopicReader(
-            self.kafka, (APPS,), {(APPS, partition): one.next for partition, one in self._places.items()}
-        )
+    def _reader(self, logs: VersionLogs) -> TopicReader:
+        return TopicReader(self.kafka, (APPS,), {(APPS, one): offset for one, offset in logs.begin().items()})
 
-    async def _read(self, outbox: RowOutbox) -> None:
-        async with self._reader() as reader:
+    async def _read(self, outbox: RowOutbox, logs: VersionLogs) -> None:
+        async with self._reader(logs) as reader:
             oldest = await reader.oldest_offsets()
-            for partition, place in self._places.items():
-                if oldest[APPS, partition] > place.next:
-                    reason = f"Kafka has deleted rows {place.next} to {oldest[APPS, partition] - 1} of the topic {APPS}"
+            for partition, place in logs.own.places.items():
+                # before the session, what was not read was other apps', or is of a day ago
+                begun = max(place.next, self.first[APPS, partition])
+                if oldest[APPS, partition] > begun:
+                    reason = f"Kafka has deleted rows {begun} to {oldest[APPS, partition] - 1} of the topic {APPS}"
                     self.warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
             async for batch in reader.batches():
                 await self._wait_for_room(outbox)
-                self._take(batch, outbox)
+                self._take(batch, outbox, logs)
 
     async def _wait_for_room(self, outbox: RowOutbox) -> None:
         if self._since_look < ROWS_BETWEEN_LOOKS:
@@ -148,29 +145,34 @@ class RowSender:
             await SystemClock().sleep(1.0)
         self._since_look = 0
 
-    def _take(self, batch: Iterable[Record], outbox: RowOutbox) -> None:
-        """Put the rows into the outbox, with the place up to which they were read."""
-        streams = {one.stream for one in self.sinks}
+    def _take(self, batch: Iterable[Record], outbox: RowOutbox, logs: VersionLogs) -> None:
+        """Put the rows into the outbox, with the places up to which they were read."""
         rows: list[AddedRow] = []
+        given = {logs.own.name: logs.own}
         for record in batch:
-            place = self._places[record.partition]
-            row = given_row(record, self.label, streams)
             self._unsaved += 1
-            if row is None or not place.follows(row):
-                self._places[record.partition] = CopyPlace(record.offset + 1, place.time, place.order)
-                continue
-            self._places[record.partition] = CopyPlace(record.offset + 1, row.time, row.order)
-            outgoing = OutgoingRow(row.id, row.time, row.values)
-            rows += [_added(one, outgoing) for one in self._of(row.stream)]
+            if (found := logs.take(record)) is not None:
+                log, row = found
+                given[log.name] = log
+                rows += self._added(log, row)
         if not rows and self._unsaved < LONG_ENOUGH:
             return
-        outbox.add(rows, self.log, {one: _kept(place) for one, place in self._places.items()}, wall_now())
+        if self._unsaved >= LONG_ENOUGH:
+            given = {one.name: one for one in logs}
+        outbox.add(rows, logs.saved_places(given.values()), wall_now())
         self._since_look, self._unsaved = self._since_look + len(rows), 0
         for delivery in self._deliveries:
             delivery.note(rows)
 
-    def _of(self, stream: str) -> Iterator[AppSink]:
-        return (one for one in self.sinks if one.stream == stream)
+    def _added(self, log: VersionLog, row: GivenRow) -> Iterator[AddedRow]:
+        """Yield the row for each sink that has it; those that an earlier version alone had get none any more."""
+        present = {one.name: one for one in self.sinks}
+        for name in [name for name, stream in log.sinks.items() if stream == row.stream]:
+            if name in present:
+                yield _added(present[name], OutgoingRow(row.id, row.time, row.values))
+            else:
+                reason = f"rows of an earlier version are for {name}, which the app's text does not have any more"
+                self.warnings.tell("rows are not sent", reason, name, row=row.id)
 
     def _tell_left(self, outbox: RowOutbox) -> None:
         names = {one.name for one in self.sinks}
@@ -190,7 +192,3 @@ def _added(sink: AppSink, row: OutgoingRow) -> AddedRow:
     except RowsRefusedError:
         return AddedRow(sink.name, "", "", row)
     return AddedRow(sink.name, sink.sender.server(destination), destination, row)
-
-
-def _kept(place: CopyPlace) -> Place:
-    return place.next, place.time, *place.order

@@ -24,7 +24,7 @@ class MemoryFailedRows:
         self._clock, self._most = clock, most
         self._rows: dict[str, FailedRow] = {}
 
-    async def add(self, rows: Sequence[FailedRow]) -> None:
+    async def add(self, rows: Sequence[FailedRow]) -> int:
         now = self._clock.now()
         for number, row in enumerate(rows):
             occurrence, known = row.occurrence or f"{row.id}@{now}", self._rows.get(row.key)
@@ -43,9 +43,8 @@ class MemoryFailedRows:
                 occurrence=occurrence,
                 state="waiting",
             )
-        for app in {row.app for row in rows}:
-            for old in self._of(app, FailedChoice())[: -self._most]:
-                del self._rows[old.key]
+        dropped = [old.key for app in {row.app for row in rows} for old in self._of(app, FailedChoice())[: -self._most]]
+        return await self.drop(dropped)
 
     async def page(self, app: str, choice: FailedChoice, after: str = "", most: int = 100) -> list[FailedRow]:
         return [one for one in self._of(app, choice) if one.place > after][:most]
@@ -60,10 +59,17 @@ class MemoryFailedRows:
         self._rows[key] = replace(known, values=dict(values), changed_by=who)
         return self._rows[key]
 
-    async def mark_replayed(self, row: FailedRow, who: str) -> None:
+    async def claim(self, row: FailedRow, who: str) -> FailedRow | None:
+        known = self._rows.get(row.key)
+        if known is None or (known.occurrence, known.state) != (row.occurrence, row.state):
+            return None
+        self._rows[row.key] = replace(known, state="replayed", changed_by=who)
+        return self._rows[row.key]
+
+    async def release(self, row: FailedRow, who: str) -> None:
         known = self._rows.get(row.key)
         if known is not None and known.occurrence == row.occurrence:
-            self._rows[row.key] = replace(known, state="replayed", changed_by=who)
+            self._rows[row.key] = replace(known, state="waiting", changed_by=who)
 
     async def drop(self, keys: Sequence[str]) -> int:
         return sum(self._rows.pop(key, None) is not None for key in keys)

@@ -45,9 +45,9 @@ class MongoFailedRows:
     def __init__(self, database: Database, most: int = MOST_FAILED_ROWS) -> None:
         self._database, self._rows, self._most = database, database[FAILED_ROWS], most
 
-    async def add(self, rows: Sequence[FailedRow]) -> None:
+    async def add(self, rows: Sequence[FailedRow]) -> int:
         if not rows:
-            return
+            return 0
         with translated_errors():
             now = await server_now(self._database)
             updates = [_added(row, number, now) for number, row in enumerate(rows)]
@@ -55,8 +55,7 @@ class MongoFailedRows:
                 await self._rows.bulk_write(updates)
             except BulkWriteError as error:
                 await self._add_again(updates, error)
-            for app in {row.app for row in rows}:
-                await self._drop_oldest(app)
+            return sum([await self._drop_oldest(app) for app in {row.app for row in rows}])
 
     async def page(self, app: str, choice: FailedChoice, after: str = "", most: int = 100) -> list[FailedRow]:
         wanted = {**_filter(app, choice), "place": {"$gt": after}}
@@ -75,10 +74,17 @@ class MongoFailedRows:
             found = await self._rows.find_one_and_update({"_id": key}, change, return_document=ReturnDocument.AFTER)
         return None if found is None else _row(found)
 
-    async def mark_replayed(self, row: FailedRow, who: str) -> None:
+    async def claim(self, row: FailedRow, who: str) -> FailedRow | None:
+        free = {"_id": row.key, "occurrence": row.occurrence, "state": row.state}
+        change = {"$set": {"state": "replayed", "changed_by": who}}
+        with translated_errors():
+            found = await self._rows.find_one_and_update(free, change, return_document=ReturnDocument.AFTER)
+        return None if found is None else _row(found)
+
+    async def release(self, row: FailedRow, who: str) -> None:
         given = {"_id": row.key, "occurrence": row.occurrence}
         with translated_errors():
-            await self._rows.update_one(given, {"$set": {"state": "replayed", "changed_by": who}})
+            await self._rows.update_one(given, {"$set": {"state": "waiting", "changed_by": who}})
 
     async def drop(self, keys: Sequence[str]) -> int:
         with translated_errors():
@@ -100,10 +106,12 @@ class MongoFailedRows:
             else:
                 return
 
-    async def _drop_oldest(self, app: str) -> None:
+    async def _drop_oldest(self, app: str) -> int:
         found = self._rows.find({"app": app}, {"place": True}).sort("place", DESCENDING).skip(self._most).limit(1)
         async for newest_of_old in found:
-            await self._rows.delete_many({"app": app, "place": {"$lte": newest_of_old["place"]}})
+            old = {"app": app, "place": {"$lte": newest_of_old["place"]}}
+            return (await self._rows.delete_many(old)).deleted_count
+        return 0
 
 
 def _added(row: FailedRow, number: int, now: int) -> UpdateOne:

@@ -65,9 +65,9 @@ class FailedRows(Protocol):
     """The error store: rows of stream apps that failed, of all sessions, in the order in which they failed first. At
     most MOST_FAILED_ROWS of each app, for a week after they failed last. All may raise StoreError."""
 
-    async def add(self, rows: Sequence[FailedRow]) -> None:
-        """Store the rows. One that is there and fails again has one attempt more and waits again; the same `occurrence`
-        again changes nothing."""
+    async def add(self, rows: Sequence[FailedRow]) -> int:
+        """Store the rows; return how many older ones were dropped for them. One that is there and fails again has one
+        attempt more and waits again; the same `occurrence` again changes nothing."""
         ...
 
     async def page(self, app: str, choice: FailedChoice, after: str = "", most: int = 100) -> list[FailedRow]:
@@ -80,8 +80,13 @@ class FailedRows(Protocol):
         """Set a row's values; None if there is no such row."""
         ...
 
-    async def mark_replayed(self, row: FailedRow, who: str) -> None:
-        """Note that the row was given again; no effect if it is gone, or has failed again meanwhile."""
+    async def claim(self, row: FailedRow, who: str) -> FailedRow | None:
+        """Note that the row is given again, before it is; return it as it is by now. None: leave it, since somebody else
+        has claimed it, or it is gone or has failed again since it was read as `row`."""
+        ...
+
+    async def release(self, row: FailedRow, who: str) -> None:
+        """Let a row that was claimed wait again, since it was not given; no effect if it has failed again meanwhile."""
         ...
 
     async def drop(self, keys: Sequence[str]) -> int:

@@ -14,24 +14,25 @@ import pytest
 from aiohttp import web
 
 from cep.apps.functions.operator_terms import OperatorTerms, ReceivingTerms, ServerTerms
-from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.hosts.input_merger import InputMerger
 from cep.apps.language.errors import AppTextError
-from cep.apps.transports.ports import IncomingMessage, OutgoingRow
+from cep.apps.transports.ports import IncomingMessage, NotTakenError, OutgoingRow
 from launch.apps.failed_ends import FailedEnds
 from launch.apps.http_listeners import HttpListeners
 from launch.apps.outer_ends import check_ends, ends_folder, named_sinks, outer_ends
 from launch.apps.sent_rows import SentRows
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
-from runtime.clock import wall_now
+from runtime.clock import SystemClock, wall_now
 from runtime.tasks import run_all
 from session.session import Session
+from store.memory.failed_rows import MemoryFailedRows
 from store.mongo.store import open_store
 from store.operations.failed_rows import open_failed_rows
-from store.records.failed_rows import FailedChoice
+from store.records.failed_rows import MOST_ROW_BYTES, FailedChoice
 from streams.message_format import row_of
 from streams.topic_admin import ensure_app_topic, ensure_topics
 from streams.topic_reader import TopicReader
@@ -113,6 +114,25 @@ async def host(session: Session, source: AppSource) -> None:
             for row in app.take(record.offset, record.time, row_of(record.value)):
                 writer.write(APPS, app_message(row), source.label, 0)
             await writer.flush()
+
+
+async def test_rows_that_a_killed_version_gave_are_sent_by_the_next_one(session: Session, feeds: Path) -> None:
+    async with call_server(lambda path, number: web.Response()) as server:
+        # a name of its own: other tests write to the same topic at the same time
+        text, terms = TEXT.replace("'feeder'", "'left'"), source_on(feeds, server.url).terms
+        old, new = (app_source(one, "left", (), terms) for one in (text, text.replace("select n,", "select n + 1L as n,")))
+        first, listeners = await first_offsets(session, APPS), HttpListeners()
+        # begins, and is killed
+        await outer_ends(session, old, first, listeners).finish()
+        writer = TopicWriter(session.services.kafka)
+        for label, n in ((old.label, 1), ("other-1", 2), (old.label, 3), (new.label, 104)):
+            row = AppRow(f"{label}:0:{n}:0", "left", "Out", 1_000 + n, {"n": n, "place": "a"})
+            writer.write(APPS, app_message(row), label, 0)
+        await writer.close(TIMEOUT_SECONDS)
+        # another session on the same topic
+        await outer_ends(replace(session, session_id="later"), new, first, listeners).finish()
+        await outer_ends(session, old, first, listeners).finish()
+    assert [orjson.loads(body)["event"]["n"] for body in server.bodies] == [1, 3, 104]
 
 
 @pytest.fixture
@@ -354,3 +374,32 @@ async def test_rows_that_are_given_up_are_in_the_error_store_once(mongodb_uri: s
         (found[1].id, "Orders", "message", "no JSON", 1),
     ]
     assert found[1].values == {"message": "none"}
+
+
+async def test_a_sink_that_waits_keeps_a_row_rather_than_lose_it_in_a_full_store(
+    mongodb_uri: str, tmp_path: Path
+) -> None:
+    async with lent_database(mongodb_uri) as database:
+        made = session_of(tmp_path, "unused")
+        session = replace(made, services=replace(made.services, mongodb=mongodb_uri, database=database))
+        async with await open_store(session) as trades:
+            await trades.prepare()
+        failed = FailedEnds(session, app_source(POSTED, "posted"), most=2)
+        one, two, three = (OutgoingRow(f"posted:0:{n}:0", 5, {"n": n}) for n in range(3))
+        await failed.keep_rows("Out", [one, two], "the answer is 400", loses_none=True)
+        with pytest.raises(NotTakenError, match="the error store has 2 of the app: drop some there"):
+            await failed.keep_rows("Out", [three], "the answer is 400", loses_none=True)
+        long = OutgoingRow("posted:0:9:0", 5, {"text": "x" * MOST_ROW_BYTES})
+        with pytest.raises(NotTakenError, match="too long for the error store"):
+            await failed.keep_rows("Out", [long], "the answer is 413", loses_none=True)
+        await failed.close()
+        async with open_failed_rows(session) as store:
+            assert {kept.id for kept in await store.page("posted", FailedChoice())} == {one.id, two.id}
+
+
+async def test_rows_that_the_full_store_drops_are_counted_and_told(tmp_path: Path) -> None:
+    failed = FailedEnds(session_of(tmp_path, "unused"), app_source(POSTED, "posted"))
+    failed._store = MemoryFailedRows(SystemClock(), 2)
+    await failed.keep_rows("Out", [OutgoingRow(f"posted:0:{n}:0", 5, {"n": n}) for n in range(5)], "the answer is 400")
+    assert failed.dropped == 3
+    assert list(failed.warnings.counts.values()) == [1]

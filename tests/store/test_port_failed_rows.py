@@ -1,5 +1,6 @@
 """The contract of the error store of stream apps, on both adapters."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -64,7 +65,7 @@ async def test_rows_are_listed_in_the_order_in_which_they_failed_first(failed: F
 
 async def test_a_row_that_fails_again_is_the_same_row_and_the_same_failure_no_other(failed: FailedRows) -> None:
     await failed.add([row(1), row(2)])
-    await failed.mark_replayed(row(1), "ada")
+    assert await failed.claim(row(1), "ada") is not None
     assert [one.state for one in await failed.page("orders", ALL)] == ["replayed", "waiting"]
     await failed.add([row(1), row(2), row(1, occurrence="later", error="still none"), row(3)])
     found = await failed.page("orders", ALL)
@@ -74,14 +75,16 @@ async def test_a_row_that_fails_again_is_the_same_row_and_the_same_failure_no_ot
         (1, "waiting", "no hexadecimal text"),
     ]
     assert await ids(failed) == ["1", "2", "3"]
-    # it failed again before it was noted that it was given again
-    await failed.mark_replayed(row(1), "ada")
+    # it failed again since it was read
+    assert await failed.claim(row(1), "ada") is None
+    await failed.release(row(2), "ada")
+    await failed.release(row(1, occurrence="before"), "ada")
     assert (await failed.page("orders", ALL))[0] == found[0]
 
 
 async def test_rows_are_found_by_what_they_have(failed: FailedRows) -> None:
     await failed.add([row(1), row(2, stream="Sent", kind="delivery", error="HTTP 503 (a.b)"), row(3)])
-    await failed.mark_replayed(row(3), "ada")
+    await failed.claim(row(3), "ada")
     for choice, expected in (
         (FailedChoice(stream="Sent"), ["2"]),
         (FailedChoice(kind="row"), ["1", "3"]),
@@ -105,14 +108,28 @@ async def test_a_row_is_edited_and_dropped(failed: FailedRows) -> None:
     assert await failed.edit("nobody's", {}, "ada") is None
     assert await failed.drop([row(1).key, "nobody's"]) == 1
     assert await ids(failed) == ["2"]
-    await failed.mark_replayed(row(1), "ada")
+    assert await failed.claim(row(1), "ada") is None
     assert await ids(failed) == ["2"]
 
 
+async def test_a_row_is_claimed_by_one_alone_as_it_is_by_then(failed: FailedRows) -> None:
+    await failed.add([row(1)])
+    (seen,) = await failed.page("orders", ALL)
+    await failed.edit(seen.key, {"text": "4869"}, "bob")
+    claims = await asyncio.gather(*(failed.claim(seen, who) for who in ("ada", "bob", "eve")))
+    (claimed,) = [one for one in claims if one is not None]
+    assert (claimed.values, claimed.state) == ({"text": "4869"}, "replayed")
+    # who saw that it was given may give it again, and nobody else
+    assert await failed.claim(claimed, "ada") is not None
+    await failed.release(claimed, "ada")
+    assert (await failed.page("orders", ALL))[0].state == "waiting"
+    assert await failed.claim(claimed, "ada") is None
+
+
 async def test_no_more_than_so_many_rows_of_an_app_are_kept(failed: FailedRows) -> None:
-    await failed.add([row(0, app="others")])
-    for number in range(4):
-        await failed.add([row(2 * number), row(2 * number + 1)])
+    assert await failed.add([row(0, app="others")]) == 0
+    dropped = [await failed.add([row(2 * number), row(2 * number + 1)]) for number in range(4)]
+    assert dropped == [0, 0, 1, 2]
     assert await ids(failed) == ["3", "4", "5", "6", "7"]
     assert await ids(failed, app="others") == ["0"]
 

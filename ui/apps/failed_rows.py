@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.app_door import AppDoor, AppDoorRefusedError
+from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError
 from store.ports.apps import FailedRows
 from store.records.failed_rows import MOST_ROW_BYTES, FailedChoice, FailedRow, kept_values
 from ui.apps.stored_apps import AppAnswerError, AppDesk
@@ -56,22 +56,35 @@ class FailedDesk:
             return await self._rows.edit(key, values, caller.name) or before
 
     async def replay(self, choice: FailedChoice, caller: Caller) -> Replayed:
-        """Give rows to the running app again, in their order, until one is refused. Raises AppAnswerError, StoreError;
-        AppDoorSilentError if nobody answers."""
+        """Give rows to the running app again, in their order, until one is refused; one that somebody else gives at the
+        same time is left to him. Raises AppAnswerError, StoreError; AppDoorSilentError if nobody answers."""
         async with auditing(self.desk.dashboard, caller, "app.error.replay", self.app) as note:
             self.desk.check_may_write(self.app, caller)
-            door, count = AppDoor(self.desk.dashboard.session.home), 0
+            count = 0
             try:
                 for row in await self._rows.page(self.app, choice, most=MOST_AT_ONCE):
+                    claimed = await self._rows.claim(row, caller.name)
+                    if claimed is None:
+                        continue
                     try:
-                        await door.replay(self.app, row.stream, dict(row.values), row.id)
+                        await self._give(claimed, caller)
                     except AppDoorRefusedError as error:
                         return Replayed(count, row, str(error))
-                    await self._rows.mark_replayed(row, caller.name)
                     count += 1
             finally:
                 note.after = {"rows": count}
             return Replayed(count)
+
+    async def _give(self, row: FailedRow, caller: Caller) -> None:
+        """Give a claimed row to the app; it waits again if that fails. Raises AppDoorRefusedError,
+        AppDoorSilentError."""
+        try:
+            door = AppDoor(self.desk.dashboard.session.home)
+            await door.replay(self.app, row.stream, dict(row.values), row.id)
+        except (AppDoorRefusedError, AppDoorSilentError):
+            # who did not answer may have it: rather twice, with one id, than never
+            await self._rows.release(row, caller.name)
+            raise
 
     async def drop(self, choice: FailedChoice, caller: Caller) -> int:
         """Remove rows; return how many. Raises AppAnswerError, StoreError."""

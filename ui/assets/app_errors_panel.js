@@ -101,7 +101,7 @@ export class AppErrorsPanel {
       }
     }
     this.typed.delete(one.key);
-    await this.change("replay", { keys: [one.key] });
+    await this.change("replay", { keys: [one.key], again: one.state === "replayed" });
   }
 
   async change(what, body) {

@@ -1,7 +1,8 @@
 """Sends the rows of one sink: destinations take turns, so that none waits for another.
 
 A row that is not taken is sent again with back-off, in its order; what its sink's `on.error` says decides for how long.
-A row that the other side refuses is given up at once: it would hold up all behind it for ever.
+A row that the other side refuses is given up at once: it would hold up all behind it for ever. A sink that waits for
+each of its rows gives them up slowly once one after the other is refused: a server that refuses everything has changed.
 
 Rows may name a million destinations. So what is known of them is in the outbox, and at each server a bounded number has
 its turn at a time. A server that is away, or takes nothing from many in turn, is asked for one at a time, until it
@@ -34,6 +35,10 @@ MOST_RETRIED = 32
 """As many of those that took nothing the last time, beside the others: they hold up none that takes its rows."""
 MOST_IN_VAIN = 96
 """After so many attempts in turn that a server took nothing of, whatever the destinations, it counts as away."""
+MOST_REFUSED = 10
+"""So many rows in turn may be refused before a sink that waits gives up one at a time, and waits in between."""
+MOST_REFUSING = 10_000
+"""Destinations whose refusals in turn are counted."""
 SHOWN_DESTINATIONS = 20
 
 KeepFailed = Callable[[Sequence[OutgoingRow], str], Awaitable[None]]
@@ -43,19 +48,31 @@ KeepFailed = Callable[[Sequence[OutgoingRow], str], Awaitable[None]]
 @dataclass(slots=True)
 class _Server:
     """`busy`, `retrying`: destinations that have their turn, those in the latter took nothing the last time. `in_vain`:
-    attempts in turn that it took nothing of. `failures`: how often in turn it counted as away, for `reason`; it is not
-    asked before `until`, microseconds UTC, or if it `answers` for new destinations alone."""
+    attempts in turn that it took nothing of; `refused`: rows in turn that it refused. `failures`: how often in turn it
+    counted as away, for `reason`; it is not asked before `until`, microseconds UTC, or if it `answers` for new
+    destinations alone."""
 
     busy: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     retrying: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     in_vain: int = 0
+    refused: int = 0
     failures: int = 0
     until: int = 0
     answers: bool = False
     reason: str = ""
 
     def note_taken(self) -> None:
+        self.refused = 0
+        self.note_answer()
+
+    def note_answer(self) -> None:
+        """Note that somebody is there, whatever the answer to the rows."""
         self.in_vain, self.failures, self.until, self.reason = 0, 0, 0, ""
+
+    def note_refusals(self, reason: str, until: int) -> None:
+        """Note that it refuses whatever comes: it counts as a server that takes nothing."""
+        self.in_vain = MOST_IN_VAIN
+        self.note_failure(NotTakenError(reason), until)
 
     def note_failure(self, error: NotTakenError, until: int) -> None:
         """`until`: when it is asked again if it counts as away."""
@@ -91,6 +108,8 @@ class SinkDelivery:
     counts: DeliveryCounts = field(default_factory=DeliveryCounts)
     warnings: CountedWarnings = field(default_factory=lambda: CountedWarnings({}))
     _servers: dict[str, _Server] = field(default_factory=dict)
+    _refused: dict[str, int] = field(default_factory=dict)
+    """Destination → rows in turn that were refused there, of a sink that waits."""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _fault: BaseException | None = None
 
@@ -204,9 +223,10 @@ class SinkDelivery:
         try:
             await self.sender.send(destination, [one.row for one in rows])
         except RowsRefusedError as error:
-            server.note_taken()
+            if server.refused < MOST_REFUSED:
+                server.note_answer()
             if len(rows) == 1:
-                return await self._give_up(destination, rows, error)
+                return await self._refuse(server, destination, rows, error)
             half = len(rows) // 2
             is_done = await self._send(server, destination, rows[:half])
             return is_done and await self._send(server, destination, rows[half:])
@@ -214,9 +234,34 @@ class SinkDelivery:
             await self._put_off(server, destination, rows, error)
             return False
         server.note_taken()
+        self._refused.pop(destination, None)
         self.counts.delivered += len(rows)
         self.outbox.remove(self.sink, destination, rows, wall_now())
         return True
+
+    async def _refuse(
+        self, server: _Server, destination: str, rows: Sequence[WaitingRow], error: RowsRefusedError
+    ) -> bool:
+        """Give a refused row up; return whether those behind it may go now."""
+        if not await self._give_up(destination, rows, error):
+            return False
+        if self.on_error != "wait":
+            return True
+        # the newest is the last one to be forgotten
+        self._refused[destination] = count = self._refused.pop(destination, 0) + 1
+        if len(self._refused) > MOST_REFUSING:
+            del self._refused[next(iter(self._refused))]
+        server.refused += 1
+        in_turn = max(count, server.refused)
+        if in_turn < MOST_REFUSED:
+            return True
+        reason, now = f"{in_turn:,} rows in turn are refused ({error})", wall_now()
+        self.outbox.put_off(self.sink, destination, now + self._delay(in_turn - MOST_REFUSED), reason)
+        if server.refused >= MOST_REFUSED:
+            server.note_refusals(reason, now + self._delay(server.failures))
+        where = self.sender.shown(destination)
+        self.warnings.tell("one row after the other is refused", reason, where, sink=self.sink, destination=where)
+        return False
 
     async def _put_off(
         self, server: _Server, destination: str, rows: Sequence[WaitingRow], error: NotTakenError
@@ -244,7 +289,7 @@ class SinkDelivery:
         return int(jittered(min(self.first_seconds * 2.0 ** min(failures, 20), LONGEST_SECONDS)) * MICROSECONDS)
 
     async def _give_up(self, destination: str, rows: Sequence[WaitingRow], error: Exception) -> bool:
-        """Return whether the rows are given up: who waits for every row loses none, so the error store has it then."""
+        """Return whether the rows are given up: who waits for every row loses none, so the error store has them then."""
         if self.on_error != "log":
             try:
                 await self.keep_failed([one.row for one in rows], str(error))

@@ -39,6 +39,9 @@ CREATE TABLE IF NOT EXISTS places (
     log TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, time INTEGER NOT NULL,
     row INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (log, partition)
 );
+CREATE TABLE IF NOT EXISTS log_sinks (
+    log TEXT NOT NULL, sink TEXT NOT NULL, stream TEXT NOT NULL, PRIMARY KEY (log, sink)
+);
 """
 
 
@@ -103,13 +106,37 @@ class RowOutbox:
     def close(self) -> None:
         self._connection.close()
 
-    def places(self, log: str) -> dict[int, Place]:
-        """Return how far each partition was read. `log`: names the session and the app's version."""
-        found = self._connection.execute("SELECT partition, next, time, row, place FROM places WHERE log = ?", (log,))
-        return {partition: (following, time, row, place) for partition, following, time, row, place in found}
+    def begin(self, log: str, sinks: Mapping[str, str], places: Mapping[int, Place]) -> None:
+        """Note that an app's version gives rows to these sinks (name → stream) from `places` on, before it does.
+        `log`: names the topic and the version."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM log_sinks WHERE log = ?", (log,))
+            connection.executemany("INSERT INTO log_sinks VALUES (?, ?, ?)", [(log, *one) for one in sinks.items()])
+            self._save_places(connection, {log: places})
 
-    def add(self, rows: Iterable[AddedRow], log: str, places: Mapping[int, Place], now: int) -> None:
-        """Keep the rows, and how far the log was read with them. A destination that is new is due `now`."""
+    def places(self) -> dict[str, dict[int, Place]]:
+        """Return how far each partition was read, by log."""
+        found: dict[str, dict[int, Place]] = {}
+        for log, partition, *place in self._connection.execute(
+            "SELECT log, partition, next, time, row, place FROM places"
+        ):
+            following, time, row, number = place
+            found.setdefault(log, {})[partition] = (following, time, row, number)
+        return found
+
+    def sinks_of(self, log: str) -> dict[str, str]:
+        """Return the sinks that the version had, with their streams."""
+        found = self._connection.execute("SELECT sink, stream FROM log_sinks WHERE log = ?", (log,))
+        return dict(found.fetchall())
+
+    def forget(self, log: str) -> None:
+        """Forget a log that is not there any more."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM log_sinks WHERE log = ?", (log,))
+            connection.execute("DELETE FROM places WHERE log = ?", (log,))
+
+    def add(self, rows: Iterable[AddedRow], places: Mapping[str, Mapping[int, Place]], now: int) -> None:
+        """Keep the rows, and how far the logs were read with them. A destination that is new is due `now`."""
         given = list(rows)
         queued = [(one.sink, one.destination, one.row.id, one.row.time, orjson.dumps(one.row.values)) for one in given]
         counts = Counter((one.sink, one.destination, one.server) for one in given)
@@ -123,8 +150,7 @@ class RowOutbox:
                 "ON CONFLICT DO UPDATE SET rows = rows + excluded.rows",
                 [(*key, server, *key, count, now) for (*key, server), count in counts.items()],
             )
-            read = [(log, partition, *place) for partition, place in places.items()]
-            connection.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?)", read)
+            self._save_places(connection, places)
         self._counts.update(one.sink for one in given)
 
     def first(self, sink: str, destination: str, most: int) -> list[WaitingRow]:
@@ -219,6 +245,10 @@ class RowOutbox:
     def sinks(self) -> dict[str, int]:
         """Return how many rows wait of each sink, also of those that the app's text no longer has."""
         return {sink: count for sink, count in self._counts.items() if count}
+
+    def _save_places(self, connection: sqlite3.Connection, places: Mapping[str, Mapping[int, Place]]) -> None:
+        read = [(log, partition, *place) for log, one in places.items() for partition, place in one.items()]
+        connection.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?)", read)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -1,5 +1,6 @@
 """The error store of stream apps: rows that failed, to look at, edit, give again and drop."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -51,6 +52,12 @@ class ChoiceBody(BaseModel):
         return FailedChoice(keys=tuple(_key(app, one) for one in self.keys))
 
 
+class ReplayBody(ChoiceBody):
+    """`again`: also rows that were given again already, and have not failed since."""
+
+    again: bool = False
+
+
 @router.get("/{name}/errors", responses={404: PROBLEM_RESPONSE})
 async def errors(
     name: AppName,
@@ -86,13 +93,15 @@ async def edit(request: Request, name: AppName, key: str, desk: Desk, caller: Op
 
 
 @router.post(
-    "/{name}/errors/replay", status_code=202, responses=CHANGED, openapi_extra=body_schema(ChoiceBody, {"all": True})
+    "/{name}/errors/replay", status_code=202, responses=CHANGED, openapi_extra=body_schema(ReplayBody, {"all": True})
 )
 async def replay(request: Request, name: AppName, desk: Desk, caller: Author) -> dict[str, Any]:
     """Give rows to the running app again, in the order in which they failed first, at most 1,000; each keeps its id.
-    With `all`, those that wait. The answer says how many, and at which it stopped and why, if it did."""
-    body = await body_of(request, ChoiceBody, "`keys` or `all`")
-    done = await (await _of(desk, name)).replay(body.choice(name, "waiting"), caller)
+    Those that wait, unless the body says `again`. The answer says how many, and at which it stopped and why, if it
+    did."""
+    body = await body_of(request, ReplayBody, "`keys` or `all`")
+    choice = replace(body.choice(name, "waiting"), state=None if body.again else "waiting")
+    done = await (await _of(desk, name)).replay(choice, caller)
     stopped: FailedRow | None = done.stopped_at
     return {"replayed": done.count, "stopped_at": stopped and key_of(stopped), "reason": done.problem}
 

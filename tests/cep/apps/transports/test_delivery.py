@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cep.apps.ends.sink_ends import OnError
-from cep.apps.transports.delivery import MOST_AT_ONCE, MOST_ATTEMPTS, SinkDelivery
+from cep.apps.transports.delivery import MOST_AT_ONCE, MOST_ATTEMPTS, MOST_REFUSED, SinkDelivery
 from cep.apps.transports.outbox import AddedRow, RowOutbox
 from cep.apps.transports.ports import NotTakenError, OutgoingRow, RowsRefusedError
 from tests.cep.apps.transports.scripted_sender import ScriptedSender
@@ -38,7 +38,7 @@ class World:
             AddedRow("S", self.sender.server(to), to, OutgoingRow(f"id:{n}", 1_000 + n, {"n": n, "to": to}))
             for n, to in enumerate(destinations, first)
         ]
-        self.outbox.add(rows, "log", {}, now=0)
+        self.outbox.add(rows, {}, now=0)
         return rows
 
 
@@ -139,6 +139,62 @@ async def test_a_row_that_is_refused_is_lost_only_if_the_sink_says_so(
     await run(delivery)
     assert delivery.counts.dead == 1
     assert world.failed == [("id:0", "no number of ours")][:kept]
+
+
+def refusing_until(count: int, seen: list[int]) -> Callable[[str, Sequence[OutgoingRow]], None]:
+    """Return a script that refuses so many rows, and notes which."""
+
+    def script(destination: str, rows: Sequence[OutgoingRow]) -> None:
+        if len(rows) == 1 and len(seen) < count:
+            seen.append(rows[0].values["n"])
+            raise RowsRefusedError("the answer is 400")
+        if len(seen) < count:
+            raise RowsRefusedError("the answer is 400")
+
+    return script
+
+
+@pytest.mark.parametrize("most_rows", [1, 7])
+async def test_a_server_that_refuses_everything_is_put_off_by_a_sink_that_waits(world: World, most_rows: int) -> None:
+    refused: list[int] = []
+    world.sender.script, world.sender.most_rows = refusing_until(10_000, refused), most_rows
+    world.add(["a"] * 500)
+    # the second attempt is not in this test
+    delivery = world.delivery("wait", first_seconds=3_600.0)
+    task = asyncio.create_task(delivery.run())
+    await until(lambda: bool(delivery.figures(2_000)["destinations"][0]["reason"]))
+    (shown,) = delivery.figures(2_000)["destinations"]
+    assert (shown["waiting"], shown["reason"]) == (490, "10 rows in turn are refused (the answer is 400)")
+    assert [name for name, _ in world.failed] == [f"id:{n}" for n in range(MOST_REFUSED)]
+    # another destination of the server has its turn, and its row is taken
+    world.sender.script = lambda destination, rows: None
+    delivery.note(world.add(["b"], first=500))
+    await until(lambda: world.sender.taken == [("b", 500)])
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("to", ["one destination", "as many as rows"])
+async def test_whatever_is_refused_by_a_server_that_comes_round_is_kept_or_taken(world: World, to: str) -> None:
+    refused: list[int] = []
+    world.sender.script = refusing_until(MOST_REFUSED + 5, refused)
+    world.add([f"s/{0 if to == 'one destination' else n}" for n in range(100)])
+    delivery = world.delivery("wait")
+    await run(delivery)
+    assert [name for name, _ in world.failed] == [f"id:{n}" for n in refused]
+    assert sorted(refused + [number for _, number in world.sender.taken]) == list(range(100))
+    assert (delivery.counts.dead, delivery.counts.delivered) == (MOST_REFUSED + 5, 85)
+
+
+async def test_a_bad_row_here_and_there_puts_nobody_off(world: World) -> None:
+    def script(destination: str, rows: Sequence[OutgoingRow]) -> None:
+        if rows[0].values["n"] % 3:
+            raise RowsRefusedError("no number of ours")
+
+    world.sender.script = script
+    world.add(["a"] * 60)
+    await run(world.delivery("wait", first_seconds=3_600.0))
+    assert (len(world.sender.taken), len(world.failed)) == (20, 40)
 
 
 async def test_a_batch_is_given_up_only_for_rows_that_had_their_attempts(world: World) -> None:

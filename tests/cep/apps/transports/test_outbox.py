@@ -15,11 +15,22 @@ def added(number: int, destination: str = "a", sink: str = "S", server: str = "h
 def test_rows_and_the_place_are_there_after_the_process_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "app" / "outbox.db"
     first = RowOutbox(path)
-    first.add([added(1), added(2, "b"), added(3)], "session/label", {0: (7, 1_003, 6, 0)}, now=5)
+    first.begin("topic/label", {"S": "Out"}, {0: (5, -1, -1, -1), 1: (2, -1, -1, -1)})
+    first.add([added(1), added(2, "b"), added(3)], {"topic/label": {0: (7, 1_003, 6, 0)}}, now=5)
+    first.begin("topic/before", {"S": "Out", "T": "Out"}, {0: (3, 1, 2, 3)})
+    first.begin("other/label", {"S": "Out"}, {0: (3, 1, 2, 3)})
+    first.forget("other/label")
     first.close()
     again = RowOutbox(path)
-    assert again.places("session/label") == {0: (7, 1_003, 6, 0)}
-    assert again.places("session/other") == {}
+    assert again.places() == {
+        "topic/label": {0: (7, 1_003, 6, 0), 1: (2, -1, -1, -1)},
+        "topic/before": {0: (3, 1, 2, 3)},
+    }
+    assert [again.sinks_of(one) for one in ("topic/label", "topic/before", "other/label")] == [
+        {"S": "Out"},
+        {"S": "Out", "T": "Out"},
+        {},
+    ]
     assert [one.row.values["n"] for one in again.first("S", "a", 10)] == [1, 3]
     assert [(one.destination, one.rows, one.time) for one in again.oldest("S", 10)] == [
         ("a", 2, 1_001),
@@ -31,7 +42,7 @@ def test_rows_and_the_place_are_there_after_the_process_is_gone(tmp_path: Path) 
 
 def test_rows_of_a_destination_keep_their_order_and_count_attempts(tmp_path: Path) -> None:
     outbox = RowOutbox(tmp_path / "outbox.db")
-    outbox.add([added(number) for number in range(5)], "log", {}, now=5)
+    outbox.add([added(number) for number in range(5)], {}, now=5)
     head = outbox.first("S", "a", 2)
     outbox.note_attempt(head)
     assert [one.attempts for one in outbox.first("S", "a", 3)] == [1, 1, 0]
@@ -43,8 +54,8 @@ def test_rows_of_a_destination_keep_their_order_and_count_attempts(tmp_path: Pat
 
 def test_destinations_take_turns_and_wait_as_long_as_they_are_told(tmp_path: Path) -> None:
     outbox = RowOutbox(tmp_path / "outbox.db")
-    outbox.add([added(1, "b"), added(2, "b")], "log", {}, now=1)
-    outbox.add([added(3, "a"), added(4, "other", server="g")], "log", {}, now=2)
+    outbox.add([added(1, "b"), added(2, "b")], {}, now=1)
+    outbox.add([added(3, "a"), added(4, "other", server="g")], {}, now=2)
     assert outbox.servers("S") == ["g", "h"]
     assert outbox.due("S", "h", now=2, most=10) == ["b", "a"]
     assert (outbox.due("S", "h", now=1, most=10), outbox.next_due("S", "h", now=1)) == (["b"], 2)
@@ -68,11 +79,11 @@ def test_destinations_take_turns_and_wait_as_long_as_they_are_told(tmp_path: Pat
 
 def test_rows_that_wait_for_more_are_due_once_there_are_so_many(tmp_path: Path) -> None:
     outbox = RowOutbox(tmp_path / "outbox.db")
-    outbox.add([added(1)], "log", {}, now=1)
+    outbox.add([added(1)], {}, now=1)
     outbox.linger("S", "a", 100)
     outbox.end_linger("S", "a", 2, 5)
     assert outbox.due("S", "h", now=50, most=10) == []
-    outbox.add([added(2)], "log", {}, now=3)
+    outbox.add([added(2)], {}, now=3)
     outbox.end_linger("S", "a", 2, 5)
     assert outbox.due("S", "h", now=5, most=10) == ["a"]
     outbox.close()

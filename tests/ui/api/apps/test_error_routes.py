@@ -1,5 +1,6 @@
 """Rows of apps that failed, over REST: list, find, look, edit, give again in order, drop; and who may."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -73,9 +74,24 @@ async def test_operators_edit_and_what_is_given_again_keeps_its_order_and_ids(
     ]
     states = [one["state"] for one in (await api.get(ERRORS)).json()["errors"]]
     assert states == ["replayed", "waiting", "waiting"]
+    keys = {"keys": [third["key"], first["key"]]}
     async with door_of(session, lambda _: {"partition": 0}) as asked:
-        await api.post(f"{ERRORS}/replay", json={"keys": [third["key"], first["key"]]}, headers=author)
-    assert [one["row"] for one in asked] == [first["id"], third["id"]]
+        await api.post(f"{ERRORS}/replay", json=keys, headers=author)
+        # the first was given before
+        assert [one["row"] for one in asked] == [third["id"]]
+        await api.post(f"{ERRORS}/replay", json={**keys, "again": True}, headers=author)
+    assert [one["row"] for one in asked[1:]] == [first["id"], third["id"]]
+
+
+async def test_two_operators_at_once_give_no_row_twice(api: httpx.AsyncClient, session: Session, key: str) -> None:
+    rows = await stored(api, session, key, *(row(number) for number in range(20)))
+    operators = [key_of(session, name, "author") for name in ("ada", "bob")]
+    async with door_of(session, lambda _: {"partition": 0}) as asked:
+        answers = await asyncio.gather(
+            *(api.post(f"{ERRORS}/replay", json={"all": True}, headers=one) for one in operators)
+        )
+    assert sorted(one["row"] for one in asked) == sorted(one["id"] for one in rows)
+    assert sum(one.json()["replayed"] for one in answers) == len(rows)
 
 
 async def test_rows_are_dropped_and_each_change_is_in_the_audit_log(
