@@ -182,7 +182,7 @@ async def check_topic(address: str, topic: str) -> None:
 
 
 async def topic_mark(address: str, topic: str) -> str:
-    """Return by what the topic is told from one of the same name that was deleted before (KIP-516).
+    """Return the topic's id, which another one of the name that is made later does not have (KIP-516).
 
     Raises StreamRejectedError if there is none, StreamUnavailableError.
     """

@@ -3,7 +3,7 @@ messages."""
 
 import importlib.util
 from collections.abc import Coroutine, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,13 @@ class _Here:
     listeners: HttpListeners
     folder: Path
     requests: Mapping[str, WaitingRequests]
+    http: list[HttpTerms] = field(default_factory=list)
+    """Once they are made: an authority's certificates are read once for all ends."""
+
+    def http_terms(self) -> HttpTerms:
+        if not self.http:
+            self.http.append(_http_terms(self.source.terms))
+        return self.http[0]
 
 
 def _here(source: AppSource, listeners: HttpListeners, folder: Path) -> _Here:
@@ -184,11 +191,11 @@ def _sender(sink: SentSink, here: _Here) -> SinkSender:
     source, terms = here.source, here.source.terms
     match sink.target:
         case HttpTarget() as target:
-            return HttpSender(target, sink.writer, _http_terms(sink.at, sink.server, terms), HttpSessions())
+            return HttpSender(target, sink.writer, _checked_terms(sink.at, sink.server, here), HttpSessions())
         case AnswerTarget() as target:
             return AnswerSender(target, sink.writer, here.requests[target.source])
         case SocketTarget() as target:
-            return SocketSender(target, sink.writer, _http_terms(sink.at, sink.server, terms))
+            return SocketSender(target, sink.writer, _checked_terms(sink.at, sink.server, here))
         case MqttTarget() as target:
             server = allowed_server(sink.at, target.server, terms.servers)
             if target.topic.is_fixed:
@@ -214,9 +221,9 @@ def _receiver(one: ReceivedSource, here: _Here) -> Receiver:
             requests = None if service is None else here.requests[service]
             return HttpReceiver(_listener(one, path, terms.receiving, here.listeners), path, requests)
         case SocketMessages(url=url) as messages:
-            return SocketReceiver(messages, _http_terms(one.at, origin_of(url), terms))
+            return SocketReceiver(messages, _checked_terms(one.at, origin_of(url), here))
         case ServerEvents(url=url) as events:
-            return EventReceiver(events, _http_terms(one.at, origin_of(url), terms), _place(one, here, url))
+            return EventReceiver(events, _checked_terms(one.at, origin_of(url), here), _place(one, here, url))
         case _:
             return _other_receiver(one, here, CountedWarnings({"app": here.source.name, "source": one.stream}))
 
@@ -228,7 +235,7 @@ def _other_receiver(one: ReceivedSource, here: _Here, warnings: CountedWarnings)
         case MqttTopics() as topics:
             server = allowed_server(one.at, topics.server, terms.servers)
             check_parts(one.at, server, topics.topics, is_read=True)
-            return MqttReceiver(topics, _mqtt_terms(server), _client_name(source, one.stream, "source"), warnings)
+            return MqttReceiver(topics, _mqtt_terms(server), _client_name(source, one.stream, "source"))
         case BucketObjects() as objects:
             server = allowed_server(one.at, objects.server, terms.servers)
             check_parts(one.at, server, (objects.folder,), is_read=True)
@@ -251,16 +258,25 @@ def _check_extra(end: SentSink | ReceivedSource) -> None:
         raise AppTextError(end.at, problem)
 
 
-def _http_terms(at: Place, server: str | None, terms: OperatorTerms) -> HttpTerms:
-    """`server`: the origin that the text names; None if rows do."""
-    servers = [one for one in terms.servers if one.name.startswith("http")]
-    addresses = dict(terms.addresses) | {one.name: one.address for one in servers}
+def _checked_terms(at: Place, server: str | None, here: _Here) -> HttpTerms:
+    """`server`: the origin that the text names; None if rows do. Raises AppTextError, CannotStartError."""
+    terms = here.source.terms
+    addresses = _http_addresses(terms)
     if not addresses or (server is not None and server not in addresses):
         where = "the operator allows them below [apps.addresses]"
         raise AppTextError(at, f"requests to {server or 'any host'} are not allowed here; {where}")
     if server is not None and addresses[server].startswith(SIMULATED):
         raise AppTextError(at, f"{server} stands for a simulated exchange, which has no such end")
-    addresses = {name: one for name, one in addresses.items() if not one.startswith(SIMULATED)}
+    return here.http_terms()
+
+
+def _http_addresses(terms: OperatorTerms) -> dict[str, str]:
+    return dict(terms.addresses) | {one.name: one.address for one in terms.servers if one.name.startswith("http")}
+
+
+def _http_terms(terms: OperatorTerms) -> HttpTerms:
+    servers = [one for one in terms.servers if one.name.startswith("http")]
+    addresses = {name: one for name, one in _http_addresses(terms).items() if not one.startswith(SIMULATED)}
     logins = {one.name: server_login(one) for one in servers}
     contexts = {one.name: trusted(logins[one.name], one) for one in servers if logins[one.name].ca is not None}
     headers = {name: login.headers for name, login in logins.items() if login.headers}

@@ -76,6 +76,14 @@ def given_row(record: Record, label: str, streams: Iterable[str]) -> GivenRow | 
         return None
 
 
+def tell_missing(warnings: CountedWarnings, oldest: Mapping[Position, int], begin: Mapping[Position, int]) -> None:
+    """Say which rows Kafka has deleted before they were read. `begin`: where to begin."""
+    for (topic, partition), offset in begin.items():
+        if oldest[topic, partition] > offset:
+            reason = f"Kafka has deleted rows {offset} to {oldest[topic, partition] - 1} of the topic {topic}"
+            warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
+
+
 class CopyTarget(Protocol):
     """Where rows go."""
 
@@ -141,11 +149,7 @@ class RowCopier:
         begin = {(APPS, partition): place.next for partition, place in self._places.items()}
         writer = TopicWriter(self._target.address)
         async with TopicReader(self._kafka, (APPS,), begin) as reader:
-            oldest = await reader.oldest_offsets()
-            for (_, partition), offset in begin.items():
-                if oldest[APPS, partition] > offset:
-                    reason = f"Kafka has deleted rows {offset} to {oldest[APPS, partition] - 1} of the topic {APPS}"
-                    self.warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
+            tell_missing(self.warnings, await reader.oldest_offsets(), begin)
             try:
                 yield reader, writer
             finally:

@@ -21,7 +21,7 @@ from cep.apps.transports.delivery import DeliveryCounts, SinkDelivery
 from cep.apps.transports.outbox import AddedRow, OutboxHeldError, RowOutbox
 from cep.apps.transports.ports import OutgoingRow, RowsRefusedError, SinkSender
 from launch.apps.failed_ends import FailedEnds
-from launch.apps.row_copier import GivenRow
+from launch.apps.row_copier import GivenRow, tell_missing
 from launch.apps.version_logs import VersionLog, VersionLogs, version_logs
 from runtime.backoff import retry_on
 from runtime.clock import SystemClock, wall_now
@@ -36,7 +36,8 @@ FINISH_SECONDS = 2.0
 """Longest wait for an app's last rows at its end; its next run sends the rest."""
 MOST_WAITING = 1_000_000
 """Rows in the outbox; beyond that no more are read from the topic `apps`, which keeps them for a day."""
-ROWS_BETWEEN_LOOKS = 5_000
+MOST_WAITING_BYTES = 1 << 30
+"""The same of their values."""
 LONG_ENOUGH = 1_000
 """Rows of other apps that may be read again."""
 OUTAGES = (StreamError, OutboxHeldError, sqlite3.OperationalError)
@@ -68,7 +69,6 @@ class RowSender:
     failed: FailedEnds
     warnings: CountedWarnings
     _deliveries: tuple[SinkDelivery, ...] = ()
-    _since_look: int = ROWS_BETWEEN_LOOKS
     _unsaved: int = 0
 
     async def follow(self) -> None:
@@ -125,25 +125,27 @@ class RowSender:
 
     async def _read(self, outbox: RowOutbox, logs: VersionLogs) -> None:
         async with self._reader(logs) as reader:
-            oldest = await reader.oldest_offsets()
-            for partition, place in logs.own.places.items():
-                # before the session, what was not read was other apps', or is of a day ago
-                begun = max(place.next, self.first[APPS, partition])
-                if oldest[APPS, partition] > begun:
-                    reason = f"Kafka has deleted rows {begun} to {oldest[APPS, partition] - 1} of the topic {APPS}"
-                    self.warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
+            # before the session, what was not read was other apps', or is of a day ago
+            begin = {place: max(logs.own.places[place[1]].next, first) for place, first in self.first.items()}
+            tell_missing(self.warnings, await reader.oldest_offsets(), begin)
             async for batch in reader.batches():
                 await self._wait_for_room(outbox)
                 self._take(batch, outbox, logs)
 
     async def _wait_for_room(self, outbox: RowOutbox) -> None:
-        if self._since_look < ROWS_BETWEEN_LOOKS:
-            return
         # those of sinks that the text does not have any more never leave
-        while (waiting := sum(outbox.sinks().get(one.name, 0) for one in self.sinks)) > MOST_WAITING:
+        while self._is_full(outbox):
+            waiting = sum(outbox.sinks().values())
             self.warnings.tell("sinks wait", f"{waiting:,} rows are not taken, and no more are read before some are")
             await SystemClock().sleep(1.0)
-        self._since_look = 0
+
+    def _is_full(self, outbox: RowOutbox) -> bool:
+        rows, sizes = outbox.sinks(), outbox.sizes()
+        names = [one.name for one in self.sinks]
+        return (
+            sum(rows.get(one, 0) for one in names) > MOST_WAITING
+            or sum(sizes.get(one, 0) for one in names) > MOST_WAITING_BYTES
+        )
 
     def _take(self, batch: Iterable[Record], outbox: RowOutbox, logs: VersionLogs) -> None:
         """Put the rows into the outbox, with the places up to which they were read."""
@@ -160,7 +162,7 @@ class RowSender:
         if self._unsaved >= LONG_ENOUGH:
             given = {one.name: one for one in logs}
         outbox.add(rows, logs.saved_places(given.values()), wall_now())
-        self._since_look, self._unsaved = self._since_look + len(rows), 0
+        self._unsaved = 0
         for delivery in self._deliveries:
             delivery.note(rows)
 

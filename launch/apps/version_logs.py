@@ -72,8 +72,8 @@ class VersionLogs:
 def version_logs(
     outbox: RowOutbox, topic: str, label: str, sinks: Mapping[str, str], first: Mapping[int, int]
 ) -> VersionLogs:
-    """Return the logs of an app. `topic`: tells the topic `apps` from one that was there before. `label`: of the version
-    that runs, which begins at `first` if it is new. Forgets logs of other topics."""
+    """Return the logs of an app. `topic`: the id of the topic `apps`. `label`: of the version that runs, which begins
+    at `first` if it is new. Forgets logs of other topics."""
     known = outbox.places()
     for name in known:
         if name.partition("/")[0] != topic:

@@ -197,7 +197,8 @@ def _servers(source: AppSource) -> Iterator[str]:
     known = {name for name, _ in terms.addresses} | {one.name for one in terms.servers}
     for sink in outside.sent:
         where = sink.server or "the address in each row"
-        place = "" if sink.server is None or sink.server in known else ", not allowed here; see [apps.servers]"
+        table = "[apps.addresses]" if sink.server is not None and sink.server.startswith("http") else "[apps.servers]"
+        place = "" if sink.server is None or sink.server in known else f", not allowed here; see {table}"
         yield f"sink {sink.stream}: {sink.type} to {where}{place}"
     for one in outside.received:
         yield f"source {one.stream}: {one.type} {one.origin}"

@@ -81,8 +81,8 @@ class FailedRows(Protocol):
         ...
 
     async def claim(self, row: FailedRow, who: str) -> FailedRow | None:
-        """Note that the row is given again, before it is; return it as it is by now. None: leave it, since somebody else
-        has claimed it, or it is gone or has failed again since it was read as `row`."""
+        """Note that the row is given again, before it is; return it as it is by now. None: leave it, since somebody
+        else has claimed it, or it is gone or has failed again since it was read as `row`."""
         ...
 
     async def release(self, row: FailedRow, who: str) -> None:

@@ -171,6 +171,25 @@ def test_explained_it_says_where_sinks_go(tmp_path: Path, allowed: tuple[tuple[s
     ]
 
 
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (
+            "type='http', publisher.url='https://api.example.com/p'",
+            "http to https://api.example.com, {}[apps.addresses]",
+        ),
+        ("type='websocket', url='wss://api.example.com/p'", "websocket to https://api.example.com, {}[apps.addresses]"),
+        ("type='mongodb', uri='mongodb://d.example/shop'", "mongodb to mongodb://d.example:27017, {}[apps.servers]"),
+        ("type='http', publisher.url='https://known.example/p'", "http to https://known.example"),
+    ],
+)
+def test_explained_it_says_which_table_lacks_a_server(tmp_path: Path, end: str, told: str) -> None:
+    path = tmp_path / "a.app"
+    path.write_text(CALLING.replace("type='log', prefix='NOW'", end))
+    said = [*explanation(path, OperatorTerms(addresses=(("https://known.example", "https://known.example"),)))]
+    assert f"sink Told: {told.format('not allowed here; see ')}" in said
+
+
 def test_explained_it_says_that_health_is_in_every_partition_of_an_input_log(tmp_path: Path) -> None:
     sentence = "with more than one partition each has all rows of health, which belong to no asset"
     both = "from health select query insert into A; from quotes select base insert into B;"

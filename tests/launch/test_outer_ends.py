@@ -120,7 +120,9 @@ async def test_rows_that_a_killed_version_gave_are_sent_by_the_next_one(session:
     async with call_server(lambda path, number: web.Response()) as server:
         # a name of its own: other tests write to the same topic at the same time
         text, terms = TEXT.replace("'feeder'", "'left'"), source_on(feeds, server.url).terms
-        old, new = (app_source(one, "left", (), terms) for one in (text, text.replace("select n,", "select n + 1L as n,")))
+        old, new = (
+            app_source(one, "left", (), terms) for one in (text, text.replace("select n,", "select n + 1L as n,"))
+        )
         first, listeners = await first_offsets(session, APPS), HttpListeners()
         # begins, and is killed
         await outer_ends(session, old, first, listeners).finish()

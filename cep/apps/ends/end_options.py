@@ -3,6 +3,7 @@
 import re
 from difflib import get_close_matches
 
+from cep.apps.formats.map_options import TRUTHS
 from cep.apps.language.app_ends import AppEnd
 from cep.apps.language.errors import AppUnsupportedError
 
@@ -34,6 +35,12 @@ class EndOptions:
         if not self._end.options.get(name):
             raise refused(self._end, f"it needs the option {name}")
         return self._end.options[name]
+
+    def truth(self, name: str, *, default: bool) -> bool:
+        text = self.text(name, str(default)).lower()
+        if text not in TRUTHS:
+            raise refused(self._end, f"{name} = {text!r}: there are true and false")
+        return TRUTHS[text]
 
     def number(self, name: str, default: int, most: int) -> int:
         text = self.text(name, str(default))

@@ -12,6 +12,7 @@ from cep.apps.ends.row_templates import RowTemplate, row_template
 from cep.apps.ends.server_names import server_name
 from cep.apps.formats.row_formats import RowWriter, row_writer
 from cep.apps.language.app_ends import AppEnd
+from cep.apps.language.errors import AppUnsupportedError
 from cep.apps.language.expression_tree import Place, ValueType
 
 Columns = tuple[tuple[str, ValueType], ...]
@@ -20,7 +21,7 @@ OnError = Literal["wait", "log", "store"]
 kept in the error store if so said. One that is refused is given up at once, and kept there unless `log` is said."""
 SENT_TYPES = ("http", "mqtt", "mongodb", "websocket", "s3", "http-service-response")
 HTTP_METHODS = ("GET", "DELETE", "POST", "PUT", "PATCH")
-OWN_HEADERS = ("host", "content-length", "transfer-encoding", "connection", "idempotency-key")
+OWN_HEADERS = ("host", "content-length", "transfer-encoding", "connection")
 """Headers that follow from the request itself."""
 MOST_MILLISECONDS = 60_000
 MOST_OBJECT_ROWS = 100_000
@@ -173,16 +174,15 @@ def _has_fixed_host(url: RowTemplate) -> bool:
 
 def _headers(end: AppEnd, text: str, names: Collection[str]) -> list[tuple[str, RowTemplate]]:
     found: list[tuple[str, RowTemplate]] = []
-    for one in header_texts(end, text):
-        name, _, value = one.partition(":")
-        if name.strip().lower() in OWN_HEADERS:
-            raise refused(end, f"headers: {name.strip()} follows from the request itself; leave it out")
-        found.append((name.strip(), _template(end, "headers", value.strip(), names)))
+    for name, value in header_pairs(end, text):
+        if name.lower() == "idempotency-key":
+            raise of_the_request(end, name)
+        found.append((name, _template(end, "headers", value, names)))
     return found
 
 
-def header_texts(end: AppEnd, text: str) -> list[str]:
-    """Return the headers of `'User-Agent:us', 'Accept:text/plain'`. Raises AppUnsupportedError."""
+def header_pairs(end: AppEnd, text: str) -> list[tuple[str, str]]:
+    """Return name and value of each header of `'User-Agent:us', 'Accept:text/plain'`. Raises AppUnsupportedError."""
     quoted, beside = re.findall(r"'([^']*)'", text), re.sub(r"'[^']*'", "", text).strip(", \t\n")
     if quoted and beside:
         raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {beside!r} beside them")
@@ -191,7 +191,14 @@ def header_texts(end: AppEnd, text: str) -> list[str]:
         name, sign, value = one.partition(":")
         if not sign or not re.fullmatch(r"[A-Za-z0-9-]+", name.strip()) or not value.isprintable():
             raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {one!r}")
-    return found
+        if name.strip().lower() in OWN_HEADERS:
+            raise of_the_request(end, name.strip())
+    pairs = (one.partition(":") for one in found)
+    return [(name.strip(), value.strip()) for name, _, value in pairs]
+
+
+def of_the_request(end: AppEnd, name: str) -> AppUnsupportedError:
+    return refused(end, f"headers: {name} follows from the request itself; leave it out")
 
 
 def _bucket(end: AppEnd, names: Collection[str]) -> BucketTarget:
@@ -234,16 +241,13 @@ def socket_url(end: AppEnd, options: EndOptions) -> str:
 
 
 def fixed_headers(end: AppEnd, options: EndOptions) -> tuple[tuple[str, str], ...]:
-    found = (one.partition(":") for one in header_texts(end, options.text("headers", "")))
-    return tuple((name.strip(), value.strip()) for name, _, value in found)
+    return tuple(header_pairs(end, options.text("headers", "")))
 
 
 def _mqtt(end: AppEnd, names: Collection[str]) -> MqttTarget:
     known = ("url", "topic", "quality.of.service", "message.retain", "client.id", "version", "clean.session")
     options = EndOptions(end, *known, "on.error", "map.*")
-    qos, retain = options.text("quality.of.service", "1"), options.text("message.retain", "false").lower()
-    if retain not in ("true", "false"):
-        raise refused(end, f"message.retain = {retain!r}: there are true and false")
+    qos, retain = options.text("quality.of.service", "1"), options.truth("message.retain", default=False)
     topic = _template(end, "topic", options.required("topic"), names)
     if any(mark in part for part in topic.parts[::2] for mark in "+#\0"):
         raise refused(end, f"topic = {options.required('topic')!r}: a topic that is written has no + and no #")
@@ -251,7 +255,7 @@ def _mqtt(end: AppEnd, names: Collection[str]) -> MqttTarget:
         mqtt_server(end, options),
         topic,
         quality(end, qos),
-        retain == "true",
+        retain,
         mqtt_version(end, options),
         options.text("client.id", ""),
     )

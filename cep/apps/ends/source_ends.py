@@ -201,16 +201,13 @@ def _mqtt(end: AppEnd) -> MqttTopics:
         raise refused(
             end, f"topic = {odd!r}: write names with '/' between them; + stands for one, # for all at the end"
         )
-    is_clean = options.text("clean.session", "false").lower()
-    if is_clean not in ("true", "false"):
-        raise refused(end, f"clean.session = {is_clean!r}: there are true and false")
     return MqttTopics(
         mqtt_server(end, options),
         topics,
         quality(end, options.text("quality.of.service", "1")),
         mqtt_version(end, options),
         options.text("client.id", ""),
-        is_clean == "true",
+        options.truth("clean.session", default=False),
     )
 
 
@@ -258,11 +255,9 @@ def _files(end: AppEnd, reader: RowReader) -> FolderFiles:
         re2.compile(pattern)
     except re2.error:
         raise refused(end, f"file.name.pattern = {pattern!r}: write a regular expression of RE2") from None
-    tailing = options.text("tailing", "true").lower()
     mode = options.text("mode", "line" if reader.by_line else "text.full").lower()
-    if tailing not in ("true", "false"):
-        raise refused(end, f"tailing = {tailing!r}: there are true and false")
     if mode not in ("line", "text.full", "binary.full"):
         raise refused(end, f"mode = {mode!r}: there are line, text.full and binary.full")
     milliseconds = options.number("file.polling.interval", 1_000, MOST_POLL_MILLISECONDS)
-    return FolderFiles(tuple(names), pattern, mode == "line", tailing == "true", milliseconds / 1_000)
+    is_tailed = options.truth("tailing", default=True)
+    return FolderFiles(tuple(names), pattern, mode == "line", is_tailed, milliseconds / 1_000)

@@ -14,7 +14,7 @@ TRANSPORT = "trp:"
 Properties = tuple[tuple[str, str], ...]
 """Column → the property of the message that it is, such as `topic`."""
 _PARTS = ("attributes.", "payload.")
-_TRUTHS = {"true": True, "false": False}
+TRUTHS = {"true": True, "false": False}
 _EVERYWHERE = ("map.type", "map.payload", "map.fail.on.missing.attribute")
 
 
@@ -41,9 +41,9 @@ class MapOptions:
 
     def truth(self, name: str, *, default: bool) -> bool:
         text = self.text(name, str(default)).lower()
-        if text not in _TRUTHS:
+        if text not in TRUTHS:
             raise self.refused(f"{name} = {text!r}: there are true and false")
-        return _TRUTHS[text]
+        return TRUTHS[text]
 
     def number(self, name: str, default: int, most: int) -> int:
         text = self.text(name, str(default))
@@ -61,9 +61,9 @@ class MapOptions:
     def needs_all(self, *, default: bool) -> bool:
         """Return whether a row that lacks a column is none."""
         said = self.end.options.get("map.fail.on.missing.attribute", str(default)).lower()
-        if said not in _TRUTHS:
+        if said not in TRUTHS:
             raise self.refused(f"fail.on.missing.attribute = {said!r}: there are true and false")
-        return _TRUTHS[said]
+        return TRUTHS[said]
 
     def family(self, prefix: str) -> Mapping[str, str]:
         """Return the options below a name, such as `regex.`."""

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from cep.apps.ends.end_options import EndOptions, refused
 from cep.apps.ends.http_addresses import origin_of, url_problem
-from cep.apps.ends.sink_ends import SENT_TYPES, AnswerTarget, SentSink, header_texts, sent_sink
+from cep.apps.ends.sink_ends import SENT_TYPES, AnswerTarget, SentSink, header_pairs, sent_sink
 from cep.apps.ends.source_ends import RECEIVED_TYPES, HttpPath, ReceivedSource, paths_of, received_source, services_of
 from cep.apps.formats.row_formats import RowReader, RowWriter, row_reader, row_writer
 from cep.apps.formats.typed_values import ColumnTypes
@@ -318,7 +318,7 @@ def _call_sink(
         options.text("sink.id", end.name),
         url,
         method,
-        tuple(_headers(end, options.text("headers", ""))),
+        tuple(header_pairs(end, options.text("headers", ""))),
         options.number("connection.timeout", idle, int(MOST_SECONDS * 1_000)) / 1_000,
         on_error == "wait",
         options.number("max.pool.active.connections", 4, MOST_IN_FLIGHT),
@@ -346,16 +346,6 @@ def _of_errors(end: AppEnd, definition: StreamDefinition | TableDefinition) -> t
     if odd is not None:
         raise refused(end, f"{odd!r}: a stream of errors of requests has string, bool, int, long, float and double")
     return tuple(one.name for one in definition.columns)
-
-
-def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
-    found = []
-    for one in header_texts(end, text):
-        name, _, value = one.partition(":")
-        if name.strip().lower() in ("host", "content-length", "transfer-encoding", "connection"):
-            raise refused(end, f"headers: {name.strip()} follows from the request itself; leave it out")
-        found.append((name.strip(), value.strip()))
-    return found
 
 
 def _response_source(end: AppEnd, columns: ColumnTypes, schemas: Path | None) -> ResponseSource:

@@ -54,9 +54,6 @@ class BucketSender:
     def shown(self, destination: str) -> str:
         return f"{self._target.server}/{destination}"
 
-    async def open(self) -> None:
-        pass
-
     async def close(self) -> None:
         pass
 

@@ -125,7 +125,6 @@ class SinkDelivery:
 
     async def run(self, *, until_done: bool = False) -> None:
         """Send until cancelled; `until_done`: or until no row waits."""
-        await self.sender.open()
         self._servers = {server: _Server() for server in self.outbox.servers(self.sink)}
         try:
             while not until_done or self.outbox.sinks().get(self.sink, 0):
@@ -219,27 +218,46 @@ class SinkDelivery:
         return True
 
     async def _send(self, server: _Server, destination: str, rows: Sequence[WaitingRow]) -> bool:
-        """Send the rows, by halves if one among them is refused; return whether those behind them may go."""
+        """Send the rows, by halves if one among them is refused and not named; return whether those behind them may
+        go."""
         try:
             await self.sender.send(destination, [one.row for one in rows])
         except RowsRefusedError as error:
             if server.refused < MOST_REFUSED:
                 server.note_answer()
-            if len(rows) == 1:
-                return await self._refuse(server, destination, rows, error)
+            return await self._refuse(server, destination, rows, error)
+        except NotTakenError as error:
+            self._note_taken(server, destination, rows[: error.taken])
+            await self._put_off(server, destination, rows[error.taken :], error)
+            return False
+        self._note_taken(server, destination, rows)
+        return True
+
+    def _note_taken(self, server: _Server, destination: str, rows: Sequence[WaitingRow]) -> None:
+        if rows:
+            server.note_taken()
+            self._refused.pop(destination, None)
+            self.counts.delivered += len(rows)
+            self.outbox.remove(self.sink, destination, rows, wall_now())
+
+    async def _refuse(
+        self, server: _Server, destination: str, rows: Sequence[WaitingRow], error: RowsRefusedError
+    ) -> bool:
+        """Give up what is refused among the rows; return whether those behind them may go now."""
+        if len(rows) == 1:
+            return await self._refuse_one(server, destination, rows, error)
+        if not error.refused:
             half = len(rows) // 2
             is_done = await self._send(server, destination, rows[:half])
             return is_done and await self._send(server, destination, rows[half:])
-        except NotTakenError as error:
-            await self._put_off(server, destination, rows, error)
-            return False
-        server.note_taken()
-        self._refused.pop(destination, None)
-        self.counts.delivered += len(rows)
-        self.outbox.remove(self.sink, destination, rows, wall_now())
+        named = [one for one in rows if one.row.id in error.refused]
+        self._note_taken(server, destination, [one for one in rows if one.row.id not in error.refused])
+        for one in named:
+            if not await self._refuse_one(server, destination, [one], error):
+                return False
         return True
 
-    async def _refuse(
+    async def _refuse_one(
         self, server: _Server, destination: str, rows: Sequence[WaitingRow], error: RowsRefusedError
     ) -> bool:
         """Give a refused row up; return whether those behind it may go now."""
@@ -289,7 +307,7 @@ class SinkDelivery:
         return int(jittered(min(self.first_seconds * 2.0 ** min(failures, 20), LONGEST_SECONDS)) * MICROSECONDS)
 
     async def _give_up(self, destination: str, rows: Sequence[WaitingRow], error: Exception) -> bool:
-        """Return whether the rows are given up: who waits for every row loses none, so the error store has them then."""
+        """Return whether the rows are given up: who waits for each row loses none, so the error store has them then."""
         if self.on_error != "log":
             try:
                 await self.keep_failed([one.row for one in rows], str(error))

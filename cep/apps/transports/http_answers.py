@@ -70,9 +70,6 @@ class AnswerSender:
     def shown(self, destination: str) -> str:
         return f"request {destination}"
 
-    async def open(self) -> None:
-        pass
-
     async def close(self) -> None:
         pass
 

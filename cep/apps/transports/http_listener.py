@@ -22,6 +22,8 @@ MOST_BYTES = 1 << 20
 """Of one request."""
 MOST_WAITING = 256
 """Requests of all paths whose rows are not kept yet; others hear that they may come again."""
+MOST_WAITING_BYTES = 64 << 20
+"""Of their bodies; one that does not say its length counts as the longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class HttpListener:
     _open: dict[str, _Open] = field(default_factory=dict)
     _runner: web.AppRunner | None = None
     _waiting: int = 0
+    _bytes: int = 0
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -89,13 +92,15 @@ class HttpListener:
         if request.method not in ("POST", "PUT"):
             return _answer(405, error="send rows with POST", headers={"Allow": "POST, PUT"})
         opened = self._open.get(request.path)
-        if opened is None or self._waiting >= MOST_WAITING:
+        # of a longer one no more is read
+        size = min(MOST_BYTES if request.content_length is None else request.content_length, MOST_BYTES)
+        if opened is None or self._waiting >= MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
             return _answer(503, error="nobody takes rows here now", headers={"Retry-After": "1"})
-        self._waiting += 1
+        self._waiting, self._bytes = self._waiting + 1, self._bytes + size
         try:
             return await self._taken(request, opened)
         finally:
-            self._waiting -= 1
+            self._waiting, self._bytes = self._waiting - 1, self._bytes - size
 
     async def _taken(self, request: web.Request, opened: _Open) -> web.Response:
         # raises 413 beyond MOST_BYTES

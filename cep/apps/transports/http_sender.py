@@ -78,9 +78,6 @@ class HttpSender:
         mark = sha256(path.encode()).hexdigest()[:6]
         return origin_of(destination) if path in ("", "/") else f"{origin_of(destination)}/…{mark}"
 
-    async def open(self) -> None:
-        pass
-
     async def close(self) -> None:
         await self._sessions.close()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,21 +10,31 @@ from cep.apps.transports.ports import IncomingMessage, Intake
 
 MESSAGES_AT_ONCE = 500
 MOST_WAITING = 1_000
+MOST_BYTES = 16 << 20
+"""Of all messages that wait, but for a single one that is longer."""
 
 
 @dataclass(slots=True)
 class MessageQueue:
-    """`on_kept`: called with the mark of the last message of each batch, once the batch is kept."""
+    """`on_kept`: called with the marks of each batch, once the batch is kept."""
 
     intake: Intake
-    on_kept: Callable[[Any], None]
+    on_kept: Callable[[Sequence[Any]], None]
+    most_bytes: int = MOST_BYTES
     _waiting: deque[tuple[IncomingMessage, Any]] = field(default_factory=deque)
     _came: asyncio.Event = field(default_factory=asyncio.Event)
-    _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_WAITING))
+    _left: asyncio.Event = field(default_factory=asyncio.Event)
+    _count: int = 0
+    _bytes: int = 0
+    """Of messages that are not kept yet, those of the present batch too."""
 
     async def put(self, message: IncomingMessage, mark: Any = None) -> None:
-        """Add a message; waits while many are here already."""
-        await self._room.acquire()
+        """Add a message; waits while too many are here already. One task calls it at a time."""
+        size = len(message.body)
+        while self._count >= MOST_WAITING or (self._count and self._bytes + size > self.most_bytes):
+            self._left.clear()
+            await self._left.wait()
+        self._count, self._bytes = self._count + 1, self._bytes + size
         self._waiting.append((message, mark))
         self._came.set()
 
@@ -53,6 +63,7 @@ class MessageQueue:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MESSAGES_AT_ONCE))]
             await self.intake.take([message for message, _ in batch])
-            self.on_kept(batch[-1][1])
-            for _ in batch:
-                self._room.release()
+            self.on_kept([mark for _, mark in batch])
+            self._count -= len(batch)
+            self._bytes -= sum(len(message.body) for message, _ in batch)
+            self._left.set()

@@ -35,9 +35,6 @@ class MongoSender:
     def shown(self, destination: str) -> str:
         return destination
 
-    async def open(self) -> None:
-        pass
-
     async def close(self) -> None:
         opened, self._opened = self._opened, None
         if opened is not None:
@@ -80,7 +77,7 @@ class MongoReceiver:
             collection = OutsideCollection(self.address, self.changes.database, self.changes.collection)
             try:
                 async with collection.follow(self.changes.operations, after) as changes:
-                    queue = MessageQueue(intake, self.place.save)
+                    queue = MessageQueue(intake, lambda tokens: self.place.save(tokens[-1]))
                     await queue.keep(self._read(changes, queue, is_first=after is None))
             finally:
                 await collection.close()

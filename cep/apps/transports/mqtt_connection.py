@@ -5,7 +5,9 @@ The library is imported when a connection is made: few apps have one.
 
 import asyncio
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ KEEP_ALIVE_SECONDS = 30
 SESSION_SECONDS = 24 * 3_600
 """For so long a broker of MQTT 5 keeps what comes while we are away; others have limits of their own."""
 MOST_UNACKNOWLEDGED = 1_000
+MOST_PACKET_BYTES = (1 << 20) + (1 << 16)
+"""A broker of MQTT 5 sends no longer ones (3.1.2.11.4): a message of a megabyte with its topic."""
 MQTT_5 = 5
 OF_THE_MESSAGE = frozenset((0x90, 0x95, 0x99))
 """Reason codes that say something about a message: its topic's name, its size, its format (MQTT 5, 2.4). Any other, as
@@ -27,13 +31,14 @@ that the client may not, is over with another login or at another time."""
 
 @dataclass(frozen=True, slots=True)
 class MqttTerms:
-    """Where a broker is. `tls`: None for a connection in plain text."""
+    """Where a broker is. `tls`: None for a connection in plain text. `answer_seconds`: longest wait for an answer."""
 
     host: str
     port: int
     user: str | None = None
     password: str | None = None
     tls: ssl.SSLContext | None = None
+    answer_seconds: float = ANSWER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +62,14 @@ class MqttMessage:
 
 
 class MqttConnection:
-    """All methods are called in the event loop; the library's thread only hands over what came."""
+    """All methods are called in the event loop; the library's thread only hands over what came. While `on_message`
+    waits, nothing more is read from the broker."""
 
-    def __init__(self, terms: MqttTerms, name: MqttClientName, on_message: Callable[[MqttMessage], None]) -> None:
+    def __init__(
+        self, terms: MqttTerms, name: MqttClientName, on_message: Callable[[MqttMessage], Coroutine[Any, Any, None]]
+    ) -> None:
         self._terms, self._name, self._on_message = terms, name, on_message
+        self._taking: Future[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._connected: asyncio.Future[None] = self._loop.create_future()
         self._waiting: dict[int, asyncio.Future[None]] = {}
@@ -72,7 +81,7 @@ class MqttConnection:
         """Raise NotTakenError, RowsRefusedError; close it then."""
         self._client = client = self._made()
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self._terms.answer_seconds):
                 await asyncio.to_thread(self._connect, client)
                 client.loop_start()
                 await self._connected
@@ -107,6 +116,8 @@ class MqttConnection:
             self._connected.exception()
         if client is None:
             return
+        if self._taking is not None:
+            self._taking.cancel()
         client.disconnect()
         # waits for the library's thread
         await asyncio.to_thread(client.loop_stop)
@@ -142,7 +153,7 @@ class MqttConnection:
         client.on_disconnect = self._hand_over(lambda flags, code, properties: self._lose(f"{self._place}: {code}"))
         client.on_publish = self._hand_over(lambda mid, code, properties: self._take_answer(mid, [code]))
         client.on_subscribe = self._hand_over(lambda mid, codes, properties: self._take_answer(mid, codes))
-        client.on_message = self._hand_over(self._take_message)
+        client.on_message = self._take_message
         return client
 
     def _connect(self, client: "Client") -> None:
@@ -155,6 +166,7 @@ class MqttConnection:
 
         properties = Properties(PacketTypes.CONNECT)
         properties.ReceiveMaximum = MOST_UNACKNOWLEDGED
+        properties.MaximumPacketSize = MOST_PACKET_BYTES
         properties.SessionExpiryInterval = 0 if self._name.is_clean else SESSION_SECONDS
         client.connect(
             terms.host, terms.port, KEEP_ALIVE_SECONDS, clean_start=self._name.is_clean, properties=properties
@@ -190,8 +202,15 @@ class MqttConnection:
         else:
             waiting.set_exception(NotTakenError(f"{self._place} does not take it ({failed})"))
 
-    def _take_message(self, found: Any) -> None:
-        self._on_message(MqttMessage(found.topic, bytes(found.payload), found.mid, found.qos, bool(found.retain)))
+    def _take_message(self, client: object, data: object, found: Any) -> None:
+        """Wait in the library's thread until the message is taken."""
+        message = MqttMessage(found.topic, bytes(found.payload), found.mid, found.qos, bool(found.retain))
+        self._taking = taking = asyncio.run_coroutine_threadsafe(self._on_message(message), self._loop)
+        if self._client is None:
+            # closed meanwhile: nobody takes it any more
+            taking.cancel()
+        with suppress(CancelledError):
+            taking.result()
 
     def _lose(self, reason: str) -> None:
         if not self.lost.done():
@@ -208,7 +227,7 @@ class MqttConnection:
             raise NotTakenError(f"{self._place}: {what} could not be sent")
         self._waiting[mid] = waiting = self._loop.create_future()
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self._terms.answer_seconds):
                 await waiting
         except TimeoutError:
             raise NotTakenError(f"{self._place} does not answer") from None

@@ -7,7 +7,6 @@ so a killed process would lose it. Rows may come twice then, as of quality 1.
 
 import asyncio
 import re
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +15,11 @@ from cep.apps.ends.server_names import covers
 from cep.apps.ends.sink_ends import MqttTarget
 from cep.apps.ends.source_ends import MqttTopics
 from cep.apps.formats.row_formats import RowWriter
-from cep.apps.hosts.counted_warnings import CountedWarnings
+from cep.apps.transports.message_queue import MessageQueue
 from cep.apps.transports.mqtt_connection import MqttClientName, MqttConnection, MqttMessage, MqttTerms
 from cep.apps.transports.ports import IncomingMessage, Intake, NotTakenError, OutgoingRow, RowsRefusedError
 
 ROWS_AT_ONCE = 100
-MOST_WAITING = 10_000
-"""Messages that wait to be kept; what comes beyond with a quality of 0 is lost, as that quality allows."""
 
 
 class MqttSender:
@@ -47,29 +44,38 @@ class MqttSender:
     def shown(self, destination: str) -> str:
         return destination
 
-    async def open(self) -> None:
-        pass
-
     async def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
 
     async def send(self, destination: str, rows: Sequence[OutgoingRow]) -> None:
-        messages = [(self._topic(row), self._body(row)) for row in rows]
         connection = await self._opened()
-        target = self._target
-        sent = [connection.publish(topic, body, target.qos, retain=target.retain) for topic, body in messages]
         # all of them end before one counts, so that none is on its way when it is sent again
-        for outcome in await asyncio.gather(*sent, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                raise outcome
+        outcomes = await asyncio.gather(*(self._publish(connection, row) for row in rows), return_exceptions=True)
+        refused: dict[str, RowsRefusedError] = {}
+        for number, outcome in enumerate(outcomes):
+            match outcome:
+                case RowsRefusedError():
+                    refused[rows[number].id] = outcome
+                case NotTakenError():
+                    # what has no answer the library still sends on this connection, whoever waits for it
+                    await self.close()
+                    raise NotTakenError(str(outcome), taken=0 if refused else number)
+                case BaseException():
+                    raise outcome
+        if refused:
+            raise RowsRefusedError(str(next(iter(refused.values()))), refused.keys())
+
+    async def _publish(self, connection: MqttConnection, row: OutgoingRow) -> None:
+        topic, body = self._topic(row), self._body(row)
+        await connection.publish(topic, body, self._target.qos, retain=self._target.retain)
 
     async def _opened(self) -> MqttConnection:
         if self._connection is not None and self._connection.lost.done():
             await self.close()
         if self._connection is None:
-            connection = MqttConnection(self._terms, self._name, lambda message: None)
+            connection = MqttConnection(self._terms, self._name, _ignored)
             try:
                 await connection.open()
             except RowsRefusedError as error:
@@ -107,45 +113,32 @@ class MqttReceiver:
     topics: MqttTopics
     terms: MqttTerms
     client: str
-    warnings: CountedWarnings
 
     async def run(self, intake: Intake) -> None:
-        waiting, came = deque[MqttMessage](), asyncio.Event()
+        async def take(message: MqttMessage) -> None:
+            await queue.put(IncomingMessage(message.body, _properties(message)), message)
 
-        def take(message: MqttMessage) -> None:
-            if message.qos == 0 and len(waiting) >= MOST_WAITING:
-                self.warnings.tell("messages are lost", "they come faster than they can be kept, without a quality")
-                return
-            waiting.append(message)
-            came.set()
+        def acknowledge(messages: Sequence[MqttMessage]) -> None:
+            for one in messages:
+                connection.acknowledge(one)
 
+        queue = MessageQueue(intake, acknowledge)
         name = MqttClientName(self.topics.client or self.client, self.topics.version, self.topics.is_clean)
         connection = MqttConnection(self.terms, name, take)
         try:
             await connection.open()
-            await connection.subscribe(self.topics.topics, min(self.topics.qos, 1))
-            await self._keep(connection, waiting, came, intake)
+            await queue.keep(self._follow(connection))
         finally:
             await connection.close()
 
-    async def _keep(
-        self, connection: MqttConnection, waiting: deque[MqttMessage], came: asyncio.Event, intake: Intake
-    ) -> None:
-        """Keep what comes, and acknowledge it then, until the connection is lost."""
-        while True:
-            asked = asyncio.ensure_future(came.wait())
-            try:
-                await asyncio.wait((asked, connection.lost), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                asked.cancel()
-            came.clear()
-            while waiting:
-                batch = [waiting.popleft() for _ in range(min(len(waiting), ROWS_AT_ONCE))]
-                await intake.take([IncomingMessage(one.body, _properties(one)) for one in batch])
-                for one in batch:
-                    connection.acknowledge(one)
-            if connection.lost.done():
-                raise NotTakenError(connection.lost.result())
+    async def _follow(self, connection: MqttConnection) -> None:
+        await connection.subscribe(self.topics.topics, min(self.topics.qos, 1))
+        # nobody else may end it
+        raise NotTakenError(await asyncio.shield(connection.lost))
+
+
+async def _ignored(message: MqttMessage) -> None:
+    """Who only sends has subscribed to nothing."""
 
 
 def _properties(message: MqttMessage) -> Mapping[str, str]:

@@ -20,6 +20,8 @@ from cep.apps.transports.ports import OutgoingRow
 
 Place = tuple[int, int, int, int]
 """The next offset in a partition of `apps`; time and order (two numbers) of the last row that was taken from it."""
+BATCH_BYTES = 8 << 20
+"""Of rows that are sent at once, but for a single one that is longer."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS rows (
     number INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, destination TEXT NOT NULL,
@@ -51,11 +53,12 @@ class OutboxHeldError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WaitingRow:
-    """`number`: its place in the outbox. `attempts`: how often it was sent in vain."""
+    """`number`: its place in the outbox. `attempts`: how often it was sent in vain. `size`: bytes of its values."""
 
     number: int
     attempts: int
     row: OutgoingRow
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ class RowOutbox:
             raise
         found = self._connection.execute("SELECT sink, SUM(rows) FROM destinations GROUP BY sink")
         self._counts = Counter(dict(found.fetchall()))
+        sizes = self._connection.execute("SELECT sink, SUM(LENGTH(body)) FROM rows GROUP BY sink")
+        self._sizes = Counter(dict(sizes.fetchall()))
 
     def close(self) -> None:
         self._connection.close()
@@ -152,18 +157,23 @@ class RowOutbox:
             )
             self._save_places(connection, places)
         self._counts.update(one.sink for one in given)
+        for sink, _, _, _, body in queued:
+            self._sizes[sink] += len(body)
 
     def first(self, sink: str, destination: str, most: int) -> list[WaitingRow]:
-        """Return the rows that are next."""
+        """Return the rows that are next: as many as BATCH_BYTES have, at least one."""
         found = self._connection.execute(
             "SELECT number, attempts, id, time, body FROM rows WHERE sink = ? AND destination = ? "
             "ORDER BY number LIMIT ?",
             (sink, destination, most),
         )
-        return [
-            WaitingRow(number, attempts, OutgoingRow(id_, time, orjson.loads(body)))
-            for number, attempts, id_, time, body in found
-        ]
+        rows, size = list[WaitingRow](), 0
+        for number, attempts, id_, time, body in found:
+            size += len(body)
+            if rows and size > BATCH_BYTES:
+                break
+            rows.append(WaitingRow(number, attempts, OutgoingRow(id_, time, orjson.loads(body)), len(body)))
+        return rows
 
     def note_attempt(self, rows: Sequence[WaitingRow]) -> None:
         """Count an attempt that failed."""
@@ -188,6 +198,7 @@ class RowOutbox:
                 (len(rows), now, *key, *key),
             )
         self._counts[sink] -= len(rows)
+        self._sizes[sink] -= sum(one.size for one in rows)
 
     def servers(self, sink: str) -> list[str]:
         """Return the servers for which rows wait."""
@@ -249,6 +260,10 @@ class RowOutbox:
     def _save_places(self, connection: sqlite3.Connection, places: Mapping[str, Mapping[int, Place]]) -> None:
         read = [(log, partition, *place) for log, one in places.items() for partition, place in one.items()]
         connection.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?)", read)
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes the values of each sink's rows have."""
+        return {sink: size for sink, size in self._sizes.items() if size}
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

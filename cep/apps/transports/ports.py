@@ -5,7 +5,7 @@ returned, and not before. Rows are sent again until `SinkSender.send` has return
 one is known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,15 +17,23 @@ class TransportError(Exception):
 class NotTakenError(TransportError):
     """Try again: the other side is away, slow, or says that it takes nothing now."""
 
-    def __init__(self, reason: str, wait_seconds: float | None = None, *, is_of_server: bool = False) -> None:
+    def __init__(
+        self, reason: str, wait_seconds: float | None = None, *, is_of_server: bool = False, taken: int = 0
+    ) -> None:
         """`wait_seconds`: for how long the other side asks to be left alone. `is_of_server`: whether nobody is there,
-        so that other destinations of the server need not be tried."""
+        so that other destinations of the server need not be tried. `taken`: so many of the rows, the first ones, were
+        taken."""
         super().__init__(reason)
-        self.wait_seconds, self.is_of_server = wait_seconds, is_of_server
+        self.wait_seconds, self.is_of_server, self.taken = wait_seconds, is_of_server, taken
 
 
 class RowsRefusedError(TransportError):
     """Give up: the other side will not take these rows, however often they are sent."""
+
+    def __init__(self, reason: str, refused: Collection[str] = ()) -> None:
+        """`refused`: ids of the rows that are meant, if the others were taken; none if that is not known."""
+        super().__init__(reason)
+        self.refused = refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +103,11 @@ class SinkSender(Protocol):
         """Return the destination for people, without secrets."""
         ...
 
-    async def open(self) -> None: ...
-
     async def send(self, destination: str, rows: Sequence[OutgoingRow]) -> None:
         """Return once the other side has taken all of them. Raises NotTakenError, RowsRefusedError; then it may have
         taken some."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End what `send` has opened; the next one opens it again."""
+        ...

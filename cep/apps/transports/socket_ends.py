@@ -56,9 +56,6 @@ class SocketSender:
     def shown(self, destination: str) -> str:
         return origin_of(destination)
 
-    async def open(self) -> None:
-        pass
-
     async def close(self) -> None:
         socket, self._socket = self._socket, None
         if socket is not None:
@@ -100,7 +97,7 @@ class SocketReceiver:
     terms: HttpTerms
 
     async def run(self, intake: Intake) -> None:
-        queue = MessageQueue(intake, lambda mark: None)
+        queue = MessageQueue(intake, lambda marks: None)
         async with HttpSessions(follows_redirects=False) as sessions:
             try:
                 socket = await _connected(
@@ -137,9 +134,9 @@ class EventReceiver:
             except FAILURES as error:
                 raise NotTakenError(call_reason(error)) from None
 
-    def _keep(self, mark: str) -> None:
-        if mark:
-            self.place.save(mark)
+    def _keep(self, ids: Sequence[str]) -> None:
+        if ids[-1]:
+            self.place.save(ids[-1])
 
     async def _follow(self, sessions: HttpSessions, lines: EventLines, queue: MessageQueue) -> None:
         url, origin = mapped_url(self.events.url, self.terms.addresses), origin_of(self.events.url)

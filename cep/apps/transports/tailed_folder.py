@@ -201,7 +201,9 @@ class TailedFolder:
             # its inode was given away
             return None
         if _is_packed(name):
-            before = next((one for one in self.places if _is_same(one, first)), None)
+            # the longest mark: a new log that has only a header so far begins like many a packed file
+            same = [one for one in self.places if _is_same(one, first)]
+            before = max(same, key=lambda one: (one.marked, one.offset), default=None)
             if before is not None:
                 return replace(before, inode=status.st_ino)
         return _new_place(status)

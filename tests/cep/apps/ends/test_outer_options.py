@@ -49,6 +49,10 @@ def test_options_of_sources_are_read() -> None:
         ("type='http', publisher.url='https://a.example/../b'", "write the path without"),
         ("type='http', publisher.url='https://a.example', method='TRACE'", "there are GET, DELETE"),
         ("type='http', publisher.url='https://a.example', headers='Host:b'", "Host follows from the request itself"),
+        (
+            "type='websocket', url='wss://a.example', headers='Connection:b'",
+            "Connection follows from the request itself",
+        ),
         ("type='http', publisher.url='https://a.example', on.error='stream'", "there are wait, log and store"),
         ("type='http', publisher.url='https://a.example', basic.auth.password='x'", "is not known"),
         ("type='mqtt', url='http://b.example', topic='a'", "write mqtt:// or mqtts://"),

@@ -23,7 +23,7 @@ class ScriptedSender:
     linger_seconds: float = 0.0
     taken: list[tuple[str, int]] = field(default_factory=list)
     """Destination and number of each row that was taken."""
-    is_open: bool = False
+    is_closed: bool = False
     held: asyncio.Event | None = None
     """Answers wait until it is set."""
     asked: int = 0
@@ -39,11 +39,8 @@ class ScriptedSender:
     def shown(self, destination: str) -> str:
         return destination
 
-    async def open(self) -> None:
-        self.is_open = True
-
     async def close(self) -> None:
-        self.is_open = False
+        self.is_closed = True
 
     async def send(self, destination: str, rows: Sequence[OutgoingRow]) -> None:
         self.asked += 1

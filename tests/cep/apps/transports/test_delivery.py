@@ -86,7 +86,7 @@ async def test_dead_and_slow_destinations_hold_up_no_other(world: World) -> None
     for name in names:
         of_one = [number for to, number in world.sender.taken if to == name]
         assert of_one == sorted(of_one)
-    assert not world.sender.is_open
+    assert world.sender.is_closed
 
 
 async def test_what_waits_is_sent_by_the_next_run(world: World) -> None:
@@ -124,6 +124,26 @@ async def test_a_refused_row_of_a_batch_is_found_and_given_up_alone(world: World
     assert (delivery.counts.delivered, delivery.counts.dead) == (998, 2)
     # by halves, and not one by one
     assert attempts < 60
+
+
+async def test_of_a_batch_what_was_taken_is_not_sent_again(world: World) -> None:
+    batches: list[list[int]] = []
+
+    def script(destination: str, rows: Sequence[OutgoingRow]) -> None:
+        batches.append([row.values["n"] for row in rows])
+        if len(batches) == 1:
+            raise NotTakenError("slow", taken=3)
+        if len(batches) == 2:
+            raise RowsRefusedError("no number of ours", ("id:4", "id:8"))
+
+    world.sender.script, world.sender.most_rows = script, 7
+    world.add(["a"] * 12)
+    delivery = world.delivery("store")
+    await run(delivery)
+    assert batches == [[*range(7)], [*range(3, 10)], [10, 11]]
+    assert [name for name, _ in world.failed] == ["id:4", "id:8"]
+    assert (delivery.counts.delivered, delivery.counts.dead) == (10, 2)
+    assert world.outbox.sinks() == world.outbox.sizes() == {}
 
 
 @pytest.mark.parametrize(("on_error", "kept"), [("log", 0), ("store", 1), ("wait", 1)])

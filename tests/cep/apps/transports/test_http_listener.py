@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -10,8 +10,8 @@ import pytest
 
 from cep.apps.ends.sink_ends import AnswerTarget
 from cep.apps.transports.http_answers import AnswerSender, WaitingRequests
-from cep.apps.transports.http_listener import MOST_BYTES, HttpListener
-from cep.apps.transports.ports import NotTakenError, OutgoingRow, RowsRefusedError
+from cep.apps.transports.http_listener import MOST_BYTES, MOST_WAITING_BYTES, HttpListener
+from cep.apps.transports.ports import IncomingMessage, NotTakenError, OutgoingRow, RowsRefusedError, TakenMessages
 from tests.cep.apps.transports.ends import sink_of
 from tests.cep.apps.transports.kept_rows import KeptRows
 
@@ -94,6 +94,35 @@ async def test_what_is_no_row_is_said_and_what_cannot_be_kept_comes_again() -> N
         async with client.post("/orders", data=io.BytesIO(b"x" * (MOST_BYTES + 1)), headers=key) as answer:
             assert answer.status == 413
     assert kept.messages == []
+
+
+async def test_bodies_that_wait_have_an_end_whatever_is_sent() -> None:
+    kept, free = KeptRows(), asyncio.Event()
+
+    class Held:
+        async def take(self, messages: Sequence[IncomingMessage]) -> TakenMessages:
+            await free.wait()
+            return await kept.take(messages)
+
+    listener, headers, body = HttpListener("127.0.0.1", 0, KEYS), bearer(KEYS["/orders"]), b"1" * (MOST_BYTES // 2)
+    await listener.open("/orders", Held())
+    most = MOST_WAITING_BYTES // len(body)
+    async with aiohttp.ClientSession(listener.url, connector=aiohttp.TCPConnector(limit=0)) as client:
+
+        async def post() -> int:
+            async with client.post("/orders", data=body, headers=headers) as answer:
+                return answer.status
+
+        posts = [asyncio.create_task(post()) for _ in range(most + 3)]
+        async with asyncio.timeout(60):
+            # those beyond hear it at once
+            while sum(one.done() for one in posts) < 3:  # noqa: ASYNC110 - a server
+                await asyncio.sleep(0.01)
+            free.set()
+            statuses = await asyncio.gather(*posts)
+        assert await post() == 200
+    await listener.close("/orders")
+    assert sorted(statuses) == [200] * most + [503] * 3
 
 
 async def test_a_path_belongs_to_one_app_and_a_port_to_one_process() -> None:

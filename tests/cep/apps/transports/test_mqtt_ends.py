@@ -2,17 +2,20 @@
 
 import asyncio
 import importlib.util
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import orjson
 import pytest
 
 from cep.apps.ends.sink_ends import MqttTarget
 from cep.apps.ends.source_ends import MqttTopics
-from cep.apps.hosts.counted_warnings import CountedWarnings
+from cep.apps.transports.message_queue import MOST_BYTES
 from cep.apps.transports.mqtt_connection import MqttTerms
 from cep.apps.transports.mqtt_ends import MqttReceiver, MqttSender
-from cep.apps.transports.ports import NotTakenError, OutgoingRow, RowsRefusedError
+from cep.apps.transports.ports import IncomingMessage, NotTakenError, OutgoingRow, RowsRefusedError, TakenMessages
 from streams.errors import StreamUnavailableError
 from tests.cep.apps.transports.ends import sink_of, source_of
 from tests.cep.apps.transports.kept_rows import KeptRows
@@ -43,7 +46,7 @@ def receiver(running: Broker, options: str) -> MqttReceiver:
     source = source_of(f"type = 'mqtt', url = '{NAME}', {options}, @map(type = 'json')")
     assert isinstance(source.origin, MqttTopics)
     terms = MqttTerms("127.0.0.1", running.port)
-    return MqttReceiver(source.origin, terms, "test-source", CountedWarnings({}))
+    return MqttReceiver(source.origin, terms, "test-source")
 
 
 def rows(first: int, count: int) -> list[OutgoingRow]:
@@ -125,6 +128,122 @@ async def test_a_sink_waits_while_the_broker_is_away_and_goes_on_then(running: B
     assert kept.messages[0].properties["retained"] == "true"
     await sent.close()
     await ended(task)
+
+
+@dataclass(slots=True)
+class SlowBroker:
+    """A broker of MQTT 3.1.1 that takes the connection, and then answers the first so many messages alone. `seen`: the
+    numbers of the rows, by connection."""
+
+    answers: int
+    seen: list[list[int]] = field(default_factory=list)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.seen.append(seen := [])
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                kind, length = (await reader.readexactly(1))[0], 0
+                for place in range(4):
+                    digit = (await reader.readexactly(1))[0]
+                    length |= (digit & 127) << 7 * place
+                    if digit < 128:
+                        break
+                body = await reader.readexactly(length)
+                if kind >> 4 == 1:
+                    writer.write(b"\x20\x02\x00\x00")
+                if kind >> 4 == 3:
+                    end = 2 + int.from_bytes(body[:2], "big")
+                    seen.append(orjson.loads(body[end + 2 :])["event"]["n"])
+                    if len(seen) <= self.answers:
+                        writer.write(b"\x40\x02" + body[end : end + 2])
+                if kind >> 4 == 14:
+                    break
+        writer.close()
+
+
+async def test_a_slow_broker_gets_no_row_twice_on_one_connection() -> None:
+    slow = SlowBroker(answers=3)
+    async with await asyncio.start_server(slow.serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        sink = sink_of(f"type = 'mqtt', url = '{NAME}', topic = 'out/a', @map(type = 'json')")
+        assert isinstance(sink.target, MqttTarget)
+        terms = MqttTerms("127.0.0.1", port, answer_seconds=0.5)
+        sent = MqttSender(sink.target, sink.writer, terms, "test-sink", ("out/#",))
+        waiting = rows(0, 8)
+        for taken in (3, 3, 2):
+            if len(waiting) > taken:
+                with pytest.raises(NotTakenError, match="does not answer") as found:
+                    await sent.send(NAME, waiting)
+                assert found.value.taken == taken
+            else:
+                await sent.send(NAME, waiting)
+            waiting = waiting[taken:]
+        await sent.close()
+    assert waiting == []
+    assert [one[:3] for one in slow.seen] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    assert all(len(set(one)) == len(one) for one in slow.seen)
+
+
+async def test_rows_that_are_refused_are_named_and_the_others_sent(running: Broker) -> None:
+    kept = KeptRows()
+    task = await begun(running, "topic = 'out/#', quality.of.service = '1'", kept)
+    seen = len(kept.messages)
+    sent = sender(running, "topic = 'out/{{symbol}}', quality.of.service = '1'")
+    given = [replace(one, values={**one.values, "symbol": "a+" if one.time in (2, 5) else "a"}) for one in rows(1, 6)]
+    with pytest.raises(RowsRefusedError, match="a character that no topic may have") as found:
+        await sent.send(NAME, given)
+    assert set(found.value.refused) == {"id:2", "id:5"}
+    await kept.until(seen + 4)
+    assert numbers(kept)[seen:] == [1, 3, 4, 6]
+    await sent.close()
+    await ended(task)
+
+
+@VERSIONS
+async def test_no_more_is_read_than_fits_while_nobody_keeps_it(running: Broker, version: str) -> None:
+    """Messages of 600 kB, of which 26 fit: the broker has the others."""
+    kept = HeldRows(KeptRows())
+    receiving = receiver(running, f"topic = 'out/big', quality.of.service = '1', version = '{version}'")
+    task = asyncio.create_task(receiving.run(kept))
+    sent = sender(running, "topic = 'out/big', quality.of.service = '1', message.retain = 'true'")
+    pad = "x" * 600_000
+    numbered = [OutgoingRow(f"id:{n}", n, {"symbol": pad, "n": n, "place": "eu"}) for n in range(60)]
+    async with asyncio.timeout(60):
+        while not kept.asked:
+            # it may not be subscribed yet
+            await sent.send(NAME, numbered[:1])
+            await asyncio.sleep(0.05)
+        for one in numbered[1:]:
+            await sent.send(NAME, [one])
+        assert kept.asked == 1
+        kept.free.set()
+        while numbers(kept.rows)[-1:] != [59]:  # noqa: ASYNC110 - the other task
+            await asyncio.sleep(0.05)
+    assert list(dict.fromkeys(numbers(kept.rows))) == list(range(60))
+    # a batch has what fits
+    assert max(kept.sizes) <= MOST_BYTES
+    await sent.close()
+    await ended(task)
+
+
+def numbers(kept: KeptRows) -> list[int]:
+    return [orjson.loads(one)["event"]["n"] for one in kept.bodies]
+
+
+@dataclass(slots=True)
+class HeldRows:
+    """Takes nothing before it is `free`. `sizes`: bytes of each batch."""
+
+    rows: KeptRows
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: int = 0
+    sizes: list[int] = field(default_factory=list)
+
+    async def take(self, messages: Sequence[IncomingMessage]) -> TakenMessages:
+        self.asked += 1
+        await self.free.wait()
+        self.sizes.append(sum(len(one.body) for one in messages))
+        return await self.rows.take(messages)
 
 
 async def test_a_lost_connection_ends_the_source(running: Broker) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cep.apps.transports.outbox import AddedRow, OutboxHeldError, RowOutbox
+from cep.apps.transports.outbox import BATCH_BYTES, AddedRow, OutboxHeldError, RowOutbox
 from cep.apps.transports.ports import OutgoingRow
 
 
@@ -96,3 +96,24 @@ def test_one_process_has_it_at_a_time(tmp_path: Path) -> None:
         RowOutbox(path)
     held.close()
     RowOutbox(path).close()
+
+
+def test_what_is_sent_at_once_has_an_end_in_bytes(tmp_path: Path) -> None:
+    path, long = tmp_path / "outbox.db", BATCH_BYTES // 2
+    outbox = RowOutbox(path)
+    rows = [OutgoingRow(f"id:{number}", number, {"text": "x" * size}) for number, size in enumerate((long, 9, long, 9))]
+    outbox.add([AddedRow("S", "h", "a", one) for one in rows], {}, now=0)
+    assert [one.row.id for one in outbox.first("S", "a", 10)] == ["id:0", "id:1"]
+    size = outbox.sizes()["S"]
+    assert size == 2 * long + 18 + 4 * len(b'{"text":""}')
+    outbox.close()
+    again = RowOutbox(path)
+    assert again.sizes() == {"S": size}
+    again.remove("S", "a", again.first("S", "a", 10), now=1)
+    assert [one.row.id for one in again.first("S", "a", 10)] == ["id:2", "id:3"]
+    again.remove("S", "a", again.first("S", "a", 10), now=2)
+    assert again.sizes() == {}
+    # one that is longer goes alone
+    again.add([AddedRow("S", "h", "a", OutgoingRow("id:9", 9, {"text": "x" * BATCH_BYTES}))], {}, now=3)
+    assert len(again.first("S", "a", 10)) == 1
+    again.close()

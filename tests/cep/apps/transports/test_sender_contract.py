@@ -15,7 +15,6 @@ from aiohttp import WSMsgType, web
 from cep.apps.ends.checked_connections import HttpSessions
 from cep.apps.ends.sink_ends import HttpTarget, MongoTarget, MqttTarget, SocketTarget
 from cep.apps.ends.source_ends import MqttTopics
-from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.transports.http_sender import HttpSender, HttpTerms
 from cep.apps.transports.mongo_ends import MongoSender
 from cep.apps.transports.mqtt_connection import MqttTerms
@@ -112,7 +111,7 @@ async def mongo_world(uri: str) -> AsyncIterator[World]:
 async def mqtt_world(folder: Path) -> AsyncIterator[World]:
     async with broker(folder) as running, link_to(f"tcp://127.0.0.1:{running.port}") as link:
         topics, kept = MqttTopics("mqtt://b:1", ("out/#",), 1, 4, "", is_clean=True), KeptRows()
-        receiver = MqttReceiver(topics, MqttTerms("127.0.0.1", running.port), "contract-source", CountedWarnings({}))
+        receiver = MqttReceiver(topics, MqttTerms("127.0.0.1", running.port), "contract-source")
         task = asyncio.create_task(receiver.run(kept))
 
         async def numbers() -> list[int]:
@@ -160,7 +159,6 @@ async def world(kind: tuple[str, str], tmp_path: Path) -> AsyncIterator[World]:
                 if PROGRAM is None or importlib.util.find_spec("paho") is None:
                     pytest.skip("mosquitto or the extra mqtt is not installed here")
                 made = await opened.enter_async_context(mqtt_world(tmp_path))
-        await made.sender.open()
         yield made
         await made.sender.close()
 
@@ -215,7 +213,6 @@ async def test_a_server_that_is_cut_off_is_tried_again_and_gone_on_with(world: W
 async def test_a_closed_sender_opens_again(world: World) -> None:
     await send(world, 1)
     await world.sender.close()
-    await world.sender.open()
     await send(world, 2)
     await until(world, 1, 2)
 

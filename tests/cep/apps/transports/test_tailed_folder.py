@@ -160,6 +160,23 @@ def test_packed_files_are_read_once_and_rotated_ones_gone_on_with(world: World) 
     assert read(source, 3) == ["three"]
 
 
+def test_a_rotated_file_is_not_taken_for_a_new_one_that_begins_alike(world: World) -> None:
+    """The new log has no more than the header that all of them have."""
+    header = f"{'#' * 400}\n"
+    (world.folder / "a.log").write_text(f"{header}" + "".join(f"line {n}\n" for n in range(200)))
+    source = world.source()
+    assert len(read(source)) == 201
+    packed = gzip.compress((world.folder / "a.log").read_bytes())
+    (world.folder / "a.log").rename(world.folder / "a.log.1")
+    (world.folder / "a.log").write_text(header)
+    # it comes first of the two
+    os.utime(world.folder / "a.log", (1, 1))
+    assert read(source) == [header.rstrip()]
+    (world.folder / "a.log.1.gz").write_bytes(packed)
+    (world.folder / "a.log.1").unlink()
+    assert read(source, 4) == []
+
+
 def test_a_packed_file_that_takes_the_name_of_a_half_read_one_is_read_as_it_is(world: World) -> None:
     source, found = world.source(), list[str]()
     lines = {name: [f"{name} {n} {'x' * 90}" for n in range(8_000)] for name in ("old", "new")}
