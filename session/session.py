@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, SerializerFunctionWrapHandler, TypeAdapter
 
 from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
-from market.instruments.cycles import Cycle, CycleTerms, watched_cycles
+from market.instruments.cycles import Cycle, CycleTerms, session_cycles
 from market.instruments.markets import Market
 from market.money import BoundedDecimal
 from runtime.clock import Clock, ReplayClock, SystemClock
@@ -194,11 +194,7 @@ class Session:
         return tuple(dict.fromkeys(market.base for market in self.traded))
 
     def watched_cycles(self) -> tuple[Cycle, ...]:
-        """Return the cycles that are looked for, the same in each process and in a verification: fees and balances
-        change, and have no part in it."""
-        if self.cycles is None:
-            return ()
-        return watched_cycles(self.markets, self.cycles, self.settlement_currency, self.exchanges).cycles
+        return session_cycles(self.markets, self.cycles, self.settlement_currency)
 
     def is_on_standby(self, base: str, settings: Settings | None) -> bool:
         """Whether the asset has no feeds under these settings; None: there are none yet."""

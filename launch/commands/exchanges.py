@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from exchanges.addresses import simulated_addresses
 from exchanges.credentials import load_credentials
 from exchanges.errors import AccountRejectedError
+from exchanges.simulated_markets import cross_markets
 from launch.errors import CannotStartError, LaunchError, StoppedError
 from launch.setup.data_dir import check_writable, process_lock, ready_file, write_atomically
 from launch.supervisor.ctrl_c import stop_event, unless_stopped
@@ -127,9 +128,15 @@ def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) ->
         named_accounts={
             name: tuple(own for own in accounts if own != name) for name, accounts in session.accounts_at.items()
         },
+        has_crosses=_has_crosses(session),
     )
     detects = detection_seen(session.home, host)
     return run_process(home, "exchanges", lambda ready: run_exchanges(home, options, ready, detects))
+
+
+def _has_crosses(session: Session) -> bool:
+    crosses = {(market.exchange, market.symbol) for market in cross_markets(session.bases)}
+    return any((session.entry_of(market.exchange).ccxt, market.symbol) in crosses for market in session.traded)
 
 
 def detection_seen(home: Path, host: str) -> Callable[[], bool]:

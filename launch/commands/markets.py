@@ -5,11 +5,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from exchanges.listed_codes import listed_codes
-from exchanges.simulated_markets import paper_markets, simulated_bases, simulated_markets, simulated_taker_fees
+from exchanges.simulated_markets import (
+    cross_markets,
+    paper_markets,
+    simulated_bases,
+    simulated_markets,
+    simulated_taker_fees,
+)
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_codes
 from launch.config.watched_cycles import ShownCycles, cycle_lines
 from launch.errors import CannotStartError
+from launch.sessions.chosen_markets import asked_crosses
 from launch.sessions.entry_markets import has_own_names, has_stated_sizes, listed_entry_markets
 from launch.sessions.paper import SETTLEMENT_CURRENCY
 from market.instruments.comparisons import ComparedMarket, compared_markets
@@ -69,7 +76,8 @@ def _listed(config: Configuration) -> tuple[Market, ...]:
     names = config.session_exchanges
     if has_own_names(names, config):
         return listed_entry_markets(names, config)
-    markets = simulated_markets(simulated_bases())
+    crosses = () if config.cycles is None else cross_markets(simulated_bases())
+    markets = (*simulated_markets(simulated_bases()), *crosses)
     return tuple(market for market in markets if market.is_fx or not names or market.exchange in names)
 
 
@@ -81,6 +89,8 @@ def _is_configured(market: Market, config: Configuration) -> bool:
     exchanges = names or {one.exchange for one in paper_markets()}
     named = config.markets.get(market.exchange)
     is_named = named is None or market.symbol in named.symbols
+    if market in cross_markets(simulated_bases()) and market not in asked_crosses(config):
+        return False
     return market.base in config.known_assets and market.exchange in exchanges and is_named
 
 

@@ -71,12 +71,3 @@ def _among(names: Names, exchanges: Collection[str]) -> frozenset[str]:
     if isinstance(names, bool):
         return frozenset(exchanges if names else ())
     return frozenset(names) & frozenset(exchanges)
-
-
-def cycle_notes(cycles: CyclesConfiguration | None, exchanges: Collection[str], file: str) -> tuple[str, ...]:
-    """Return what a session has to say of the table, which it does not trade by yet. Raises CannotStartError for an
-    unknown exchange."""
-    if cycles is None:
-        return ()
-    check_known(cycles, exchanges, file)
-    return (f"{file}: [cycles] counts in backtests alone yet; this session trades pairs of exchanges",)

@@ -1,12 +1,14 @@
-"""What `arbitrage markets` says of the cycles that the configuration asks for."""
+"""The cycles that the configuration asks for: of a session, and what `arbitrage markets` says of them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from launch.config.configuration import Configuration
 from launch.config.cycles import check_known, cycle_terms
-from market.instruments.cycles import Cycle, WatchedCycles, watched_cycles
+from launch.errors import CannotStartError
+from market.instruments.cycles import Cycle, CycleTerms, WatchedCycles, session_cycles, watched_cycles
 from market.instruments.markets import Market
+from session.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,33 @@ class ShownCycles:
         return (self.asset is None or self.asset in currencies) and (
             self.exchange is None or self.exchange in cycle.exchanges
         )
+
+
+def chosen_cycles(config: Configuration, markets: Collection[Market], settlement: str) -> CycleTerms | None:
+    """Return what a session of these markets looks for; None if there is no such cycle. Raises CannotStartError if
+    `[cycles]` names an exchange that is not there, or the log would have several orders."""
+    if config.cycles is None:
+        return None
+    exchanges = tuple(dict.fromkeys(market.exchange for market in markets))
+    check_known(config.cycles, exchanges, config.file)
+    terms = cycle_terms(config.cycles, exchanges)
+    if not session_cycles(markets, terms, settlement):
+        return None
+    if config.partitions > 1:
+        raise CannotStartError(
+            f"{config.file}: [cycles] needs one order of all quotes; set partitions = 1, or leave [cycles] out."
+        )
+    return terms
+
+
+def cycle_notes(config: Configuration, session: Session) -> tuple[str, ...]:
+    """Return what a session has to say of `[cycles]`."""
+    if config.cycles is None:
+        return ()
+    count = len(session.watched_cycles())
+    if count:
+        return (f"{config.file}: [cycles] watches {count} cycles; `arbitrage markets` lists them",)
+    return (f"{config.file}: [cycles] watches no cycle here; `arbitrage markets` says why",)
 
 
 def cycle_lines(

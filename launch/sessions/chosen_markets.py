@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from exchanges.listed_codes import listed_codes
-from exchanges.simulated_markets import paper_markets, simulated_bases, simulated_markets
+from exchanges.simulated_markets import cross_markets, paper_markets, simulated_bases, simulated_markets
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from market.instruments.assets import SessionCodes
 from market.instruments.comparisons import compared_markets
-from market.instruments.markets import Market
+from market.instruments.markets import Market, crosses_of
 
 
 def chosen_markets(names: Sequence[str], config: Configuration, settlement: str) -> tuple[Market, ...]:
@@ -23,10 +23,17 @@ def chosen_markets(names: Sequence[str], config: Configuration, settlement: str)
     _check_assets(config)
     usual = paper_markets(assets)
     markets = usual if set(names) <= {market.exchange for market in usual} else listed
+    taking_part = {market.exchange for market in markets}
+    markets += tuple(market for market in asked_crosses(config) if market.exchange in taking_part)
     chosen = [market for market in markets if not names or market.is_fx or market.exchange in names]
     chosen = _with_symbols(chosen, config)
-    check_compared(chosen, assets, settlement)
+    check_compared(chosen, assets, settlement, has_cycles=config.cycles is not None)
     return tuple(chosen)
+
+
+def asked_crosses(config: Configuration) -> tuple[Market, ...]:
+    """Return what simulated exchanges list beside their other markets, which only a session with cycles asks for."""
+    return () if config.cycles is None else cross_markets(config.known_assets)
 
 
 def _check_assets(config: Configuration) -> None:
@@ -73,13 +80,21 @@ def _with_symbols(markets: list[Market], config: Configuration) -> list[Market]:
 
 
 def check_compared(
-    markets: Sequence[Market], assets: Iterable[str], settlement: str, codes: SessionCodes | None = None
+    markets: Sequence[Market],
+    assets: Iterable[str],
+    settlement: str,
+    codes: SessionCodes | None = None,
+    *,
+    has_cycles: bool = False,
 ) -> None:
-    """Raise CannotStartError for a market that cannot be compared with any, and for an asset that has no market."""
-    rows = compared_markets(listed_codes(), markets, settlement, codes)
+    """Raise CannotStartError for a market that cannot be compared with any, and for an asset that has no market. With
+    cycles there may be crosses, which are for those alone."""
+    crosses = crosses_of(markets, settlement) if has_cycles else ()
+    compared = [market for market in markets if market not in crosses]
+    rows = compared_markets(listed_codes(), compared, settlement, codes)
     for row in rows:
         if row.reason is not None:
             raise CannotStartError(f"{row.market.exchange} {row.market.symbol}: {row.reason}.")
-    compared = {row.market.base for row in rows}
-    if lacking := [asset for asset in assets if asset not in compared]:
+    bases = {row.market.base for row in rows}
+    if lacking := [asset for asset in assets if asset not in bases]:
         raise CannotStartError(f"asset {lacking[0]}: none of the exchanges trades it.")

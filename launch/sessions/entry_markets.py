@@ -9,7 +9,7 @@ from exchanges.simulated_markets import simulated_bases, simulated_markets, take
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.config.configured_entries import ccxt_id, session_codes
 from launch.errors import CannotStartError
-from launch.sessions.chosen_markets import check_compared, check_standby
+from launch.sessions.chosen_markets import asked_crosses, check_compared, check_standby
 from market.instruments.assets import said_fault
 from market.instruments.markets import Market, codes_in, fx_route
 from market.money import decimal_of
@@ -36,7 +36,7 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
         raise CannotStartError(f"{fault}.")
     # by default the one asset is Bitcoin, which users who name their symbols may not want
     assets = config.known_assets if "assets" in config.model_fields_set else config.standby_assets
-    check_compared(markets, assets, settlement, codes)
+    check_compared(markets, assets, settlement, codes, has_cycles=config.cycles is not None)
     fx = tuple(market for market in markets if market.is_fx)
     routes = [fx_route(market.quote_currency, settlement, fx) for market in traded]
     needed = {route.symbol for route in routes if route is not None}
@@ -46,7 +46,7 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
 def listed_entry_markets(names: Sequence[str], config: Configuration) -> tuple[Market, ...]:
     """Return them as `entry_markets`, whether they can be compared or not, and with all FX markets. Raises
     CannotStartError."""
-    known = simulated_markets(config.known_assets)
+    known = (*simulated_markets(config.known_assets), *asked_crosses(config))
     traded = [
         market for name in dict.fromkeys(names or tuple(taker_fees())) for market in _traded_at(name, config, known)
     ]

@@ -17,6 +17,7 @@ from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.session_options import SessionOptions
 from launch.config.transfers import session_transfers
+from launch.config.watched_cycles import chosen_cycles
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
 from launch.sessions.paper import (
@@ -87,7 +88,7 @@ def session_at_exchanges(home: Path, options: SessionOptions, config: Configurat
         )
     kafka_port, mongodb_port = free_ports(2)
     own = home / mode
-    entries = session_entries(config, mode)
+    entries, markets = session_entries(config, mode), named_markets(named_exchanges(config), config)
     return Session(
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
@@ -99,7 +100,8 @@ def session_at_exchanges(home: Path, options: SessionOptions, config: Configurat
             database=database_name(mode),
             partitions=config.partitions,
         ),
-        markets=named_markets(named_exchanges(config), config),
+        markets=markets,
+        cycles=chosen_cycles(config, markets, SETTLEMENT_CURRENCY),
         standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
         reach=ExchangeReach(

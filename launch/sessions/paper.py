@@ -11,10 +11,10 @@ from exchanges.simulated_markets import simulated_taker_fees, taker_fees
 from launch.apps.configured import check_configured, publishing
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
-from launch.config.cycles import cycle_notes
 from launch.config.notice_destinations import configured_destinations
 from launch.config.session_options import PaperOptions, SessionOptions
 from launch.config.transfers import session_transfers
+from launch.config.watched_cycles import chosen_cycles, cycle_notes
 from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.chosen_markets import chosen_markets
@@ -88,7 +88,7 @@ async def run_session(
     if options.report is not None:
         check_writable(options.report, "--report")
     claim_web_port(session.page.host, session.page.port)
-    for note in cycle_notes(config.cycles, session.exchanges, config.file):
+    for note in cycle_notes(config, session):
         echo(note)
     moved = set_aside_other_layout(session.home)
     if moved is not None:
@@ -221,7 +221,10 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
     """Return the session. Raises CannotStartError for unknown exchanges, too few of them, or a tape that cannot drive
     them."""
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
-    markets = named_markets(config.exchanges, config)
+    name = options.market or config.market
+    # neither a storm nor a tape has prices for crosses
+    has_crosses = name != "storm" and options.tape is None
+    markets = named_markets(config.exchanges, config if has_crosses else without_cycles(config))
     return Session(
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
@@ -234,12 +237,13 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
             partitions=config.partitions,
         ),
         markets=markets,
+        cycles=chosen_cycles(config, markets, SETTLEMENT_CURRENCY),
         standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
         simulated=SimulatedTerms(
             url=f"http://127.0.0.1:{exchanges_port}",
             rate_limits=config.rate_limits,
-            market=_simulated_market(home, options.market or config.market, options.tape, markets),
+            market=_simulated_market(home, name, options.tape, markets),
         ),
         reach=ExchangeReach(entries=session_entries(config, "paper"), transfers=session_transfers(config.transfers)),
         page=PageTerms(
@@ -249,6 +253,10 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         stale_after_ms=config.feeds.stale_after_ms,
         upkeep=Upkeep(recordings_mb=recordings_limit_mb(home, options, config)),
     )
+
+
+def without_cycles(config: Configuration) -> Configuration:
+    return config.model_copy(update={"cycles": None})
 
 
 def _simulated_market(home: Path, name: MarketName, tape: str | None, markets: Sequence[Market]) -> SimulatedMarket:

@@ -31,7 +31,7 @@ from launch.regions.sessions import (
 )
 from launch.regions.supervisors import RegionSupervisors
 from launch.sessions.chosen_markets import check_compared
-from launch.sessions.paper import Echo, check_simulated, paper_session, paper_settings, trade
+from launch.sessions.paper import Echo, check_simulated, paper_session, paper_settings, trade, without_cycles
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout
 from launch.setup.jars import mirror_classpath
@@ -93,7 +93,9 @@ def regional_session(
     check_regions(options.regions, config)
     # only the mirrors need them, which come last
     mirror_classpath(home)
-    base = paper_session(home, options, config)
+    if config.cycles is not None:
+        echo(f"{config.file}: [cycles] is for sessions without regions; this one trades pairs of exchanges")
+    base = paper_session(home, options, without_cycles(config))
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
     check_compared(markets, config.known_assets, base.settlement_currency)
     base = replace(

@@ -113,6 +113,14 @@ def watched_cycles(
     return WatchedCycles(tuple(ordered), (*reasons, *lacking))
 
 
+def session_cycles(markets: Collection[Market], terms: CycleTerms | None, settlement: str) -> tuple[Cycle, ...]:
+    """Return those that a session of these markets watches, the same in each process and in a verification: fees and
+    balances change, and have no part in it."""
+    if terms is None:
+        return ()
+    return watched_cycles(markets, terms, settlement, {market.exchange for market in markets}).cycles
+
+
 def _usable(markets: Iterable[Market], fees: Collection[str]) -> tuple[list[Market], list[str]]:
     """Return spot markets of known fees, by exchange and symbol, and a sentence for each of the others."""
     usable: list[Market] = []

@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from exchanges.simulated_markets import cross_markets
 from launch.commands.markets import MarketsOptions, list_markets
 from launch.config.configuration import read_configuration
-from launch.config.cycles import cycle_notes, cycle_terms
+from launch.config.cycles import cycle_terms
+from launch.config.session_options import PaperOptions
+from launch.config.watched_cycles import cycle_notes
 from launch.errors import CannotStartError
+from launch.sessions.paper import paper_session
 from market.instruments.cycles import CycleTerms
+from session.session import Session
 
 HERE = ("kraken", "bitstamp", "binance")
 
@@ -95,12 +100,45 @@ def test_an_asset_or_exchange_narrows_the_list(tmp_path: Path) -> None:
 
 def test_without_the_table_nothing_is_said_of_cycles(tmp_path: Path) -> None:
     assert not any("cycle" in line for line in shown(tmp_path, ""))
-    assert cycle_notes(None, HERE, "a.toml") == ()
+    session = of_session(tmp_path, "")
+    assert (session.cycles, session.watched_cycles()) == (None, ())
+    assert not set(session.markets) & set(cross_markets())
+    assert cycle_notes(read_configuration(written(tmp_path, ""), {}), session) == ()
 
 
-def test_a_session_says_that_it_trades_pairs_alone(tmp_path: Path) -> None:
-    config = read_configuration(written(tmp_path, "[cycles]\nwithin = true"), {})
-    assert "this session trades pairs of exchanges" in cycle_notes(config.cycles, HERE, config.file)[0]
+def of_session(tmp_path: Path, text: str, options: PaperOptions | None = None) -> Session:
+    return paper_session(tmp_path, options or PaperOptions(), read_configuration(written(tmp_path, text), {}))
+
+
+def test_a_session_watches_what_markets_lists_and_trades_crosses_for_it(tmp_path: Path) -> None:
+    text = 'assets = ["BTC", "ETH"]\n[cycles]\nwithin = true\nacross = true'
+    session = of_session(tmp_path, text)
+    listed = [line.rpartition("[")[2].rstrip("]") for line in shown(tmp_path, text) if " legs from " in line]
+    assert [cycle.cycle_id for cycle in session.watched_cycles()] == listed
+    assert {market.symbol for market in session.markets_of("kraken")} >= {"ETH/BTC", "BTC/EUR", "ETH/EUR"}
+    assert not session.markets_of("binance")
+    assert any(len(cycle.exchanges) == 1 for cycle in session.watched_cycles())
+    (note,) = cycle_notes(read_configuration(written(tmp_path, text), {}), session)
+    assert f"[cycles] watches {len(listed)} cycles" in note
+
+
+@pytest.mark.parametrize("text", ["within = false\nacross = false", 'within = ["bitstamp"]'])
+def test_a_session_without_any_cycle_is_as_one_without_the_table(tmp_path: Path, text: str) -> None:
+    session = of_session(tmp_path, f"[cycles]\n{text}")
+    assert session.cycles is None
+    (note,) = cycle_notes(read_configuration(written(tmp_path, f"[cycles]\n{text}"), {}), session)
+    assert "watches no cycle here" in note
+
+
+def test_a_storm_has_no_crosses(tmp_path: Path) -> None:
+    session = of_session(tmp_path, "[cycles]\nacross = true", PaperOptions(market="storm"))
+    assert not set(session.markets) & set(cross_markets())
+    assert session.cycles is not None
+
+
+def test_cycles_need_one_order_of_all_quotes(tmp_path: Path) -> None:
+    with pytest.raises(CannotStartError, match=r"\[cycles\] needs one order of all quotes; set partitions = 1"):
+        of_session(tmp_path, 'partitions = 2\nassets = ["BTC", "ETH"]\n[cycles]\nacross = true')
 
 
 def test_an_unknown_exchange_is_named(tmp_path: Path) -> None:
