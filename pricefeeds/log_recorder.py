@@ -16,8 +16,9 @@ from session.session import Session
 from streams.last_sequences import newest_settings_rows
 from streams.message_format import WireError, row_of
 from streams.records import Record
+from streams.topic_admin import partitions_of
 from streams.topic_reader import TopicReader
-from streams.topics import OPPORTUNITIES, TICKS
+from streams.topics import CYCLE_OPPORTUNITIES, OPPORTUNITIES, TICKS
 from tick_sets.sets.log_parts import LogParts
 
 POLL_SECONDS = 1.0
@@ -28,6 +29,12 @@ AGE_UNKNOWN = 2_000_000
 STARTED, ENDED, STOPPED = "begun.json", "ended.json", "stopped.json"
 
 log = logging.getLogger("pricefeeds")
+
+
+def recorded_topics(session: Session) -> tuple[str, ...]:
+    """Return the log, and the topics that it can be compared with by what CEP makes of it."""
+    cycles = () if session.cycles is None else (CYCLE_OPPORTUNITIES,)
+    return (TICKS, OPPORTUNITIES, *cycles)
 
 
 def log_folder(home: Path, session_id: str) -> Path:
@@ -45,7 +52,7 @@ async def run_log_recorder(session: Session, ready: Callable[[], None]) -> None:
     recorder = LogRecorder(session, parts)
     since = await recorder.begin()
     if not recorder.is_over:
-        reader = TopicReader(session.services.kafka, (TICKS, OPPORTUNITIES), since, POLL_SECONDS)
+        reader = TopicReader(session.services.kafka, recorded_topics(session), since, POLL_SECONDS)
         await retry_until_available(reader.open)
         try:
             ready()
@@ -72,7 +79,7 @@ class LogRecorder:
         self._parts = parts
         self._pending = PendingRows(parts, recordings_folder(session.home), session.upkeep.recordings_mb)
         self._offsets: dict[tuple[str, int], int] = {}
-        self._ends: dict[str, dict[str, int]] = {TICKS: {}, OPPORTUNITIES: {}}
+        self._ends: dict[str, dict[str, int]] = {topic: {} for topic in recorded_topics(session)}
         """Topic → base → offset of its `end` marker."""
 
     @property
@@ -82,12 +89,13 @@ class LogRecorder:
     async def begin(self) -> int:
         """Resume where a previous process was killed. Returns the time to read from, in microseconds."""
         since = await self._start_time()
-        last = self._parts.last_positions(TICKS) | self._parts.last_positions(OPPORTUNITIES)
+        last = {at: row for topic in self._ends for at, row in self._parts.last_positions(topic).items()}
         self._offsets = {position: offset for position, (offset, _) in last.items()}
         for topic in self._ends:
             for _, offset, _, value in self._parts.rows(topic):
                 self._find_end(topic, offset, value)
-        is_known = len(last) == 2 * self._session.services.partitions
+        partitions = (partitions_of(topic, self._session.services.partitions) for topic in self._ends)
+        is_known = len(last) == sum(partitions)
         return min(time for _, time in last.values()) if is_known else since
 
     async def follow(self, reader: Batches) -> None:

@@ -3,6 +3,7 @@
 <session>/log/session.json              what the session was; written last, so where it stands all else does
 <session>/log/ticks/                    the tick set
 <session>/log/opportunities.parquet     partition, offset, time, value
+<session>/log/cycle_opportunities.parquet   the same, if it looked for cycles
 <session>/log/books/*.jsonl             one JSON object a line: arbitrages, rejections, signals, settings, fills
 <session>/log/raw/                      what the first two are made of; gone once they are
 """
@@ -32,6 +33,7 @@ from tick_sets.sets.tick_set import TickSet, open_tick_set
 FORMAT = 3
 """Version of the decision records; raised with each change of their names."""
 SESSION, OPPORTUNITIES = "session.json", "opportunities.parquet"
+CYCLE_OPPORTUNITIES = "cycle_opportunities.parquet"
 BOOKS = Path("books")
 ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS = (
     BOOKS / f"{name}.jsonl" for name in ("arbitrages", "rejections", "signals", "settings", "fills")
@@ -53,7 +55,7 @@ class SessionHead:
 
 @dataclass(frozen=True, slots=True)
 class RecordedMessage:
-    """A row of `opportunities`; `time` of its record, microseconds."""
+    """A row of `opportunities` or `cycle_opportunities`; `time` of its record, microseconds."""
 
     time: int
     value: bytes
@@ -101,9 +103,9 @@ class RecordedSession:
         with self._opened(self.folder / name) as file:
             return sum(1 for _ in file)
 
-    def messages(self) -> Iterator[RecordedMessage]:
-        """Return the messages of CEP, in order per base."""
-        path = self.folder / OPPORTUNITIES
+    def messages(self, name: str = OPPORTUNITIES) -> Iterator[RecordedMessage]:
+        """Return the messages of CEP in a file, in order per base; those of cycles have one order."""
+        path = self.folder / name
         try:
             with pq.ParquetFile(path) as file:
                 for group in range(file.num_row_groups):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backtest.verify.app_versions import app_difference
+from backtest.verify.cycles import CycleComparison
 from backtest.verify.decisions import Decisions
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.feeds import feed_difference
@@ -35,6 +36,7 @@ class Verified:
     ticks: int = 0
     """Ticks compared with the feeds' own recordings."""
     opportunities: int = 0
+    cycles: int = 0
     rejections: int = 0
     signals: int = 0
     arbitrages: int = 0
@@ -71,6 +73,9 @@ def _differences(
         yield _opportunity_difference(one, derive(tick_set), recorded, derived)
         outcome.opportunities += derived.count
         found.add(recorded, derived)
+        cycles = CycleComparison()
+        yield cycles.difference(one, tick_set)
+        outcome.cycles += cycles.count
     yield app_difference(versions)
     decisions = Decisions(
         session.markets, {version.version: version.after for version in versions}, found.opportunities, found.times

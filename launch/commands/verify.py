@@ -82,8 +82,9 @@ def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
     if outcome.difference is not None:
         return [*lines, f"DIFFERENT: {outcome.difference}"]
     lines.append(f"{outcome.ticks:,} ticks equal to the feeds' own recordings; {outcome.steps:,} steps recomputed")
+    cycles = f"{outcome.cycles:,} cycles, " if session.head.span.cycles is not None else ""
     return [
         *lines,
-        f"no difference: {outcome.opportunities:,} opportunities, {outcome.rejections:,} rejections, "
+        f"no difference: {outcome.opportunities:,} opportunities, {cycles}{outcome.rejections:,} rejections, "
         f"{outcome.arbitrages:,} arbitrages, {outcome.signals:,} signals verified",
     ]

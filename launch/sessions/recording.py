@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from backtest.verify.recorded_session import (
     ARBITRAGES,
     BOOKS,
+    CYCLE_OPPORTUNITIES,
     EXPORTED_ARBITRAGE,
     EXPORTED_FILL,
     FILLS,
@@ -35,14 +36,14 @@ from pricefeeds.log_recorder import ENDED, STOPPED, log_folder
 from session.session import Session
 from store.errors import StoreError
 from store.queries.session_export import SessionExport, exporting
+from streams import topics
 from streams.errors import StreamError
 from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
-from streams.topics import TICKS
 from tick_sets.errors import ImportRejectedError
 from tick_sets.file_names import LOG_SET
 from tick_sets.sets.log_parts import LogParts
-from tick_sets.sets.log_tick_set import LogSpan, build_tick_set, write_opportunities
+from tick_sets.sets.log_tick_set import LogSpan, build_tick_set, write_messages
 
 END_SECONDS = 60.0
 """Time limit for the end marker to pass through CEP, which may just be restarting."""
@@ -117,7 +118,9 @@ def build_log(folder: Path) -> bool:
     head = HEAD.validate_json((raw / RAW_HEAD).read_bytes())
     parts = LogParts(raw)
     build_tick_set(parts, head.span, folder / LOG_SET)
-    write_opportunities(parts, head.span, folder / OPPORTUNITIES)
+    write_messages(parts, topics.OPPORTUNITIES, head.span, folder / OPPORTUNITIES)
+    if head.span.cycles is not None:
+        write_messages(parts, topics.CYCLE_OPPORTUNITIES, head.span, folder / CYCLE_OPPORTUNITIES)
     write_atomically(folder / SESSION, HEAD.dump_json(head, indent=2))
     shutil.rmtree(raw)
     return True
@@ -150,7 +153,7 @@ async def _write_end_markers(session: Session) -> bool:
 def _head(session: Session, started: int, raw: Path) -> SessionHead:
     """Return the head. Raises LookupError if the start of CEP is not known."""
     first, settings = detection_start(session)
-    last: dict[str, int] = json.loads((raw / ENDED).read_text())[TICKS]
+    last: dict[str, int] = json.loads((raw / ENDED).read_text())[topics.TICKS]
     span = LogSpan(
         session_id=session.session_id,
         markets=session.markets,
@@ -160,6 +163,7 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
         settings=settings,
         last={base: last[base] for base in session.bases},
         started_at=started,
+        cycles=session.cycles,
         region=session.place.region,
     )
     kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS)}

@@ -15,7 +15,7 @@ from market.trade.reservation_state import ReservationState, RowsRead, rows_read
 from market.trade.reservations import Reservation
 from market.validation_messages import sentence_of
 
-Record = TypeVar("Record")
+Record = TypeVar("Record", "DecisionStep", "RejectionRecord")
 StepKind = Literal["reserve", "grant", "book", "resume"]
 
 
@@ -77,7 +77,7 @@ def step_text(step: DecisionStep) -> str:
 
 def step_of(text: str) -> DecisionStep:
     """Raise NoRecordError."""
-    return read_record(_STEP, text)
+    return _read(_STEP, text)
 
 
 def rejection_text(record: RejectionRecord) -> str:
@@ -86,11 +86,10 @@ def rejection_text(record: RejectionRecord) -> str:
 
 def rejection_record_of(text: str) -> RejectionRecord:
     """Raise NoRecordError."""
-    return read_record(_REJECTION, text)
+    return _read(_REJECTION, text)
 
 
-def read_record(kind: TypeAdapter[Record], text: str) -> Record:
-    """Raise NoRecordError."""
+def _read(kind: TypeAdapter[Record], text: str) -> Record:
     try:
         return kind.validate_json(text)
     except ValidationError as error:

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from market.instruments.cycles import CycleTerms
 from pricefeeds.log_recorder import ENDED, STARTED, STOPPED, LogRecorder, log_folder
 from session.session import Session
 from streams.message_format import marker_row, settings_row
 from streams.records import Record
-from streams.topics import OPPORTUNITIES, TICKS
+from streams.topics import CYCLE_OPPORTUNITIES, OPPORTUNITIES, TICKS
 from tests.cep.logs import BASES, MARKETS, START, LogMaker, settings
 from tests.cep.logs import session as session_of
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.log_parts import LogParts
-from tick_sets.sets.log_tick_set import LogSpan, build_tick_set, write_opportunities
+from tick_sets.sets.log_tick_set import LogSpan, build_tick_set, write_messages
 from tick_sets.sets.tick_set import batches, open_tick_set
 
 SESSION = "0123456789abcdef"
@@ -80,6 +81,21 @@ async def test_it_ends_once_the_markers_came_out_of_cep_and_leaves_whole_files(t
     assert [offset for _, offset, _, _ in parts.rows(TICKS)] == [0, 1, 2]
     assert next(value for _, _, _, value in parts.rows(TICKS)) == b'{"a":1}'
     assert recorder.is_over
+
+
+async def test_with_cycles_it_records_those_too_to_their_own_markers(tmp_path: Path) -> None:
+    parts = begun(tmp_path)
+    watching = replace(session(tmp_path), cycles=CycleTerms(3, frozenset(), frozenset({"kraken", "bitstamp"})))
+    recorder = LogRecorder(watching, parts)
+    assert await recorder.begin() == 5
+    cycles = [record(CYCLE_OPPORTUNITIES, 0, b'{"a":1}'), *ends(CYCLE_OPPORTUNITIES, 1)]
+    await followed(recorder, *ends(TICKS, 0), *ends(OPPORTUNITIES, 0), cycles[0])
+    assert not recorder.is_over
+    await followed(recorder, *cycles)
+    assert recorder.is_over
+    assert [offset for _, offset, _, _ in parts.rows(CYCLE_OPPORTUNITIES)] == [0, 1, 2]
+    written = LogParts(parts.folder)
+    assert await LogRecorder(watching, written).begin() == START + 1_000
 
 
 async def test_markers_of_other_sessions_end_nothing(tmp_path: Path) -> None:
@@ -190,4 +206,4 @@ def test_rows_that_are_missing_are_named(tmp_path: Path, skipped: int, sentence:
 def test_opportunities_of_the_session_before_are_left_out(tmp_path: Path) -> None:
     parts = LogParts(tmp_path / "raw")
     parts.write(OPPORTUNITIES, [record(OPPORTUNITIES, 0, b"old", START - 1_000), record(OPPORTUNITIES, 1, b"own")])
-    assert write_opportunities(parts, span(0, 0), tmp_path / "opportunities.parquet") == 1
+    assert write_messages(parts, OPPORTUNITIES, span(0, 0), tmp_path / "opportunities.parquet") == 1

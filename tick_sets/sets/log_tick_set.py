@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from market.instruments.cycles import CycleTerms
 from market.instruments.markets import Market
 from streams.message_format import WireError, row_of
 from streams.mirrored_rows import REPEATED, unrepeated_rows
-from streams.topics import OPPORTUNITIES, TICKS, partition_of
+from streams.topics import TICKS, partition_of
 from tick_sets.errors import reject
 from tick_sets.sets.builder import TickSetBuilder
 from tick_sets.sets.log_parts import ROW_SCHEMA, LogParts
@@ -42,6 +43,8 @@ class LogSpan:
     """Base → the offset of its end marker."""
     started_at: int
     """Microseconds: what came out of CEP before that was another session's."""
+    cycles: CycleTerms | None = None
+    """Which cycles it looked for."""
     region: str | None = None
     """Whose log it is, in a session with regions: rows of the others may stand in it more than once."""
 
@@ -73,12 +76,12 @@ def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
         return builder.finish(manifest)
 
 
-def write_opportunities(parts: LogParts, span: LogSpan, path: Path) -> int:
-    """Write all that CEP wrote in the session, repeats included, in the order of the topic. Returns how many rows."""
+def write_messages(parts: LogParts, topic: str, span: LogSpan, path: Path) -> int:
+    """Write all that CEP wrote to a topic in the session, repeats included, in its order. Returns how many rows."""
     count = 0
     scratch = path.with_suffix(".new")
     with pq.ParquetWriter(scratch, ROW_SCHEMA, compression="zstd") as writer:
-        for table in parts.tables(OPPORTUNITIES):
+        for table in parts.tables(topic):
             mine = table.filter(pa.array(table["time"].to_numpy() >= span.started_at))
             writer.write_table(mine)
             count += len(mine)
