@@ -3,12 +3,14 @@
 Stored as text, since only verification reads it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from market.decide.decision_context import RecordedContext
+from market.decide.decision_context import DecisionContext, RecordedContext
+from market.decide.settings import Settings
+from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import LegRole
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import ReservationState, RowsRead, rows_read, rows_read_to_reserve
@@ -44,6 +46,10 @@ class DecisionStep:
     request: StepRequest
     read: RowsRead
 
+    def context(self, opportunity: Opportunity, settings: Settings) -> DecisionContext:
+        """Return what it was decided on; of an order of a strategy on one exchange only what the settings say."""
+        return _with_loss(self.request.context, opportunity, settings, self.read)
+
 
 @dataclass(frozen=True, slots=True)
 class RejectionRecord:
@@ -52,6 +58,10 @@ class RejectionRecord:
     context: RecordedContext
     read: RowsRead | None = None
     valid_until: int | None = None
+
+    def known(self, opportunity: Opportunity, settings: Settings) -> DecisionContext:
+        """Return what it was decided on."""
+        return _with_loss(self.context, opportunity, settings, self.read)
 
 
 _STEP = TypeAdapter(DecisionStep)
@@ -87,6 +97,16 @@ def rejection_text(record: RejectionRecord) -> str:
 def rejection_record_of(text: str) -> RejectionRecord:
     """Raise NoRecordError."""
     return _read(_REJECTION, text)
+
+
+def _with_loss(
+    recorded: RecordedContext | None, opportunity: Opportunity, settings: Settings, read: RowsRead | None
+) -> DecisionContext:
+    """Return the context with what the day lost, which the store alone knows."""
+    context = DecisionContext(opportunity, settings) if recorded is None else recorded.context(opportunity, settings)
+    if context.risk is None or read is None:
+        return context
+    return replace(context, risk=replace(context.risk, day_net=read.day_net))
 
 
 def _read(kind: TypeAdapter[Record], text: str) -> Record:

@@ -40,6 +40,7 @@ from store.operations.notices import MongoNotices
 from store.operations.processes import MongoProcesses
 from store.queries.episode_pages import EpisodeFilter, episode_page
 from store.queries.opportunity_pages import MongoOpportunities
+from store.queries.past_decisions import PastDecisions
 from store.queries.trade_history import TradeHistory
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.client import Client, Document, connect, database_of, read_nearby, translated_errors
@@ -121,6 +122,7 @@ class TradeReader:
         self.change_progress = ChangeStreamProgress()
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
         self.opportunity_sums = OpportunitySums(self._database, self._of_session)
+        self.past_decisions = PastDecisions(self._database, self._of_session)
         self.history = TradeHistory(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)

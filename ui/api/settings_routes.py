@@ -13,6 +13,8 @@ from typing_extensions import TypedDict
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import VersionConflictError
+from ui.desk.what_if import WhatIf
+from ui.desk.what_if_rows import WhatIfRow
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
 from ui.http.rejected_changes import record_rejection
 from ui.http.route_auth import Operator
@@ -54,6 +56,15 @@ PATCH_BODY: dict[str, Any] = {
                 "example": {"version": 1, "min_net_bps": 7.5, "trading_state": "running"},
             }
         },
+    }
+}
+
+
+WHAT_IF_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The settings to try, as for a change.",
+        "content": {"application/json": {"schema": {"type": "object"}, "example": {"min_net_bps": 7.5}}},
     }
 }
 
@@ -145,6 +156,21 @@ def _version_of_etag(if_match: str | None) -> int | None:
         return None
     tag = if_match.strip().strip('"')
     return int(tag) if tag.isascii() and tag.isdigit() and len(tag) <= LONGEST_VERSION else -1
+
+
+@router.post("/settings/what-if", responses=dict.fromkeys((404, 422), PROBLEM_RESPONSE), openapi_extra=WHAT_IF_BODY)
+async def what_if(request: Request) -> WhatIfRow:
+    """Return what a change would have done in the last hour, together and each field alone, before it is made: which
+    arbitrages would not have been begun, and which rejected opportunities would have been. It changes nothing."""
+    changes = json_object(await request.body(), "the settings to change")
+    changes.pop("version", None)
+    asked: WhatIf = request.app.state.what_if
+    try:
+        return await asked.row(dashboard_of(request.app), changes)
+    except SettingsMissingError:
+        raise ProblemError(404, NO_SETTINGS) from None
+    except SettingsInvalidError as invalid:
+        raise ProblemError(422, f"Not tried. {invalid}.", {"errors": invalid.errors}) from None
 
 
 class AssetRow(TypedDict):

@@ -1,6 +1,7 @@
 // The bar of the settings form that stays in view: what is not saved, what became of saving, and what others changed.
 
 import { element, setClass, setText } from "./elements.js";
+import { SettingsEffects } from "./settings_effects.js";
 import { changeList } from "./settings_words.js";
 
 export class SettingsBar {
@@ -8,6 +9,7 @@ export class SettingsBar {
   constructor(acts) {
     this.count = element("strong");
     this.mine = element("div");
+    this.effects = new SettingsEffects();
     this.lost = element("span", { class: "warn", hidden: true }, " Connection lost; your input is kept in this tab.");
     this.said = element("div", { class: "said", role: "status", "data-part": "settings-said" });
     this.whole = element("p", { class: "said bad", role: "alert", hidden: true });
@@ -18,7 +20,7 @@ export class SettingsBar {
     this.save.onclick = acts.save;
     this.root = element(
       "div", { class: "bar box" },
-      element("div", { class: "row" }, element("div", { class: "unsaved", "data-part": "unsaved" }, element("p", {}, this.count, this.lost), this.mine), this.discard, this.save),
+      element("div", { class: "row" }, element("div", { class: "unsaved", "data-part": "unsaved" }, element("p", {}, this.count, this.lost), this.mine, this.effects.root), this.discard, this.save),
       this.whole, this.clash, this.said,
     );
   }

@@ -230,6 +230,8 @@ class SettingsForm {
     const mine = touched.map((name) => ({ name, before: this.edits.inForce(name), after: this.edits.value(name) }));
     const clashes = this.isSaving ? [] : this.edits.clashes;
     this.bar.draw({ version: settings.version, mine: changeList(mine, this.labels), count: mine.length, wrong: touched.filter((name) => this.problemOf(name)).length, isSaving: this.isSaving, isLive: this.isLive });
+    const isTried = mine.length && !this.isSaving && !touched.some((name) => this.problemOf(name));
+    this.bar.effects.ask(isTried ? this.edits.changes((name) => this.isNumber(name)) : null, this.labels);
     this.bar.drawClash(clashes.map((name) => ({ name, before: this.edits.typed.get(name).base, after: this.edits.inForce(name) })), this.labels);
     this.bar.drawWhole(touched.length ? this.rejected.get("settings") : null);
     this.root.dataset.version = settings.version;

@@ -1,9 +1,6 @@
 """What one arbitrage was decided on, read from its own record."""
 
-from dataclasses import replace
-
 from market.decide.check_figures import check_figures
-from market.decide.decision_context import DecisionContext
 from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage
 from market.trade.decision_record import DecisionStep, NoRecordError, step_of
@@ -41,16 +38,7 @@ def _version(step: DecisionStep | None, arbitrage: Arbitrage) -> int:
 
 
 def _checks(step: DecisionStep, arbitrage: Arbitrage, settings: Settings) -> list[ArbitrageCheckRow]:
-    recorded = step.request.context
-    if recorded is None:
-        # an order of a strategy on one exchange: only what the settings say is known
-        context = DecisionContext(arbitrage.opportunity, settings)
-    else:
-        context = recorded.context(arbitrage.opportunity, settings)
-    if context.risk is not None:
-        # what a day lost is known to the store alone
-        context = replace(context, risk=replace(context.risk, day_net=step.read.day_net))
-    return [check_row(figure, settings) for figure in check_figures(context)]
+    return [check_row(figure, settings) for figure in check_figures(step.context(arbitrage.opportunity, settings))]
 
 
 def _books(arbitrage: Arbitrage) -> list[DecisionBookRow]:

@@ -65,6 +65,7 @@ from ui.auth.key_changes import audit_key_changes
 from ui.desk.alert_keeper import AlertKeeper
 from ui.desk.rule_keeper import RuleKeeper
 from ui.desk.rule_notices import RuleNotices
+from ui.desk.what_if import WhatIf
 from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.body_limit import BoundedBodies
@@ -258,6 +259,7 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     app.state.signals = AppSignals(session.home)
     app.state.alerts = AlertKeeper(session.home, watch, hub, rules, notices, app.state.signals.alerting)
     alerting = asyncio.create_task(app.state.alerts.run())
+    app.state.what_if = WhatIf()
     app.state.app_texts = AppTexts(session, configured(TEXTS, config))
     app.state.app_endpoints = AppEndpoints(OrderedDict())
     app.state.dry_runs = DryRuns(session.home, configured(DRY_RUN, config))

@@ -25,6 +25,7 @@ NO_CHANGE = {
     "/api/sign-in",
     "/api/sign-out",
     "/api/alerts/rules/preview",
+    "/api/settings/what-if",
     "/api/apps/check",
     "/api/apps/explain",
     "/api/apps/x/query",

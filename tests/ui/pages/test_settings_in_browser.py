@@ -1,6 +1,7 @@
 """The settings form in Chromium: whatever is redrawn, lost or changed by others in the middle of an edit, the touched
 fields are what is sent, and nothing else is."""
 
+import re
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -163,6 +164,19 @@ def test_six_settings_are_in_view_and_all_others_folded_by_topic(steering: Steer
     expect(steering.field("max_quote_age_ms")).to_be_focused()
     page.get_by_role("button", name="Discard").click()
     steering.open_topics()
+
+
+def test_a_change_says_before_it_is_saved_what_it_would_have_done(steering: Steering) -> None:
+    tried = steering.watched.part("what-if")
+    steering.field("min_net_bps").fill("75")
+    expect(tried).to_contain_text(
+        re.compile(r"Minimum net spread to trade: 1 trade refused, whose net was .\$1.00"), timeout=NEWS_MS
+    )
+    steering.field("max_notional").fill("10")
+    expect(tried).to_contain_text("All together: 1 trade refused", timeout=NEWS_MS)
+    steering.page.get_by_role("button", name="Discard").click()
+    expect(tried).to_be_empty()
+    assert steering.patches == []
 
 
 class Redraws:
