@@ -52,9 +52,11 @@ def marker_message(marker: Mapping[str, Any], offset: int) -> bytes:
     return orjson.dumps({**{name: marker[name] for name in ("kind", "base", "marker_id")}, "offset": offset})
 
 
-def cycle_opportunity_of(row: Mapping[str, Any], detected_time: int) -> CycleOpportunity | LogMarker:
-    """Return a message as `message_format.row_of` gives it. `detected_time`: of its record, microseconds. Raises
-    WireError."""
+def cycle_opportunity_of(
+    row: Mapping[str, Any], detected_time: int, *, with_levels: bool = True
+) -> CycleOpportunity | LogMarker:
+    """Return a message as `message_format.row_of` gives it. `detected_time`: of its record, microseconds;
+    `with_levels`: as `message_format.opportunity_of`. Raises WireError."""
     try:
         if row["kind"] in MARKERS:
             return LogMarker(row["kind"], row["base"], row["marker_id"], int(row["offset"]))
@@ -63,7 +65,7 @@ def cycle_opportunity_of(row: Mapping[str, Any], detected_time: int) -> CycleOpp
         return CycleOpportunity(
             opportunity_id=row["opportunity_id"],
             cycle_id=row["cycle_id"],
-            legs=tuple(CycleOpportunityLeg(_side_of(leg), leg_of(leg, with_levels=True)) for leg in row["legs"]),
+            legs=tuple(CycleOpportunityLeg(_side_of(leg), leg_of(leg, with_levels)) for leg in row["legs"]),
             settings_version=int(row["settings_version"]),
             net_bps=finite_of(row["net_bps"]),
             event_time=int(row["event_time"]),

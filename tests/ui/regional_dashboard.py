@@ -28,6 +28,7 @@ from ui.auth.access_service import Access
 from ui.http.problems import answer_problems
 from ui.services.dashboard import Dashboard
 from ui.services.health import HealthService
+from ui.stream.found_cycles import FoundCycles
 from ui.stream.live_hub import LiveHub
 
 REGIONS = ("us", "eu", "jp")
@@ -100,7 +101,8 @@ def dashboard_at(session: Session, reader: AuditingReader) -> Dashboard:
     """On the running loop; nothing of it follows anything."""
     hub, loop = LiveHub(session, reader), asyncio.get_running_loop()
     following = loop.create_task(asyncio.sleep(0))
-    return Dashboard(session, hub, reader, loop, following, Access(session), HealthService(session, hub, reader))
+    health, cycles = HealthService(session, hub, reader), FoundCycles(session)
+    return Dashboard(session, hub, reader, loop, following, Access(session), health, cycles)
 
 
 def seen(dashboard: Dashboard, *roles: MemberRole, now: int = 1) -> None:

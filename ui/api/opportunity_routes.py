@@ -6,18 +6,26 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
+from market.instruments.cycles import FEWEST_LEGS, MOST_LEGS
 from market.prices.episodes import EpisodeOutcome
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
+from streams.errors import StreamError
 from ui.api.market_routes import Base, Exchange
-from ui.examples.opportunity_examples import EPISODE_PAGE, KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
+from ui.examples.opportunity_examples import CYCLES, EPISODE_PAGE, KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
 from ui.examples.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.rows.episode import EpisodeRow
 from ui.rows.market import OpportunityRow, opportunity_row
-from ui.rows.opportunity import Span, StatisticsRow, StoredOpportunityRow
+from ui.rows.opportunity import (
+    CycleOpportunityRow,
+    Span,
+    StatisticsRow,
+    StoredOpportunityRow,
+    cycle_opportunity_row,
+)
 from ui.services.dashboard import dashboard_of
 from ui.services.opportunity import (
     episode_page,
@@ -34,6 +42,7 @@ router = APIRouter()
 TAGS: list[str | Enum] = ["opportunities"]
 LATEST_MICROSECOND = 2**53
 """Larger integers lose digits in JavaScript."""
+CycleExchange = Annotated[str | None, Query(alias="exchange", max_length=40, description="Of any of its legs.")]
 NetBps = Annotated[float | None, Query(ge=-1_000, le=10_000, allow_inf_nan=False)]
 
 
@@ -119,6 +128,30 @@ async def newest(
     )
     settings = dashboard_of(request.app).hub.settings
     return [opportunity_row(one, settings) for one, _ in zip(found, range(limit), strict=False)]
+
+
+@router.get("/opportunities/cycles", tags=TAGS, responses=shown(example=CYCLES) | {503: PROBLEM_RESPONSE})
+async def cycles(
+    request: Request,
+    exchange: CycleExchange = None,
+    min_net_bps: NetBps = None,
+    legs: Annotated[int | None, Query(ge=FEWEST_LEGS, le=MOST_LEGS)] = None,
+    limit: Limit = 50,
+) -> list[CycleOpportunityRow]:
+    """Return distinct cycles among the last 500 that detection has found, newest first, including those below the
+    threshold; none in a session without `[cycles]`. At most a second old."""
+    try:
+        newest_first = await dashboard_of(request.app).cycles.newest()
+    except StreamError as error:
+        raise ProblemError(503, f"Cycles cannot be read: {error}") from error
+    found = (
+        one
+        for one in newest_first
+        if (exchange is None or any(leg.quote.exchange == exchange for leg in one.legs))
+        and (min_net_bps is None or one.net_bps >= min_net_bps)
+        and legs in (None, len(one.legs))
+    )
+    return [cycle_opportunity_row(one) for one, _ in zip(found, range(limit), strict=False)]
 
 
 @router.get("/opportunities/statistics", tags=TAGS, responses=shown(example=STATISTICS))

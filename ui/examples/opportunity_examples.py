@@ -1,8 +1,9 @@
 """Example responses about quotes, spreads and opportunities, for the OpenAPI document."""
 
+from market.instruments.orders import Side
 from ui.rows.episode import EpisodeRow
 from ui.rows.market import OpportunityRow, QuoteRow, SpreadRow
-from ui.rows.opportunity import LifeRow, StatisticsRow, StoredOpportunityRow
+from ui.rows.opportunity import CycleLegRow, CycleOpportunityRow, LifeRow, StatisticsRow, StoredOpportunityRow
 from ui.services.opportunity_lifetimes import DEFINITION
 from ui.services.threshold_preview import LIMITS, PreviewRow
 
@@ -70,6 +71,27 @@ SEEN = OpportunityRow(
     detected_time=1_700_000_000_012_000,
     expires_at=1_700_000_001_000_000,
 )
+
+
+def _leg(side: Side, symbol: str, price: str) -> CycleLegRow:
+    quote_id = f"kraken:{symbol}:1700000000000000"
+    return CycleLegRow(
+        side=side, exchange="kraken", symbol=symbol, price=price, amount="0.42", quote_id=quote_id, age=40_000
+    )
+
+
+CYCLES = [
+    CycleOpportunityRow(
+        opportunity_id="9b1f6d20c7e84a35",
+        cycle_id="kraken:BTC/USD:buy>kraken:ETH/BTC:buy>kraken:ETH/USD:sell",
+        legs=[_leg("buy", "BTC/USD", "70001.5"), _leg("buy", "ETH/BTC", "0.05"), _leg("sell", "ETH/USD", "3551.2")],
+        net_bps=6.4,
+        settings_version=1,
+        event_time=1_700_000_000_000_000,
+        detected_time=1_700_000_000_012_000,
+        expires_at=1_700_000_001_000_000,
+    )
+]
 KEPT = StoredOpportunityRow(
     **SEEN,
     outcome="taken",

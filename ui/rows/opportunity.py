@@ -5,6 +5,8 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from market.decide.settings import Settings
+from market.instruments.orders import Side
+from market.prices.cycle_opportunities import CycleOpportunity
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import StoredOpportunity
 from ui.rows.attribute import row_from
@@ -22,6 +24,31 @@ class StoredOpportunityRow(OpportunityRow):
     reason: str | None
     arbitrage_state: str | None
     net_profit: str | None
+
+
+class CycleLegRow(TypedDict):
+    """One order of a cycle: `price` and `amount` of the best level that it meets; `age` of its quote, microseconds."""
+
+    side: Side
+    exchange: str
+    symbol: str
+    price: str
+    amount: str
+    quote_id: str
+    age: int
+
+
+class CycleOpportunityRow(TypedDict):
+    """`net_bps` at the best prices, all fees paid; legs in their order."""
+
+    opportunity_id: str
+    cycle_id: str
+    legs: list[CycleLegRow]
+    net_bps: float
+    settings_version: int
+    event_time: int
+    detected_time: int
+    expires_at: int
 
 
 class BinRow(TypedDict):
@@ -111,6 +138,11 @@ class StatisticsRow(TypedDict):
     histogram: list[BinRow]
     ledger: list[LedgerRow]
     lifetimes: LifetimesRow
+
+
+def cycle_opportunity_row(found: CycleOpportunity) -> CycleOpportunityRow:
+    legs = [row_from(CycleLegRow, leg.quote, side=leg.side) for leg in found.legs]
+    return row_from(CycleOpportunityRow, found, legs=legs)
 
 
 def stored_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:

@@ -86,6 +86,7 @@ from ui.services.dashboard import Dashboard, announce, dashboard_of, withdraw
 from ui.services.health import HealthService
 from ui.services.prometheus_metrics import Metrics
 from ui.services.request_metrics import CountedRequests
+from ui.stream.found_cycles import FoundCycles
 from ui.stream.live_hub import LiveHub
 
 FOLDER = Path(__file__).parents[1]
@@ -252,9 +253,9 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     app.state.left_out_actions = LeftOutActions()
     following_apps = follow_acting_apps(session, reader.settings, hub.apply_settings, app.state.left_out_actions)
     acting = asyncio.create_task(following_apps)
-    watch = HealthService(session, hub, reader)
+    watch, cycles = HealthService(session, hub, reader), FoundCycles(session)
     loop = asyncio.get_running_loop()
-    app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
+    app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch, cycles)
     rules, notices = RuleKeeper(session.home, app.state.metrics, hub), RuleNotices(reader.audit.begin)
     app.state.signals = AppSignals(session.home)
     app.state.alerts = AlertKeeper(session.home, watch, hub, rules, notices, app.state.signals.alerting)
@@ -278,6 +279,7 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
         await asyncio.gather(following, auditing, acting, alerting, return_exceptions=True)
         await hub.candles.write()
         await watch.close()
+        await cycles.close()
         await reader.close()
 
 

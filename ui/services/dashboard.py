@@ -13,6 +13,7 @@ from ui.auth.access_service import Access
 from ui.errors import UiError
 from ui.live.snapshot import LiveSnapshot
 from ui.services.health import HealthService
+from ui.stream.found_cycles import FoundCycles
 from ui.stream.live_hub import LiveHub
 
 Answer = TypeVar("Answer")
@@ -34,6 +35,7 @@ class Dashboard:
     """Keys, sign-ins and rates."""
     health: HealthService
     """The health report."""
+    cycles: FoundCycles
 
     def answer(self, work: Coroutine[Any, Any, Answer], seconds: float = ANSWER_SECONDS) -> Answer:
         """Run `work` on the loop from a script's thread and wait for it. Raises TimeoutError, and what `work` raises.
