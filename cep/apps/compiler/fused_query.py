@@ -34,7 +34,7 @@ OF_THE_CLOCK = re.compile(r"\b(at|app)\b")
 """What the Python of a value has that depends on more than its row."""
 Bind = Callable[[AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker]], RowTaker]
 """The function for one instance of the query: with the clock, its window, its selector, who listens to the
-query, and what the rows of the stream that it writes to are given to."""
+query, and what takes the rows of the stream that it writes to (`Junction.outlet`)."""
 BindFirst = Callable[
     [AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker], Sequence[Wait], Sequence[RowTaker]],
     RowTaker,
@@ -104,7 +104,7 @@ def fused_plan(shape: QueryShape, environment: Environment) -> FusedPlan:
 
 
 def _lines(shape: QueryShape) -> Iterator[str]:
-    yield "def bind(clock, window, selector, query_listeners, takers):"
+    yield "def bind(clock, window, selector, query_listeners, outlet):"
     yield from _indented(_bound(shape))
     yield f"{STEP}def take(at, row):"
     yield from _indented(_body(shape, "return"), 2)
@@ -112,7 +112,7 @@ def _lines(shape: QueryShape) -> Iterator[str]:
 
 
 def _lines_of_first(shape: QueryShape) -> Iterator[str]:
-    yield "def bind_first(clock, window, selector, query_listeners, takers, waits, others):"
+    yield "def bind_first(clock, window, selector, query_listeners, outlet, waits, others):"
     yield from _indented(_bound(shape))
     yield f"{STEP}def send(at, row):"
     body = [
@@ -140,7 +140,7 @@ def _body(shape: QueryShape, leave: str) -> list[str]:
 
 def _bound(shape: QueryShape) -> list[str]:
     """Return what is the same for every row."""
-    kept = [] if shape.window is None else ["kept = window.rows()"]
+    kept = [] if shape.window is None else ["kept = window.rows()", "enter, leave = kept.append, kept.popleft"]
     emit = [] if shape.writes else ["emit = selector.emit"]
     if not shape.selection.kinds:
         return [*kept, *emit]
@@ -160,15 +160,15 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
             before, after = ["came, at = (row, at), clock.now"], ["row, at = came"]
             if not any(OF_THE_CLOCK.search(source) for source in _of_what_left(selection)):
                 before, after = ["came = row"], ["row = came"]
-            left = [*before, "row = kept.popleft()[2]", *removed, *after] if removed else ["kept.popleft()"]
-            return ["kept.append((EXPIRED, at, row))", f"if len(kept) > {length}:", *_indented(left)]
+            left = [*before, "row = leave()[2]", *removed, *after] if removed else ["leave()"]
+            return ["enter((EXPIRED, at, row))", f"if len(kept) > {length}:", *_indented(left)]
         case TimePlan(milliseconds=milliseconds):
             return [
                 f"oldest, came = clock.now - {milliseconds}, row",
                 "while kept and kept[0][1] <= oldest:",
-                *_indented(["row = kept.popleft()[2]", *removed]),
+                *_indented(["row = leave()[2]", *removed]),
                 "row = came",
-                "kept.append((EXPIRED, at, row))",
+                "enter((EXPIRED, at, row))",
                 "if not window.is_swept: window.sweep_later()",
             ]
         case None:
@@ -192,7 +192,7 @@ def _exchanged(shape: QueryShape) -> list[str]:
     """Return the row enters a window `length`, and takes the place of the one that leaves."""
     kinds, arguments = shape.selection.kinds, shape.selection.source.arguments
     length = shape.window.length if isinstance(shape.window, LengthPlan) else 0
-    names = [{"a": f"a{number}", "o": f"o{number}", "x": f"x{number}"} for number in range(len(kinds))]
+    names = [_names(number) | {"o": f"o{number}"} for number in range(len(kinds))]
     olds = [f"{name['o']} = {source.replace('row', 'old')}" for name, source in zip(names, arguments, strict=True)]
     both = [
         line
@@ -200,17 +200,20 @@ def _exchanged(shape: QueryShape) -> list[str]:
         for line in (
             f"if {name['o']} is not None and {name['x']} is not None: {kind.source.exchange.format(**name)}",
             "else:",
-            STEP + kind.source.remove.format(a=name["a"], x=name["o"]),
-            STEP + kind.source.add.format(**name),
+            *_indented(kind.source.remove.format(**{**name, "x": name["o"]}).splitlines()),
+            *_indented(kind.source.add.format(**name).splitlines()),
         )
+    ]
+    came = [
+        line for name, kind in zip(names, kinds, strict=True) for line in kind.source.add.format(**name).splitlines()
     ]
     return [
         *(f"{name['x']} = {source}" for name, source in zip(names, arguments, strict=True)),
-        "kept.append((EXPIRED, at, row))",
+        "enter((EXPIRED, at, row))",
         f"if len(kept) > {length}:",
-        *_indented(["old = kept.popleft()[2]", *olds, *both]),
+        *_indented(["old = leave()[2]", *olds, *both]),
         "else:",
-        *_indented([kind.source.add.format(**name) for name, kind in zip(names, kinds, strict=True)]),
+        *_indented(came),
     ]
 
 
@@ -222,7 +225,7 @@ def _of_what_left(selection: SelectorPlan) -> list[str]:
 def _states(selection: SelectorPlan) -> list[str]:
     """Return the states of the row's group, or of all rows, as a0, a1, …."""
     group, names = selection.source.group, "".join(f"a{number}, " for number in range(len(selection.kinds)))
-    return [f"key = {group}", f"{names}= groups.get(key) or new_group(key)"]
+    return [f"key = {group}", f"try: {names}= groups[key]", f"except KeyError: {names}= new_group(key)"]
 
 
 def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
@@ -230,7 +233,7 @@ def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
     return [
         *(_states(selection) if selection.source.group and steps else []),
         *(f"x{number} = {argument}" for number, argument in enumerate(selection.source.arguments)),
-        *(step.format(a=f"a{number}", x=f"x{number}") for number, step in enumerate(steps)),
+        *(line for number, step in enumerate(steps) for line in step.format(**_names(number)).splitlines()),
     ]
 
 
@@ -238,11 +241,27 @@ def _selected(shape: QueryShape, leave: str) -> list[str]:
     selection, source = shape.selection, shape.selection.source
     added = [] if _exchanges(shape) else _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
     values = [
-        f"{aggregated_name(number)} = {kind.source.value.format(a=f'a{number}')}"
+        f"{aggregated_name(number)} = {kind.source.value.format(**_names(number))}"
         for number, kind in enumerate(selection.kinds)
     ]
     having = [] if source.having is None else [f"if not {source.having}: {leave}"]
-    return [*added, *values, f"out = {tuple_source(source.outputs)}", *having]
+    known = _known(selection)
+    outputs = tuple(known.get(output, output) for output in source.outputs)
+    return [*added, *values, f"out = {tuple_source(outputs)}", *having]
+
+
+def _known(selection: SelectorPlan) -> dict[str, str]:
+    """Return what columns of the row are called, of those that the aggregators were given it by."""
+    source = selection.source
+    names = {argument: f"x{number}" for number, argument in enumerate(source.arguments)}
+    if source.group is not None and selection.kinds:
+        names[source.group] = "key"
+    return {column: name for column, name in names.items() if OF_A_COLUMN.fullmatch(column)}
+
+
+def _names(number: int) -> dict[str, str]:
+    """Return what the Python of an aggregator is filled in with."""
+    return {letter: f"{letter}{number}" for letter in "axnt"}
 
 
 def aggregated_name(number: int) -> str:
@@ -255,7 +274,7 @@ def _passed_on(shape: QueryShape) -> list[str]:
         of_query = ["for listener in query_listeners: listener([(CURRENT, at, out)])"] if shape.is_named else []
         return [
             *of_query,
-            "for taker in takers: taker(at, out)",
+            "outlet[0](at, out)",
         ]
     group = shape.selection.source.group
     key = [] if shape.selection.kinds else [f"key = {group}"]

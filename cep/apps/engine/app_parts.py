@@ -140,7 +140,7 @@ class AppParts:
         goes_on = query.target is not None and query.write is None
         target = self._target(query.target or "", junctions) if goes_on else Junction()
         query_listeners = self.query_listeners.setdefault(query.name, []) if query.name is not None else []
-        return selector, query_listeners, target.takers
+        return selector, query_listeners, target.outlet
 
     def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
         contexts = self._context.part(), self._context.part()

@@ -80,8 +80,7 @@ class PartitionInstances(Stateful):
         by_key: dict[str, RowTaker] = {}
 
         def made(key: str) -> RowTaker:
-            junction = self.instance(key).junctions[stream]
-            return by_key.setdefault(key, junction.takers[0] if len(junction.takers) == 1 else junction.take)
+            return by_key.setdefault(key, self.instance(key).junctions[stream].outlet[0])
 
         return key.take(by_key, made)
 

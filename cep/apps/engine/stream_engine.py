@@ -85,7 +85,7 @@ class StreamEngine:
     def _sender(self, stream: str, floats: frozenset[int] | None) -> RowTaker:
         """`floats`: places of the stream's columns of 32 bits."""
         context, junction = self._context, self._junctions[stream]
-        takers, waits = junction.takers, context.waits
+        outlet, waits = junction.outlet, context.waits
 
         def send(at: int, row: Row) -> None:
             # as `advance` does, without its calls
@@ -95,8 +95,7 @@ class StreamEngine:
                 context.advance(at)
             if floats is not None:
                 row = _rounded(floats, row)
-            for taker in takers:
-                taker(at, row)
+            outlet[0](at, row)
 
         return send
 

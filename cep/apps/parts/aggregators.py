@@ -270,7 +270,8 @@ class UnionSet(Stateful):
 @dataclass(frozen=True, slots=True)
 class AggregatorSource:
     """What an aggregator does as Python, for the function that is generated of a whole query: `{a}` is its state, `{x}`
-    the value. Of the common ones it is what their methods do, without the call."""
+    the value, `{n}` and `{t}` are names of its own, which `add` and `exchange` may leave to the `value` behind them. Of
+    the common ones it is what their methods do, without the call."""
 
     add: str = "{a}.add({x})"
     remove: str = "{a}.remove({x})"
@@ -282,13 +283,14 @@ class AggregatorSource:
 
 OF_COUNT = AggregatorSource("{a}.value += 1", "{a}.value -= 1")
 OF_SUM = AggregatorSource(
-    "if {x} is not None: {a}.count += 1; {a}.total += {x}",
+    "if {x} is None: {n}, {t} = {a}.count, {a}.total\n"
+    "else: {a}.count = {n} = {a}.count + 1; {a}.total = {t} = {a}.total + {x}",
     "if {x} is not None: {a}.count -= 1; {a}.total -= {x}",
-    "({a}.total if {a}.count else None)",
+    "({t} if {n} else None)",
     # in the order of both, since floats round at each
-    "{a}.total = {a}.total - {o} + {x}",
+    "{a}.total = {t} = {a}.total - {o} + {x}; {n} = {a}.count",
 )
-OF_AVERAGE = replace(OF_SUM, value="({a}.total / {a}.count if {a}.count else None)")
+OF_AVERAGE = replace(OF_SUM, value="({t} / {n} if {n} else None)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,28 +177,32 @@ def _source(query: str) -> str | None:
 def test_what_a_row_does_in_a_query_can_be_read() -> None:
     query = "from T[b > 1.0]#window.length(9) select a, sum(b) as s group by a having s > 2.0 insert into Out;"
     assert (_source(query) or "").splitlines() == [
-        "def bind(clock, window, selector, query_listeners, takers):",
+        "def bind(clock, window, selector, query_listeners, outlet):",
         "    kept = window.rows()",
+        "    enter, leave = kept.append, kept.popleft",
         "    groups, new_group = selector.by_group, selector.new_group",
         "    def take(at, row):",
         "        if not (not ((v1 := row[1]) is None) and v1 > 1.0): return",
-        "        kept.append((EXPIRED, at, row))",
+        "        enter((EXPIRED, at, row))",
         "        if len(kept) > 9:",
         "            came = row",
-        "            row = kept.popleft()[2]",
+        "            row = leave()[2]",
         "            key = row[0]",
-        "            a0, = groups.get(key) or new_group(key)",
+        "            try: a0, = groups[key]",
+        "            except KeyError: a0, = new_group(key)",
         "            x0 = row[1]",
         "            if x0 is not None: a0.count -= 1; a0.total -= x0",
         "            row = came",
         "        key = row[0]",
-        "        a0, = groups.get(key) or new_group(key)",
+        "        try: a0, = groups[key]",
+        "        except KeyError: a0, = new_group(key)",
         "        x0 = row[1]",
-        "        if x0 is not None: a0.count += 1; a0.total += x0",
-        "        aggregated0 = (a0.total if a0.count else None)",
-        "        out = (row[0], aggregated0, )",
+        "        if x0 is None: n0, t0 = a0.count, a0.total",
+        "        else: a0.count = n0 = a0.count + 1; a0.total = t0 = a0.total + x0",
+        "        aggregated0 = (t0 if n0 else None)",
+        "        out = (key, aggregated0, )",
         "        if not (not ((v1 := out[1]) is None) and v1 > 2.0): return",
-        "        for taker in takers: taker(at, out)",
+        "        outlet[0](at, out)",
         "    return take",
     ]
 
@@ -275,18 +279,21 @@ def test_where_a_row_may_matter_otherwise_the_stages_have_it(query: str) -> None
 
 def test_a_row_takes_the_place_of_the_oldest_in_one_step() -> None:
     lines = (_source("from T#window.length(9) select avg(b) as m insert into Out;") or "").splitlines()
-    assert lines[6:17] == [
+    assert lines[8:22] == [
         "        x0 = row[1]",
-        "        kept.append((EXPIRED, at, row))",
+        "        enter((EXPIRED, at, row))",
         "        if len(kept) > 9:",
-        "            old = kept.popleft()[2]",
+        "            old = leave()[2]",
         "            o0 = old[1]",
-        "            if o0 is not None and x0 is not None: a0.total = a0.total - o0 + x0",
+        "            if o0 is not None and x0 is not None: a0.total = t0 = a0.total - o0 + x0; n0 = a0.count",
         "            else:",
         "                if o0 is not None: a0.count -= 1; a0.total -= o0",
-        "                if x0 is not None: a0.count += 1; a0.total += x0",
+        "                if x0 is None: n0, t0 = a0.count, a0.total",
+        "                else: a0.count = n0 = a0.count + 1; a0.total = t0 = a0.total + x0",
         "        else:",
-        "            if x0 is not None: a0.count += 1; a0.total += x0",
+        "            if x0 is None: n0, t0 = a0.count, a0.total",
+        "            else: a0.count = n0 = a0.count + 1; a0.total = t0 = a0.total + x0",
+        "        aggregated0 = (t0 / n0 if n0 else None)",
     ]
 
 
