@@ -238,6 +238,8 @@ async def documentation() -> HTMLResponse:
         swagger_js_url="/vendor/swagger-ui/swagger-ui-bundle.js",
         swagger_css_url="/vendor/swagger-ui/swagger-ui.css",
         swagger_favicon_url=ICON,
+        # it draws a long list as one scrolls, and then a page's search finds nothing of what is further down
+        swagger_ui_parameters={"docExpansion": "none"},
     )
     page.headers["Content-Security-Policy"] = page_policy(bytes(page.body).decode())
     return page

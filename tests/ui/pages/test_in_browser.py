@@ -186,6 +186,8 @@ def test_the_documentation_opens_without_another_host(chromium: Browser, served_
     context = chromium.new_context()
     watched = Watched(context.new_page()).watch()
     watched.page.goto(f"http://{served_dashboard.address}/docs", timeout=PAINT_MS)
+    group = watched.page.get_by_role("heading", name="settings", exact=False)
+    group.get_by_role("button").click(timeout=PAINT_MS)
     expect(watched.page.get_by_text("/api/settings").first).to_be_visible(timeout=PAINT_MS)
     assert (watched.hosts, watched.complaints) == ({"127.0.0.1"}, [])
     context.close()
