@@ -102,7 +102,7 @@ def _order_row(order: CycleOrder) -> dict[str, object]:
         "amount": text_of(order.amount),
         "limit_price": text_of(order.limit_price),
         "state": order.state,
-        "reason": order.reason,
+        "reason": order.leg.reason,
         "filled": text_of(order.filled),
         "cost": text_of(order.cost),
     }

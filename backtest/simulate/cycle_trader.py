@@ -16,17 +16,21 @@ from backtest.simulate.simulated_account import SimulatedAccount
 from backtest.simulate.simulated_bots import SimulatedBots
 from backtest.simulate.simulated_rejections import EXPIRED
 from bots.execute.leg_executor import NOTHING_FILLED
+from bots.execute.order_lookup import order_of
 from exchanges.errors import OrderRejectedError
 from market.decide.kill_switch import HALTED, permits_orders
 from market.instruments.cycles import CycleTerms, WatchedCycles, watched_cycles
-from market.instruments.orders import LimitOrder, OrderReport
+from market.instruments.orders import OrderReport
 from market.money import ZERO
 from market.trade.cycle_lifecycle import cycle_booked
 from market.trade.cycle_profit import value_in_settlement
 from market.trade.cycle_reservations import CycleRequest, cycle_reserved, liquidity_keys
 from market.trade.cycle_trades import CycleOrder, CycleTrade
+from market.trade.leases import UNFENCED
+from market.trade.order_results import result_of
 from market.trade.profit import decimal_part
 from store.memory.store import MemoryTradeStore
+from store.records.cycle_step import CycleStepRequest
 from tick_sets.sets.tick_set import TickSet
 
 BY_BOOKS = frozenset(("too_small", "limit_reached", "insufficient_balance", "liquidity_used"))
@@ -109,12 +113,12 @@ class CycleTrader:
         if known is not None and known.steps == self._steps and now < known.until and one.net_bps <= known.net_bps:
             return known.reason
         request = self._request(one)
-        before = self._store.cycle_rows(request.trade_id, request.cycle, liquidity_keys(request))
+        before = self._store.cycle_rows(request.trade_id, request.cycle, UNFENCED, liquidity_keys(request))
         after, reason = cycle_reserved(before, request)
         if reason in BY_BOOKS:
             self._refused[one.number] = _Refused(reason, one.net_bps, now + self._lifetime, self._steps)
         if reason is None:
-            self._store.write_cycle(before, after)
+            self._store.write_cycle(before, after, CycleStepRequest("reserve", request=request))
             self._follow(after.trade)
         return reason
 
@@ -171,25 +175,17 @@ class CycleTrader:
         if not permits_orders(self._bots.cache.settings.trading_state):
             answer(replace(NOTHING_FILLED, is_posted=False, reason=HALTED))
             return
-        wire = LimitOrder(
-            client_order_id=order.client_order_id,
-            exchange=market.exchange,
-            symbol=market.symbol,
-            side=order.side,
-            amount=order.amount,
-            price=order.limit_price,
-            intended_at=order.times["granted"],
-        )
         try:
-            answer(await self._accounts[market.exchange].place(wire))
+            answer(await self._accounts[market.exchange].place(order_of(order.leg)))
         except OrderRejectedError:
             self._bots.record_failure(market.exchange, "order_rejected", order.client_order_id)
             answer(NOTHING_FILLED)
 
     def _book(self, trade: CycleTrade, order: CycleOrder, report: OrderReport) -> None:
-        before = self._store.cycle_rows(trade.trade_id, trade.cycle)
-        after = cycle_booked(before, order.name, report)
-        self._store.write_cycle(before, after)
+        before = self._store.cycle_rows(trade.trade_id, trade.cycle, UNFENCED)
+        results = (result_of(trade.trade_id, order.leg, report),)
+        after = cycle_booked(before, results)
+        self._store.write_cycle(before, after, CycleStepRequest("book", results))
         cost = sum((fill.cost for fill in report.fills), ZERO)
         value = value_in_settlement(trade, order.market.quote_currency, cost)
         self._bots.see_order(order.market.exchange, decimal_part(value))

@@ -50,6 +50,7 @@ ROLES: Mapping[str, LoginRights] = {
         (
             stored.OPPORTUNITIES,
             stored.ARBITRAGES,
+            stored.CYCLE_TRADES,
             stored.STEPS,
             stored.ORDER_RESULTS,
             stored.REJECTIONS,

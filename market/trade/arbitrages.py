@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, Protocol
 
 from market.instruments.orders import Fill, Side
 from market.money import Amount, BoundedDecimal, Price, total
@@ -12,7 +12,30 @@ from market.prices.opportunities import Opportunity
 ArbitrageState = Literal["reserved", "single_leg", "closed", "unwound", "residual", "unfilled"]
 LegState = Literal["reserved", "granted", "done", "not_sent"]
 """`reserved`: its balance is held; `granted`: its bot may post its order, once."""
-LegRole = Literal["buy", "sell", "complete", "reverse", "flatten"]
+CycleRole = Literal[
+    "leg1",
+    "leg2",
+    "leg3",
+    "leg4",
+    "leg5",
+    "complete1",
+    "complete2",
+    "complete3",
+    "complete4",
+    "complete5",
+    "reverse1",
+    "reverse2",
+    "reverse3",
+    "reverse4",
+    "reverse5",
+    "flatten1",
+    "flatten2",
+    "flatten3",
+    "flatten4",
+    "flatten5",
+]
+"""An order of a cycle: what it is for, and of which leg."""
+LegRole = Literal["buy", "sell", "complete", "reverse", "flatten", CycleRole]
 """`complete` and `reverse` unwind a single leg; `flatten` what a fill left that came after the end."""
 Strategy = Literal["arbitrage", "ma"]
 
@@ -196,6 +219,19 @@ class Arbitrage:
 
     def leg(self, role: LegRole) -> Leg | None:
         return next((leg for leg in self.legs if leg.role == role), None)
+
+
+class TradeOfLegs(Protocol):
+    """A trade whose orders are legs: a pair's or a cycle's."""
+
+    @property
+    def arbitrage_id(self) -> str: ...
+
+    @property
+    def state(self) -> ArbitrageState: ...
+
+    @property
+    def legs(self) -> tuple[Leg, ...]: ...
 
 
 def outcome_of(state: ArbitrageState, has_third_order: bool) -> ArbitrageOutcome:

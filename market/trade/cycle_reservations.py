@@ -4,7 +4,7 @@ All legs are reserved together. A leg whose currency is free goes at once, also 
 three legs then take as long as two. One that has it not, at the exchange of the leg before, waits for its proceeds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -23,17 +23,22 @@ from market.instruments.cycles import Cycle
 from market.instruments.orders import Fill, Side
 from market.money import EXACT, ZERO, Amount, Price, decimal_of_double, floor_to_step
 from market.prices.quotes import Level
-from market.trade.cycle_trades import CycleOrder, CycleTrade
-from market.trade.reservation_state import BalanceRow, PairRow
+from market.trade.arbitrages import Leg
+from market.trade.cycle_trades import CycleOrder, CycleTrade, leg_for, role_of
+from market.trade.leases import UNFENCED, Actor, Lease, block_of
+from market.trade.lifecycle import Moment, with_history
+from market.trade.reservation_state import BalanceRow, PairRow, TradeRows
 from market.trade.unwinding import client_order_id
 
+ZERO_AMOUNT = Amount(ZERO)
 BOOKED = Decimal("0.00000001")
 """The most that a cycle may give is cut to so many digits, if it is counted in another currency than the limits."""
 
 
 @dataclass(frozen=True, slots=True)
-class CycleRows:
-    """All that one step of a cycle's trade is decided on, as of `now` (the server's, microseconds)."""
+class CycleRows(TradeRows):
+    """All that one step of a cycle's trade is decided on, as of `now` (the server's, microseconds): as
+    `ReservationState` of a pair's."""
 
     now: int
     settings: Settings
@@ -52,18 +57,40 @@ class CycleRows:
     unexplained: tuple[str, ...] = ()
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """`cycle_liquidity_key` → base amount that was taken of that side of the quote."""
+    by: Actor = UNFENCED
+    """Who takes the step."""
+    is_of_earlier: bool = False
+    """Whether the trade began in an earlier session."""
+    leases: Mapping[str, Lease] | None = None
+    """Exchange → who acts for it; None if nobody needs a lease: in a backtest."""
+    in_flight: Mapping[str, str | None] = field(default_factory=dict)
+    """`inflight_key` → the leg (`inflight_owner`) that is reserved or in flight there."""
+    known_fills: Container[str] = frozenset()
+    """`fill_key`s that are in the ledger already."""
     booked: tuple[Fill, ...] = ()
     """Fills to enter into the ledger."""
+    unbooked: tuple[Fill, ...] = ()
+    """Fills of the ledger that are not true; one of the same key in `booked` is in its place."""
 
-    def balance(self, exchange: str, currency: str) -> BalanceRow:
-        return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
+    def with_order(self, order: CycleOrder) -> "CycleRows":
+        """Return the rows with the order as it is now; a new one comes last."""
+        if self.trade is None:
+            return self
+        orders = self.trade.orders
+        if self.trade.order(order.name) is None:
+            orders = (*orders, order)
+        changed = tuple(order if one.name == order.name else one for one in orders)
+        return replace(self, trade=replace(self.trade, orders=changed))
 
-    def with_balance(self, row: BalanceRow) -> "CycleRows":
-        return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
+    def with_grant(self, order: CycleOrder) -> "CycleRows":
+        """Return the rows with the order granted to the bot of its exchange."""
+        return self.with_order(replace(order, leg=self.granted(order.leg)))
 
-    def with_hold(self, order: CycleOrder, amount: Decimal) -> "CycleRows":
-        """Return the rows with `amount` more held for the order; negative releases."""
-        return self.with_balance(self.balance(order.market.exchange, order.hold_currency).holding(amount))
+    def with_steps(self, before: CycleTrade | None) -> "CycleRows":
+        """Return the rows with what changed in the trade's history. Raises IllegalStepError."""
+        if self.trade is None or self.trade is before:
+            return self
+        return replace(self, trade=with_history(before, self.trade, Moment(self.now, self.by)))
 
     def with_notional(self, trade: CycleTrade, sign: int) -> "CycleRows":
         """Return the rows with the trade counted once more (1) or no longer (-1)."""
@@ -87,6 +114,8 @@ class CycleRequest:
     """Currency or asset → what one counts in the settlement currency."""
     drift: Mapping[str, Decimal] = field(default_factory=dict)
     legs_left: Mapping[str, int | None] = field(default_factory=dict)
+    valid_until: int | None = None
+    """The store's time, microseconds, when the sighting is over: an outage may outlast it."""
 
 
 def cycle_liquidity_key(quote_id: str, side: Side) -> str:
@@ -104,8 +133,10 @@ def cycle_reserved(rows: CycleRows, request: CycleRequest) -> tuple[CycleRows, s
     """Return the rows with all legs reserved, and each that has its balance granted; or the same rows, and why not."""
     if rows.trade is not None:
         return rows, None
+    if request.valid_until is not None and rows.now >= request.valid_until:
+        return rows, "expired"
     context = _context(rows, request)
-    reason = cycle_rejection(context)
+    reason = cycle_rejection(context) or _bot_reason(rows, request) or _flight_reason(rows, request)
     if reason is not None or context.unit is None:
         return rows, reason
     sides = tuple(_sides(rows, request))
@@ -117,6 +148,21 @@ def cycle_reserved(rows: CycleRows, request: CycleRequest) -> tuple[CycleRows, s
         is_of_all = sized == "limit_reached" and left < rows.settings.cycle_notional(request.cycle)[0]
         return rows, limit if is_of_all else sized
     return _begun(rows, request, sides, sized, context.unit), None
+
+
+def _bot_reason(rows: CycleRows, request: CycleRequest) -> str | None:
+    """Nobody is there, or willing, to send one of the legs."""
+    leases = rows.leases
+    if leases is None:
+        return None
+    reasons = (block_of(leases.get(exchange), rows.now) for exchange in request.cycle.exchanges)
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _flight_reason(rows: CycleRows, request: CycleRequest) -> str | None:
+    """Another leg of its symbol and side is reserved or in flight, and the exchange could not tell the two apart."""
+    legs = (_leg(request, number, ZERO_AMOUNT, Price(ZERO)) for number in range(len(request.cycle.legs)))
+    return None if all(rows.has_flight(request.trade_id, leg) for leg in legs) else "leg_in_flight"
 
 
 def _context(rows: CycleRows, request: CycleRequest) -> CycleContext:
@@ -169,16 +215,8 @@ def _begun(
     rows: CycleRows, request: CycleRequest, sides: tuple[SizingSide, ...], sized: SizedCycle, unit: Decimal
 ) -> CycleRows:
     """Return the rows with the trade open, what its orders hold, and the liquidity that they use."""
-    after, orders = rows, list[CycleOrder]()
     liquidity = dict(rows.liquidity)
-    for number, (side, leg, key) in enumerate(zip(sides, sized.legs, liquidity_keys(request), strict=True)):
-        order = _order(request, number, side, leg, rows.now)
-        is_free = after.balance(side.market.exchange, leg.hold_currency).usable >= leg.hold
-        if is_free:
-            times = {**order.times, "granted": rows.now}
-            order = replace(order, state="granted", waits=False, held=leg.hold, times=times)
-            after = after.with_hold(order, order.held)
-        orders.append(order)
+    for key, leg in zip(liquidity_keys(request), sized.legs, strict=True):
         liquidity[key] = liquidity.get(key, ZERO) + leg.amount
     trade = CycleTrade(
         trade_id=request.trade_id,
@@ -189,26 +227,29 @@ def _begun(
         currency=request.currency,
         unit=unit,
         notional=EXACT.multiply(sized.legs[0].hold, unit),
-        orders=tuple(orders),
+        orders=(),
         threshold=rows.settings.cycle_threshold(request.cycle),
         most=rows.settings.cycle_notional(request.cycle),
         times={"event": request.event_time, "reserved": rows.now},
     )
-    begun = replace(after, trade=trade, on_cycle=PairRow(trade.trade_id, rows.now), liquidity=liquidity)
-    return begun.with_notional(trade, 1)
+    after = replace(rows, trade=trade, on_cycle=PairRow(trade.trade_id, rows.now), liquidity=liquidity)
+    for number, (side, leg) in enumerate(zip(sides, sized.legs, strict=True)):
+        after = _with_leg(after, request, number, side, leg)
+    return after.with_notional(trade, 1).with_steps(None)
 
 
-def _order(request: CycleRequest, number: int, side: SizingSide, leg: SizedCycleLeg, now: int) -> CycleOrder:
-    return CycleOrder(
-        number=number,
-        step="leg",
-        market=side.market,
-        side=side.side,
-        amount=leg.amount,
-        limit_price=leg.limit_price,
-        fee_rate=side.fee_rate,
-        client_order_id=client_order_id(request.trade_id, f"leg{number + 1}"),
-        state="waiting",
-        waits=True,
-        times={"reserved": now},
-    )
+def _with_leg(rows: CycleRows, request: CycleRequest, number: int, side: SizingSide, sized: SizedCycleLeg) -> CycleRows:
+    """Return the rows with a leg's order: granted if its balance is free, else it waits for the leg before."""
+    leg = replace(_leg(request, number, sized.amount, sized.limit_price), times={"reserved": rows.now})
+    order = CycleOrder(number, "leg", side.market, side.fee_rate, leg)
+    # on an exchange that takes one such order at a time nobody else's may come between
+    claimed = rows.with_flight(request.trade_id, leg)
+    if rows.balance(leg.exchange, sized.hold_currency).usable < sized.hold:
+        return claimed.with_order(replace(order, waits=True))
+    held = replace(order, leg=replace(leg, held=sized.hold))
+    return claimed.with_hold(leg, sized.hold).with_grant(held)
+
+
+def _leg(request: CycleRequest, number: int, amount: Amount, limit: Price) -> Leg:
+    one, role = request.cycle.legs[number], role_of("leg", number)
+    return leg_for(role, one.market, one.side, amount, limit, client_order_id(request.trade_id, role))

@@ -17,7 +17,7 @@ from market.trade.reservation_state import ReservationState, RowsRead, rows_read
 from market.trade.reservations import Reservation
 from market.validation_messages import sentence_of
 
-Record = TypeVar("Record", "DecisionStep", "RejectionRecord")
+Record = TypeVar("Record")
 StepKind = Literal["reserve", "grant", "book", "resume"]
 
 
@@ -87,7 +87,7 @@ def step_text(step: DecisionStep) -> str:
 
 def step_of(text: str) -> DecisionStep:
     """Raise NoRecordError."""
-    return _read(_STEP, text)
+    return read_record(_STEP, text)
 
 
 def rejection_text(record: RejectionRecord) -> str:
@@ -96,7 +96,7 @@ def rejection_text(record: RejectionRecord) -> str:
 
 def rejection_record_of(text: str) -> RejectionRecord:
     """Raise NoRecordError."""
-    return _read(_REJECTION, text)
+    return read_record(_REJECTION, text)
 
 
 def _with_loss(
@@ -109,7 +109,8 @@ def _with_loss(
     return replace(context, risk=replace(context.risk, day_net=read.day_net))
 
 
-def _read(kind: TypeAdapter[Record], text: str) -> Record:
+def read_record(kind: TypeAdapter[Record], text: str) -> Record:
+    """Raise NoRecordError."""
     try:
         return kind.validate_json(text)
     except ValidationError as error:

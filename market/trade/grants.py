@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg
+from market.trade.arbitrages import OPEN_STATES, Leg, TradeOfLegs
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Grant:
     leg: Leg
 
 
-def grants_in(arbitrages: Iterable[Arbitrage], exchange: str | None = None) -> list[Grant]:
+def grants_in(arbitrages: Iterable[TradeOfLegs], exchange: str | None = None) -> list[Grant]:
     """Return the grants of all granted legs, at `exchange` if it is given."""
     return [
         Grant(one.arbitrage_id, leg)
@@ -25,7 +25,7 @@ def grants_in(arbitrages: Iterable[Arbitrage], exchange: str | None = None) -> l
     ]
 
 
-def new_grants(before: Arbitrage | None, after: Arbitrage) -> list[Grant]:
+def new_grants(before: TradeOfLegs | None, after: TradeOfLegs) -> list[Grant]:
     """Those that a step made."""
     known = set() if before is None else {grant.leg.client_order_id for grant in grants_in([before])}
     return [grant for grant in grants_in([after]) if grant.leg.client_order_id not in known]

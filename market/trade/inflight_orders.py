@@ -24,13 +24,13 @@ def allows_one_in_flight(leg: Leg) -> bool:
 
 
 def inflight_key(leg: Leg) -> str:
-    return _key(leg.exchange, leg.symbol, leg.side)
+    return inflight_key_of(leg.exchange, leg.symbol, leg.side)
 
 
 def inflight_keys(opportunity: Opportunity) -> tuple[str, ...]:
     """Return the keys of all legs that it may come to have, unwinding ones included."""
     return tuple(
-        _key(one.exchange, one.symbol, side)
+        inflight_key_of(one.exchange, one.symbol, side)
         for one in (opportunity.buy, opportunity.sell)
         if one.exchange in WITHOUT_CLIENT_IDS
         for side in _SIDES
@@ -54,5 +54,6 @@ def orders_of_others(leg: Leg, arbitrages: Iterable[Arbitrage]) -> Mapping[str, 
     }
 
 
-def _key(exchange: str, symbol: str, side: Side) -> str:
+def inflight_key_of(exchange: str, symbol: str, side: Side) -> str:
+    """Return the key of whatever is in flight there."""
     return f"{exchange}|{symbol}|{side}"

@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from typing import TypeVar
 
 from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.settings import Settings
-from market.instruments.orders import Fill, OrderReport, changes_between, changes_of
+from market.instruments.orders import Fill, OrderReport, changes_of
 from market.money import ZERO
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, ArbitrageState, Leg, LegRole, held_currency
 from market.trade.closing import close_order, is_overtaken
 from market.trade.fast_replace import replace
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult
 from market.trade.profit import day_result, profit_of
-from market.trade.reservation_state import ReservationState, fill_key
+from market.trade.reservation_state import ReservationState, TradeRows, fill_key
 from market.trade.reservations import SEND_WITHIN
 from market.trade.unwinding import CLOSE_NOW, CLOSED, NOT_POSTED, EndAsResidual, waits_for_market
 
+Rows = TypeVar("Rows", bound=TradeRows)
 Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
 """(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
 more leg to send. Pure; the balance is held here for a leg that was added; if it is lacking, the leg becomes
@@ -152,8 +154,8 @@ def _with_result(rows: ReservationState, result: OrderResult) -> ReservationStat
         return _with_restated_fills(rows, arbitrage, leg, report.fills) if leg.fills == result.instead_of else rows
     if report is not None and not report.is_final:
         return _with_acknowledgement(rows, arbitrage, leg, report.exchange_order_id)
-    fills = _new_fills(rows, leg, report)
-    if "done" in leg.times and not _has_turned_up(leg, report) and not fills:
+    fills = new_fills(rows, leg, report)
+    if "done" in leg.times and not has_turned_up(leg, report) and not fills:
         return rows
     return _with_ended_leg(rows, replace(leg, unresolved=result.unresolved), report, fills)
 
@@ -173,8 +175,8 @@ def _with_ended_leg(
     arbitrage = rows.arbitrage
     if arbitrage is None:
         return rows
-    closed = _with_leg(arbitrage, _closed(leg, report, fills, rows.now))
-    after = _with_fills(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
+    closed = _with_leg(arbitrage, ended_leg(leg, report, fills, rows.now))
+    after = with_fills(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
     if arbitrage.state not in OPEN_STATES:
         if not fills and not _is_resolved(arbitrage, leg):
             return replace(after, arbitrage=closed)
@@ -186,15 +188,10 @@ def _with_ended_leg(
 def _with_restated_fills(
     rows: ReservationState, arbitrage: Arbitrage, leg: Leg, fills: tuple[Fill, ...]
 ) -> ReservationState:
-    """Have the leg filled as the exchange says, not as it reported first; the same rows if another leg has one of
-    them."""
-    own = {fill_key(fill) for fill in leg.fills}
-    if any(fill_key(fill) not in own and fill_key(fill) in rows.known_fills for fill in fills):
+    """Have the leg filled as the exchange says; the same rows if another leg has one of the fills."""
+    moved = rows.with_restated(leg, fills)
+    if moved is rows:
         return rows
-    gone = tuple(fill for fill in leg.fills if fill not in fills)
-    new = tuple(fill for fill in fills if fill not in leg.fills)
-    moved = rows.with_late_changes(leg, changes_between(gone, new, leg.base, leg.quote_currency).items())
-    moved = replace(moved, booked=rows.booked + new, unbooked=rows.unbooked + gone)
     changed = _with_leg(arbitrage, replace(leg, fills=fills))
     if arbitrage.state in OPEN_STATES:
         return replace(moved, arbitrage=changed)
@@ -206,23 +203,29 @@ def _is_resolved(arbitrage: Arbitrage, leg: Leg) -> bool:
     """Whether the arbitrage ended because nobody knew what became of `leg`, which is known now: it filled nothing, so
     what the other leg filled is left."""
     known = arbitrage.leg(leg.role)
-    was = None if known is None else known.unresolved
-    return was is not None and leg.unresolved is None and (arbitrage.state, arbitrage.reason) == ("residual", was)
+    return known is not None and is_resolved(arbitrage.state, arbitrage.reason, known, leg)
 
 
-def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
+def is_resolved(state: ArbitrageState, reason: str | None, known: Leg, leg: Leg) -> bool:
+    """Whether a trade ended so because nobody knew what became of `known`, which `leg` says now."""
+    was = known.unresolved
+    return was is not None and leg.unresolved is None and (state, reason) == ("residual", was)
+
+
+def has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
     """Whether the report is of an order that counted as not sent."""
     return report is not None and report.is_posted and leg.state == "not_sent" and "granted" in leg.times
 
 
-def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
+def new_fills(rows: TradeRows, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
     """Fill that are neither in the ledger nor on the leg, whose fills an earlier version stored under other keys."""
     reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
     own = {fill_key(fill) for fill in leg.fills}
     return tuple(fill for key, fill in reported.items() if key not in rows.known_fills and key not in own)
 
 
-def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
+def ended_leg(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
+    """Return the leg of which nothing more can fill; `fills` are those that are new."""
     # not the one of the acknowledgement, which may have been wrong
     order_id = (report.exchange_order_id if report is not None else None) or leg.exchange_order_id
     times = {"done": now} | leg.times
@@ -242,7 +245,7 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
     )
 
 
-def _with_fills(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
+def with_fills(rows: Rows, leg: Leg, fills: tuple[Fill, ...]) -> Rows:
     """Return the rows with the hold released and each fill booked to the free balances."""
     changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
     if "done" in leg.times:

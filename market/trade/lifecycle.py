@@ -5,12 +5,14 @@ The drawing is docs/state-machine.md.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, LegState, Transition
+from market.trade.cycle_trades import CycleTrade
 from market.trade.fast_replace import replace
 from market.trade.leases import Actor
 
+Traded = TypeVar("Traded", Arbitrage, CycleTrade)
 Stage = Literal[
     "reserved",
     "sent",
@@ -73,13 +75,13 @@ def stage_of(arbitrage: Arbitrage) -> Stage:
     return "sent" if any("granted" in leg.times for leg in arbitrage.legs) else "reserved"
 
 
-def with_history(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> Arbitrage:
+def with_history(before: Traded | None, after: Traded, moment: Moment) -> Traded:
     """`after` with what changed since `before` in its history. Raises IllegalStepError if that may not follow."""
-    steps = [*_leg_steps(before, after, moment), *_state_steps(before, after, moment)]
+    steps: list[Transition] = [*_leg_steps(before, after, moment), *_state_steps(before, after, moment)]
     return replace(after, history=(*after.history, *steps)) if steps else after
 
 
-def _state_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> list[Transition]:
+def _state_steps(before: Traded | None, after: Traded, moment: Moment) -> list[Transition]:
     state = None if before is None else before.state
     is_same = before is not None and before.state == after.state and before.reason == after.reason
     if is_same:
@@ -89,10 +91,11 @@ def _state_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> 
     return [_transition(after.state, moment, after.reason)]
 
 
-def _leg_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> list[Transition]:
+def _leg_steps(before: Traded | None, after: Traded, moment: Moment) -> list[Transition]:
     steps = []
+    known_legs = {} if before is None else {leg.role: leg for leg in before.legs}
     for leg in after.legs:
-        known = None if before is None else before.leg(leg.role)
+        known = known_legs.get(leg.role)
         state = None if known is None else known.state
         if state != leg.state:
             if _is_again(known, leg) or leg.state not in NEXT_LEG_STATES[state]:

@@ -1,12 +1,13 @@
 """The rows that one step of an arbitrage is decided on, and what a step changes in them. Pure."""
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from decimal import Decimal
+from typing import Any, ClassVar, Self
 
 from market.decide.decision_context import currencies_of, notional_keys
 from market.decide.settings import Settings
-from market.instruments.orders import Fill, Side
+from market.instruments.orders import Fill, Side, changes_between
 from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
@@ -85,8 +86,97 @@ class PairRow:
     reserved_at: int = 0
 
 
+class TradeRows:
+    """What the rows of a step have, whatever is traded: balances, leases, and orders in flight."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    now: int
+    is_of_earlier: bool
+    leases: Mapping[str, Lease] | None
+    balances: Mapping[tuple[str, str], BalanceRow]
+    in_flight: Mapping[str, str | None]
+    known_fills: Container[str]
+    booked: tuple[Fill, ...]
+    unbooked: tuple[Fill, ...]
+
+    def balance(self, exchange: str, currency: str) -> BalanceRow:
+        return _row_at(self.balances, (exchange, currency))
+
+    def with_hold(self, leg: Leg, amount: Decimal) -> Self:
+        """Return the rows with `amount` more held for `leg`; negative releases."""
+        return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
+
+    def with_balance(self, row: BalanceRow) -> Self:
+        return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
+
+    def with_fills(self, leg: Leg, changes: Iterable[tuple[str, Decimal]], fills: tuple[Fill, ...]) -> Self:
+        """Return the rows with the fills of a leg: its hold is released, and each (currency, amount) added to what is
+        free there."""
+        balances = dict(self.balances)
+        if leg.held:
+            place = leg.exchange, held_currency(leg)
+            balances[place] = _row_at(balances, place).holding(-leg.held)
+        for currency, amount in changes:
+            place = leg.exchange, currency
+            row = _row_at(balances, place)
+            balances[place] = replace(row, free=row.free + amount)
+        return replace(self, balances=balances, booked=self.booked + fills)
+
+    def with_late_changes(self, leg: Leg, changes: Iterable[tuple[str, Decimal]]) -> Self:
+        """Return the same for fills of a leg that had ended without them, or with others; what the opening balances
+        have moves none."""
+        after, granted_at = self, leg.times.get("granted", 0)
+        for currency, change in changes:
+            row = after.balance(leg.exchange, currency)
+            if not (self.is_of_earlier and granted_at < row.opened_at):
+                after = after.with_balance(row.with_late(change, granted_at))
+        return after
+
+    def with_restated(self, leg: Leg, fills: tuple[Fill, ...]) -> Self:
+        """Return the rows with the leg filled so, not as it reported first; the same rows if another leg has one of
+        the fills."""
+        own = {fill_key(fill) for fill in leg.fills}
+        if any(fill_key(fill) not in own and fill_key(fill) in self.known_fills for fill in fills):
+            return self
+        gone = tuple(fill for fill in leg.fills if fill not in fills)
+        new = tuple(fill for fill in fills if fill not in leg.fills)
+        moved = self.with_late_changes(leg, changes_between(gone, new, leg.base, leg.quote_currency).items())
+        return replace(moved, booked=self.booked + new, unbooked=self.unbooked + gone)
+
+    def granted(self, leg: Leg) -> Leg:
+        """`leg`, to be posted by the process that acts for its exchange now."""
+        lease = None if self.leases is None else self.leases.get(leg.exchange)
+        token = 0 if lease is None else lease.token
+        return replace(leg, state="granted", token=token, times=leg.times | {"granted": self.now})
+
+    def has_bot(self, leg: Leg) -> bool:
+        """Whether a process acts for its exchange, ready for new trades or not."""
+        if self.leases is None:
+            return True
+        lease = self.leases.get(leg.exchange)
+        return lease is not None and self.now < lease.until
+
+    def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
+        """Whether `leg` may be in flight as far as others are concerned."""
+        owner = self.in_flight.get(inflight_key(leg))
+        return not allows_one_in_flight(leg) or owner is None or owner == inflight_owner(arbitrage_id, leg)
+
+    def with_flight(self, arbitrage_id: str, leg: Leg) -> Self:
+        """`leg` is next; the same rows if another is: it then waits before it is sent."""
+        if not allows_one_in_flight(leg) or not self.has_flight(arbitrage_id, leg):
+            return self
+        return replace(self, in_flight={**self.in_flight, inflight_key(leg): inflight_owner(arbitrage_id, leg)})
+
+    def landed(self, arbitrage_id: str, leg: Leg) -> Self:
+        """Nothing more of `leg` can be in flight."""
+        if self.in_flight.get(inflight_key(leg)) != inflight_owner(arbitrage_id, leg):
+            return self
+        return replace(self, in_flight={**self.in_flight, inflight_key(leg): None})
+
+
 @dataclass(frozen=True, slots=True)
-class ReservationState:
+class ReservationState(TradeRows):
     """All that one step of an arbitrage is decided on, as of `now` (the server's, microseconds)."""
 
     now: int
@@ -125,16 +215,6 @@ class ReservationState:
     unbooked: tuple[Fill, ...] = ()
     """Fills of the ledger that are not true; one of the same key in `booked` is in its place."""
 
-    def balance(self, exchange: str, currency: str) -> BalanceRow:
-        return _row_at(self.balances, (exchange, currency))
-
-    def with_hold(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """Return the rows with `amount` more held for `leg`; negative releases."""
-        return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
-
-    def with_balance(self, row: BalanceRow) -> "ReservationState":
-        return replace(self, balances={**self.balances, (row.exchange, row.currency): row})
-
     def with_begun(self, arbitrage: Arbitrage) -> "ReservationState":
         """Return the rows with a new arbitrage: its pair, what its legs hold, and the liquidity that they use."""
         balances, liquidity = dict(self.balances), dict(self.liquidity)
@@ -155,61 +235,6 @@ class ReservationState:
             begun = begun.with_flight(arbitrage.arbitrage_id, leg)
         return begun
 
-    def with_fills(
-        self, leg: Leg, changes: Iterable[tuple[str, Decimal]], fills: tuple[Fill, ...]
-    ) -> "ReservationState":
-        """Return the rows with the fills of a leg: its hold is released, and each (currency, amount) added to what is
-        free there."""
-        balances = dict(self.balances)
-        if leg.held:
-            place = leg.exchange, held_currency(leg)
-            balances[place] = _row_at(balances, place).holding(-leg.held)
-        for currency, amount in changes:
-            place = leg.exchange, currency
-            row = _row_at(balances, place)
-            balances[place] = replace(row, free=row.free + amount)
-        return replace(self, balances=balances, booked=self.booked + fills)
-
-    def with_late_changes(self, leg: Leg, changes: Iterable[tuple[str, Decimal]]) -> "ReservationState":
-        """Return the same for fills of a leg that had ended without them, or with others; what the opening balances
-        have moves none."""
-        after, granted_at = self, leg.times.get("granted", 0)
-        for currency, change in changes:
-            row = after.balance(leg.exchange, currency)
-            if not (self.is_of_earlier and granted_at < row.opened_at):
-                after = after.with_balance(row.with_late(change, granted_at))
-        return after
-
-    def granted(self, leg: Leg) -> Leg:
-        """`leg`, to be posted by the process that acts for its exchange now."""
-        lease = None if self.leases is None else self.leases.get(leg.exchange)
-        token = 0 if lease is None else lease.token
-        return replace(leg, state="granted", token=token, times=leg.times | {"granted": self.now})
-
-    def has_bot(self, leg: Leg) -> bool:
-        """Whether a process acts for its exchange, ready for new trades or not."""
-        if self.leases is None:
-            return True
-        lease = self.leases.get(leg.exchange)
-        return lease is not None and self.now < lease.until
-
-    def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
-        """Whether `leg` may be in flight as far as others are concerned."""
-        owner = self.in_flight.get(inflight_key(leg))
-        return not allows_one_in_flight(leg) or owner is None or owner == inflight_owner(arbitrage_id, leg)
-
-    def with_flight(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
-        """`leg` is next; the same rows if another is: it then waits before it is sent."""
-        if not allows_one_in_flight(leg) or not self.has_flight(arbitrage_id, leg):
-            return self
-        return replace(self, in_flight={**self.in_flight, inflight_key(leg): inflight_owner(arbitrage_id, leg)})
-
-    def landed(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
-        """Nothing more of `leg` can be in flight."""
-        if self.in_flight.get(inflight_key(leg)) != inflight_owner(arbitrage_id, leg):
-            return self
-        return replace(self, in_flight={**self.in_flight, inflight_key(leg): None})
-
     def ended(self, over: Arbitrage, result: Decimal) -> "ReservationState":
         """Return the rows with the arbitrage over and its result counted on the day: counters and pair are free for the
         next one."""
@@ -229,7 +254,7 @@ class ReservationState:
         """Return the rows with the arbitrage open again; its P&L counts when it ends again. What it counted is taken
         back, if that was on this day: the day that it ended on is over otherwise."""
         over = self.arbitrage
-        counted = ZERO if over is None or not _is_same_day(over.times.get("ended", 0), self.now) else day_result(over)
+        counted = ZERO if over is None or not is_same_day(over.times.get("ended", 0), self.now) else day_result(over)
         return replace(
             self,
             notional=self._notional_with(over, 1),
@@ -314,7 +339,7 @@ def rows_read(rows: ReservationState, results: Iterable[OrderResult] = ()) -> Ro
         settings_version=None if rows.settings is None else rows.settings.version,
         has_arbitrage=rows.arbitrage is not None,
         is_of_earlier=rows.is_of_earlier,
-        leases=_leases_of(rows.leases, exchanges),
+        leases=leases_of(rows.leases, exchanges),
         balances=tuple(rows.balances[place] for place in places if place in rows.balances),
         in_flight={key: rows.in_flight[key] for key in inflight_keys(opportunity) if key in rows.in_flight},
         known_fills=tuple(key for key in reported_fill_keys(results) if key in rows.known_fills),
@@ -339,7 +364,7 @@ def rows_read_to_reserve(rows: ReservationState) -> RowsRead:
     )
 
 
-def _leases_of(leases: Mapping[str, Lease] | None, exchanges: Container[str]) -> dict[str, Lease] | None:
+def leases_of(leases: Mapping[str, Lease] | None, exchanges: Container[str]) -> dict[str, Lease] | None:
     """Without what their holders used, which decides nothing here."""
     if leases is None:
         return None
@@ -363,7 +388,7 @@ def reported_rows(
     return reported
 
 
-def _is_same_day(first: int, second: int) -> bool:
+def is_same_day(first: int, second: int) -> bool:
     """UTC, as the day's result is counted."""
     day = 86_400 * MICROSECONDS
     return first // day == second // day

@@ -20,7 +20,7 @@ from market.trade.decision_record import StepRequest, step_by, step_text
 from market.trade.grants import Grant, grants_in, new_grants
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import RESUMED, unconfirmed
-from market.trade.lifecycle import Moment
+from market.trade.lifecycle import Moment, Traded
 from market.trade.moving_average import changed_order
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import (
@@ -32,6 +32,7 @@ from market.trade.reservation_state import (
     pair_key,
 )
 from runtime.clock import Clock, SystemClock
+from store.cycle_steps import CycleSteps, CycleWork
 from store.memory.apps import MemoryApps
 from store.memory.backtests import MemoryBacktests
 from store.memory.differences import MemoryDifferences
@@ -44,6 +45,8 @@ from store.memory.parts import (
     MemorySettings,
 )
 from store.ports.trading import Overview
+from store.preconditions import in_force
+from store.records.cycle_step import CycleStepRequest, cycle_step_text
 from store.unit_of_work import Result, TradeSteps, Work
 
 Key = TypeVar("Key")
@@ -53,7 +56,7 @@ LIQUIDITY_ROWS = 10_000
 """How many quotes' used liquidity is remembered; a quote so many quotes old has expired."""
 
 
-class MemoryTradeStore(TradeSteps):
+class MemoryTradeStore(TradeSteps, CycleSteps):
     """Every method runs without waiting, so each is one transaction, and the store its unit of work. The clock is the
     server's time."""
 
@@ -100,7 +103,7 @@ class MemoryTradeStore(TradeSteps):
 
     def begin_session(self) -> None:
         """All that is stored is of earlier ones from now on."""
-        self._earlier = frozenset(self._arbitrages)
+        self._earlier = frozenset((*self._arbitrages, *self.cycle_trades))
 
     def moment(self, by: Actor) -> Moment:
         """Raise FencedOutError if another process acts for the actor's exchange."""
@@ -185,7 +188,7 @@ class MemoryTradeStore(TradeSteps):
         return frozenset(self._arbitrages.keys() & set(opportunity_ids))
 
     async def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
-        known = grants_in(await self.open_arbitrages())
+        known = grants_in([*await self.open_arbitrages(), *await self.open_cycles()])
         async for grant in _watched(self._watching_grants, known):
             if grant.leg.exchange == exchange:
                 yield grant
@@ -263,21 +266,24 @@ class MemoryTradeStore(TradeSteps):
         if after.pair is not before.pair:
             self._pairs[pair_key(after.opportunity)] = after.pair
         self._change_sums(before, after)
-        _update(self._in_flight, before.in_flight, after.in_flight)
-        for fill in after.unbooked:
-            del self._fills[fill_key(fill)]
-        self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._keep(arbitrage, after.now)
         self.averages.keep_order(arbitrage.arbitrage_id, changed_order(before.arbitrage, arbitrage))
         self._notify(new_grants(before.arbitrage, arbitrage))
 
-    def cycle_rows(self, trade_id: str, cycle: Cycle, used: Iterable[str] = ()) -> CycleRows:
-        """Return what a step of that trade is decided on; `used`: the liquidity that it asks for. Backtests alone trade
-        cycles."""
-        now = self._clock.now()
+    async def in_cycle_unit(self, work: CycleWork[Result]) -> Result:
+        return work(self)
+
+    def begin_cycle(self, trade_id: str, by: Actor) -> CycleTrade | None:
+        self.moment(by)
+        return self.cycle_trades.get(trade_id)
+
+    def cycle_rows(
+        self, trade_id: str, cycle: Cycle, by: Actor, used: Iterable[str] = (), fill_keys: Iterable[str] = ()
+    ) -> CycleRows:
+        now = self.moment(by).now
         return CycleRows(
             now=now,
-            settings=self.settings.in_force(),
+            settings=in_force(self.settings.newest),
             balances=self.balances.kept,
             trade=self.cycle_trades.get(trade_id),
             on_cycle=self._pairs.get(cycle.cycle_id, PairRow()),
@@ -288,17 +294,36 @@ class MemoryTradeStore(TradeSteps):
             paused_until={name: health.paused_until for name, health in self.health.kept.items()},
             unexplained=tuple(name for name, health in self.health.kept.items() if health.unexplained_since),
             liquidity={key: self.liquidity.get(key, ZERO) for key in used},
+            by=by,
+            is_of_earlier=trade_id in self._earlier,
+            leases=self.leases.kept if by.exchange is not None else None,
+            in_flight=self._in_flight,
+            known_fills=self._fills.keys(),
         )
 
-    def write_cycle(self, before: CycleRows, after: CycleRows) -> None:
-        """Store what a step of a cycle's trade changed."""
+    def write_cycle(self, before: CycleRows, after: CycleRows, request: CycleStepRequest) -> None:
+        if request.results:
+            self._results = [one for one in self._results if one not in request.results]
         trade = after.trade
         if after is before or trade is None:
             return
-        self.cycle_trades[trade.trade_id] = trade
+        if self.are_steps_recorded:
+            self.steps.setdefault(trade.trade_id, []).append(cycle_step_text(request, before, trade.cycle))
         self._pairs[trade.cycle.cycle_id] = after.on_cycle
         self._change_sums(before, after)
-        self._fills.update((fill_key(fill), fill) for fill in after.booked)
+        self.cycle_trades[trade.trade_id] = trade
+        self._began.setdefault(trade.trade_id, after.now)
+        self._notify(new_grants(before.trade, trade))
+
+    async def cycle_trade(self, trade_id: str) -> CycleTrade | None:
+        return self.cycle_trades.get(trade_id)
+
+    async def open_cycles(self) -> list[CycleTrade]:
+        return self._oldest_first(one for one in self.cycle_trades.values() if one.is_open)
+
+    async def resumable_cycles(self) -> list[CycleTrade]:
+        unfinished = (one for one in self.cycle_trades.values() if one.state == "residual")
+        return self._oldest_first(one for one in unfinished if one.reason in RESUMED)
 
     def _change_sums(self, before: ReservationState | CycleRows, after: ReservationState | CycleRows) -> None:
         """Store what trades of all kinds share."""
@@ -308,6 +333,10 @@ class MemoryTradeStore(TradeSteps):
         _update(self._notional, before.notional, after.notional)
         _update(self.balances.kept, before.balances, after.balances)
         self._use(before.liquidity, after.liquidity)
+        _update(self._in_flight, before.in_flight, after.in_flight)
+        for fill in after.unbooked:
+            del self._fills[fill_key(fill)]
+        self._fills.update((fill_key(fill), fill) for fill in after.booked)
 
     def _use(self, before: Mapping[str, Decimal], after: Mapping[str, Decimal]) -> None:
         _update(self.liquidity, before, after)
@@ -323,7 +352,7 @@ class MemoryTradeStore(TradeSteps):
         else:
             self._unfinished.pop(identity, None)
 
-    def _oldest_first(self, arbitrages: Iterable[Arbitrage]) -> list[Arbitrage]:
+    def _oldest_first(self, arbitrages: Iterable[Traded]) -> list[Traded]:
         """Return them in MongoDB's order: those of one moment by their ids."""
         return sorted(arbitrages, key=lambda one: (self._began[one.arbitrage_id], one.arbitrage_id))
 

@@ -1,11 +1,12 @@
-"""Arbitrages as they lie in MongoDB."""
+"""Arbitrages and trades of cycles as they lie in MongoDB."""
 
 from pymongo import ASCENDING
 
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leg_lifecycle import RESUMED
 from store.server.client import Database, Document, translated_errors
-from store.server.documents import ARBITRAGES, arbitrage_of
+from store.server.documents import ARBITRAGES, CYCLE_TRADES, arbitrage_of, cycle_trade_of
 
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
@@ -17,3 +18,10 @@ async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrag
     with translated_errors():
         found = database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)
         return [arbitrage_of(document) async for document in found]
+
+
+async def read_cycle_trades(database: Database, wanted: Document) -> list[CycleTrade]:
+    """Oldest first."""
+    with translated_errors():
+        found = database[CYCLE_TRADES].find(wanted).sort(OLDEST_FIRST)
+        return [cycle_trade_of(document) async for document in found]

@@ -12,6 +12,7 @@ from market.prices.episodes import Episode, EpisodeOutcome
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, Rejection
+from market.trade.cycle_trades import CycleTrade
 from market.trade.grants import Grant
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import unconfirmed
@@ -20,11 +21,13 @@ from session.session import Session as MarketSession
 from store.aggregates.episode_sums import EpisodeSums, episodes_by_outcome, missed_profit
 from store.aggregates.month_sums import RemovedTrades, read_removed
 from store.aggregates.session_totals import rejection_counts
+from store.cycle_steps import CycleSteps, CycleWork
 from store.errors import StoreError
-from store.mongo.arbitrages import OLDEST_FIRST, OPEN, RESUMABLE, read_arbitrages
+from store.mongo.arbitrages import OLDEST_FIRST, OPEN, RESUMABLE, read_arbitrages, read_cycle_trades
 from store.mongo.averages import MongoAverages
 from store.mongo.balances import MongoBalances
 from store.mongo.consumer_positions import ConsumerPositions
+from store.mongo.cycle_unit import MongoCycleUnit
 from store.mongo.differences import MongoDifferences
 from store.mongo.ended_arbitrages import remove_ended_before
 from store.mongo.health import MongoHealth
@@ -92,7 +95,7 @@ async def open_store(session: MarketSession) -> "MongoTradeStore":
     return store
 
 
-class MongoTradeStore(TradeSteps):
+class MongoTradeStore(TradeSteps, CycleSteps):
     """`TradeStore` in one database; many processes share it."""
 
     def __init__(self, client: Client, database: str, session_id: str, place: Standpoint | None = None) -> None:
@@ -176,6 +179,22 @@ class MongoTradeStore(TradeSteps):
             return work(MongoUnitOfWork(transaction, self._session_id))
 
         await in_discarded_transaction(self._database, step)
+
+    async def in_cycle_unit(self, work: CycleWork[Result]) -> Result:
+        def step(transaction: Transaction) -> Result:
+            return work(MongoCycleUnit(transaction, self._session_id))
+
+        return await in_transaction(self._database, step)
+
+    async def cycle_trade(self, trade_id: str) -> CycleTrade | None:
+        found = await read_cycle_trades(self._database, {"_id": trade_id})
+        return found[0] if found else None
+
+    async def open_cycles(self) -> list[CycleTrade]:
+        return await read_cycle_trades(self._database, OPEN)
+
+    async def resumable_cycles(self) -> list[CycleTrade]:
+        return await read_cycle_trades(self._database, RESUMABLE)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
         return await read_arbitrages(self._database, RESUMABLE)

@@ -10,6 +10,7 @@ from market.instruments.orders import Fill
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.cycle_reservations import CycleRows
 from market.trade.decision_record import StepRequest, step_by, step_text
 from market.trade.grants import new_grants
 from market.trade.inflight_orders import inflight_keys
@@ -21,6 +22,7 @@ from market.trade.reservation_state import (
     BalanceRow,
     PairRow,
     ReservationState,
+    TradeRows,
     fill_key,
     liquidity_key,
     pair_key,
@@ -120,7 +122,7 @@ class MongoUnitOfWork:
                 key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
                 for key in (liquidity_key(opportunity, side) for side in SIDES)
             },
-            in_flight=_holders(claims, FLIGHT, inflight_keys(opportunity)),
+            in_flight=holders(claims, FLIGHT, inflight_keys(opportunity)),
             known_fills=frozenset(str(document["_id"]) for document in fills),
         )
 
@@ -135,9 +137,11 @@ class MongoUnitOfWork:
         text, grants = step_text(step_by(request, before)), new_grants(before.arbitrage, after.arbitrage)
         step = step_document(document["_id"], integer_of(document["revision"]), text, grants)
         self._transaction.write(STEPS, [InsertOne(step)])
-        self._transaction.write(BALANCES, _changed_balances(before, after))
-        self._transaction.write(CLAIMS, _changed_claims(before, after))
-        self._transaction.write(FILLS, self._ledger_entries(document, after, after.arbitrage))
+        self._transaction.write(BALANCES, changed_balances(before, after))
+        pairs = PAIR + pair_key(after.opportunity), before.pair, after.pair
+        self._transaction.write(CLAIMS, changed_claims(before, after, *pairs))
+        entries = ledger_entries(self._transaction, self._session_id, document, after, after.arbitrage.legs)
+        self._transaction.write(FILLS, entries)
         self._transaction.write(AVERAGE_TRADES, _changed_signal(before.arbitrage, after.arbitrage))
 
     def _begin_with(self, now: int, found: Sequence[list[Document]], by: Actor) -> None:
@@ -146,19 +150,15 @@ class MongoUnitOfWork:
         if by.exchange is not None:
             self._leases = {lease.exchange: lease for lease in map(lease_of, leases[0])}
             check_lease(self._leases.get(by.exchange), by)
-        in_force = _only(settings)
-        self._is_begun, self._stored = True, _only(arbitrages)
+        in_force = only(settings)
+        self._is_begun, self._stored = True, only(arbitrages)
         self._settings = None if in_force is None else settings_of(in_force)
         if self._stored is not None:
             arbitrage = arbitrage_of(self._stored)
             self._begun = ReservationState(now, by, arbitrage.opportunity, self._settings, arbitrage=arbitrage)
 
     def _document(self, after: ReservationState, arbitrage: Arbitrage) -> Document:
-        """Return the session that it began in stays: its fills belong there."""
-        stored = self._stored or {"session_id": self._session_id, "at": after.now}
-        revision = integer_of(stored.get("revision", 0)) + 1
-        own = {"session_id": stored["session_id"], "at": stored["at"], "revision": revision}
-        return arbitrage_document(arbitrage) | own
+        return arbitrage_document(arbitrage) | own_fields(self._stored, self._session_id, after.now)
 
     def _write_arbitrage(self, document: Document) -> None:
         """Write an arbitrage; of one that is stored already only what changed."""
@@ -168,29 +168,41 @@ class MongoUnitOfWork:
             update = UpdateOne({"_id": document["_id"]}, field_update(self._stored, document))
             self._transaction.write(ARBITRAGES, [update])
 
-    def _ledger_entries(self, document: Document, after: ReservationState, arbitrage: Arbitrage) -> list[Write]:
-        booked, unbooked = ({fill_key(fill) for fill in fills} for fills in (after.booked, after.unbooked))
-        gone = sorted(unbooked - booked)
-        entries: list[Write] = [DeleteMany({"_id": {"$in": gone}})] if gone else []
-        for leg in arbitrage.legs:
-            fills = [fill for fill in leg.fills if fill_key(fill) in booked]
-            if fills:
-                ledger = {"arbitrage_id": document["_id"], "session_id": self._session_of(document, leg)}
-                entries += [_entry(fill, ledger, is_new=fill_key(fill) not in unbooked) for fill in fills]
-        return entries
 
-    def _session_of(self, document: Document, leg: Leg) -> str:
-        """Return the session that the arbitrage began in; but this one for a leg that was granted after it took its
-        exchange's opening balances: an arbitrage of an earlier session that continues only now moves balances of
-        this one."""
-        began_in = str(document["session_id"])
-        if began_in == self._session_id:
-            return began_in
-        key: Document = {"_id": f"{self._session_id}|{leg.exchange}"}
-        opening = self._transaction.find_one(SESSION_BALANCES, key, {"before_at": 1})
-        opened_at = None if opening is None else opening.get("before_at")
-        is_since = isinstance(opened_at, int) and leg.times.get("granted", 0) >= opened_at
-        return self._session_id if is_since else began_in
+def own_fields(stored: Document | None, session_id: str, now: int) -> Document:
+    """Return what the store adds to a trade's document. The session that it began in stays: its fills belong there."""
+    known = stored or {"session_id": session_id, "at": now}
+    revision = integer_of(known.get("revision", 0)) + 1
+    return {"session_id": known["session_id"], "at": known["at"], "revision": revision}
+
+
+def ledger_entries(
+    transaction: Transaction, session_id: str, document: Document, after: TradeRows, legs: Iterable[Leg]
+) -> list[Write]:
+    """Return what a step changes in the ledger; `document` is that of the trade of `legs`."""
+    booked, unbooked = ({fill_key(fill) for fill in fills} for fills in (after.booked, after.unbooked))
+    gone = sorted(unbooked - booked)
+    entries: list[Write] = [DeleteMany({"_id": {"$in": gone}})] if gone else []
+    for leg in legs:
+        fills = [fill for fill in leg.fills if fill_key(fill) in booked]
+        if fills:
+            own = _session_of(transaction, session_id, document, leg)
+            ledger = {"arbitrage_id": document["_id"], "session_id": own}
+            entries += [_entry(fill, ledger, is_new=fill_key(fill) not in unbooked) for fill in fills]
+    return entries
+
+
+def _session_of(transaction: Transaction, session_id: str, document: Document, leg: Leg) -> str:
+    """Return the session that the trade began in; but this one for a leg that was granted after it took its exchange's
+    opening balances: a trade of an earlier session that continues only now moves balances of this one."""
+    began_in = str(document["session_id"])
+    if began_in == session_id:
+        return began_in
+    key: Document = {"_id": f"{session_id}|{leg.exchange}"}
+    opening = transaction.find_one(SESSION_BALANCES, key, {"before_at": 1})
+    opened_at = None if opening is None else opening.get("before_at")
+    is_since = isinstance(opened_at, int) and leg.times.get("granted", 0) >= opened_at
+    return session_id if is_since else began_in
 
 
 def _entry(fill: Fill, ledger: Document, *, is_new: bool) -> InsertOne[Document] | UpdateOne:
@@ -228,16 +240,16 @@ def balance_update(row: BalanceRow) -> UpdateOne:
     return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names | times}, upsert=True)
 
 
-def _holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> dict[str, str | None]:
+def holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> dict[str, str | None]:
     """Key → the arbitrage that has it."""
     return {key: text_or_none(claims.get(kind + key, {}).get("arbitrage_id")) for key in keys}
 
 
-def _only(documents: list[Document]) -> Document | None:
+def only(documents: list[Document]) -> Document | None:
     return documents[0] if documents else None
 
 
-def _changed_balances(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
+def changed_balances(before: TradeRows, after: TradeRows) -> list[UpdateOne]:
     return [balance_update(row) for key, row in after.balances.items() if before.balances.get(key) != row]
 
 
@@ -251,14 +263,20 @@ def _changed_signal(before: Arbitrage | None, after: Arbitrage) -> list[UpdateOn
     return [UpdateOne(wanted, {"$set": {"order": average_order_document(order)}})]
 
 
-def _changed_claims(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
+def changed_claims(
+    before: ReservationState | CycleRows,
+    after: ReservationState | CycleRows,
+    place: str,
+    pair_before: PairRow,
+    pair: PairRow,
+) -> list[UpdateOne]:
+    """Return what changes on the claims; `pair` is what is open at that `place`, a pair of exchanges or a cycle."""
     changes: list[tuple[str, Document]] = []
     counter = _changed_counter(before, after)
     if counter:
         changes.append((SESSION_CLAIM, counter))
-    if after.pair != before.pair:
-        pair: Document = {"arbitrage_id": after.pair.arbitrage_id, "reserved_at": after.pair.reserved_at}
-        changes.append((PAIR + pair_key(after.opportunity), pair))
+    if pair != pair_before:
+        changes.append((place, {"arbitrage_id": pair.arbitrage_id, "reserved_at": pair.reserved_at}))
     for key, used in after.liquidity.items():
         if used != before.liquidity.get(key):
             changes.append((LIQUIDITY + key, {"used": stored_amount(used), "used_at": date_of(after.now)}))
@@ -268,7 +286,7 @@ def _changed_claims(before: ReservationState, after: ReservationState) -> list[U
     return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]
 
 
-def _changed_counter(before: ReservationState, after: ReservationState) -> Document:
+def _changed_counter(before: ReservationState | CycleRows, after: ReservationState | CycleRows) -> Document:
     """Return what is counted over all arbitrages."""
     counter: Document = {}
     if after.open_arbitrages != before.open_arbitrages:

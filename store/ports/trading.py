@@ -14,6 +14,8 @@ from market.prices.episodes import Episode
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection
+from market.trade.cycle_reservations import CycleRequest
+from market.trade.cycle_trades import CycleTrade
 from market.trade.grants import Grant
 from market.trade.leases import Actor, Lease
 from market.trade.leg_lifecycle import Advance
@@ -129,6 +131,37 @@ class DecisionStore(BooksView, OrderReports, Protocol):
         ...
 
 
+class CycleStore(Protocol):
+    """Trades of cycles, for the process that decides; what their orders are granted and reported as is a leg's."""
+
+    async def reserve_cycle(self, request: CycleRequest, by: Actor) -> tuple[CycleTrade | None, str | None]:
+        """Return the trade, with all legs reserved in one transaction, as it stands; or None and why not. Every leg
+        that has its balance is granted.
+
+        This and every later step raises FencedOutError if another process acts for the exchange of `by`.
+        """
+        ...
+
+    async def book_cycle(self, trade_id: str, by: Actor) -> CycleTrade:
+        """Book in one transaction whatever was reported of its orders, and take what follows by now: legs that waited,
+        further orders, the end. A fill that is new to the books after the end opens the trade again. Idempotent."""
+        ...
+
+    async def resume_cycle(self, trade_id: str, by: Actor) -> bool:
+        """Resume a trade that was stopped by a halt or whose order was not posted; False if it cannot be."""
+        ...
+
+    async def cycle_trade(self, trade_id: str) -> CycleTrade | None: ...
+
+    async def open_cycles(self) -> list[CycleTrade]:
+        """Oldest first, also those that were opened again."""
+        ...
+
+    async def resumable_cycles(self) -> list[CycleTrade]:
+        """Residual ones that `resume_cycle` can continue, oldest first."""
+        ...
+
+
 class OrderStore(BooksView, OrderReports, StoreParts, Protocol):
     """For the bot of an exchange: it posts what is granted to it, looks orders up and reports them."""
 
@@ -161,7 +194,7 @@ class ObservationStore(Protocol):
     async def save_feed_states(self, states: Sequence[FeedState]) -> None: ...
 
 
-class TradeStore(DecisionStore, OrderStore, ObservationStore, Protocol):
+class TradeStore(DecisionStore, CycleStore, OrderStore, ObservationStore, Protocol):
     """Shared state of all bots of one session."""
 
     async def close(self) -> None: ...

@@ -19,6 +19,7 @@ from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
+from market.trade.cycle_trades import CycleTrade
 from market.trade.grants import Grant
 from market.trade.leases import Lease
 from market.trade.moving_average import AverageOrder, AverageState, AverageTrade
@@ -34,6 +35,8 @@ ARBITRAGES = "arbitrages"
 STEPS = "steps"
 """What led to each state of an arbitrage, and the legs that were granted with it. Written once and never changed, so
 that bots follow what is granted here, and not the arbitrages."""
+CYCLE_TRADES = "cycle_trades"
+"""Trades of cycles; their steps and grants are in `steps`, their fills in `fills`, as those of arbitrages."""
 ORDER_RESULTS = "order_results"
 """What became of orders, until it is booked."""
 REJECTIONS = "rejections"
@@ -79,6 +82,7 @@ COLLECTIONS = (
     AUDIT,
     OPPORTUNITIES,
     ARBITRAGES,
+    CYCLE_TRADES,
     STEPS,
     ORDER_RESULTS,
     REJECTIONS,
@@ -118,6 +122,7 @@ _ARBITRAGE = TypeAdapter(Arbitrage)
 _AVERAGE_STATE = TypeAdapter(AverageState)
 _AVERAGE_TRADE = TypeAdapter(AverageTrade)
 _AVERAGE_ORDER = TypeAdapter(AverageOrder)
+_CYCLE_TRADE = TypeAdapter(CycleTrade)
 _FEED = TypeAdapter(FeedState)
 _FILL = TypeAdapter(Fill)
 _GRANT = TypeAdapter(Grant)
@@ -157,6 +162,14 @@ def average_order_document(order: AverageOrder) -> Document:
 
 def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
     return _value(_AVERAGE_TRADE, document)
+
+
+def cycle_trade_document(trade: CycleTrade) -> Document:
+    return _document(_CYCLE_TRADE, trade) | {"_id": trade.trade_id}
+
+
+def cycle_trade_of(document: Mapping[str, object]) -> CycleTrade:
+    return _value(_CYCLE_TRADE, document)
 
 
 def feed_document(state: FeedState) -> Document:

@@ -13,6 +13,7 @@ from store.server.documents import (
     BALANCES,
     CLAIMS,
     COLLECTIONS,
+    CYCLE_TRADES,
     DIFFERENCES,
     EPISODES,
     FAILED_ROWS,
@@ -85,6 +86,12 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("reason", ASCENDING)], partialFilterExpression={"state": "residual"}),
         IndexModel([("legs.exchange", ASCENDING), ("times.ended", DESCENDING)]),
         IndexModel([_SESSION, ("times.ended", ASCENDING), ("_id", ASCENDING)]),
+    ],
+    CYCLE_TRADES: [
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
+        IndexModel([("orders.leg.times.unconfirmed", ASCENDING)], sparse=True),
+        IndexModel([("orders.leg.exchange", ASCENDING), ("times.ended", DESCENDING)]),
     ],
     REJECTIONS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),

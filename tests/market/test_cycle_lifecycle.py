@@ -1,8 +1,8 @@
 """Trades on cycles: reserved at the size of an exact solver, and whatever fills, the books agree and nothing is left
 that could be traded back."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -11,98 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from market.decide.cycle_sizing import CycleBounds
 from market.decide.settings import Settings
-from market.decide.sizing import SizingSide
-from market.instruments.cycles import Cycle, CycleLeg
-from market.instruments.fees import charged, fee_currency
-from market.instruments.markets import Market
-from market.instruments.orders import Fill, OrderReport, Side, changes_of
-from market.money import EXACT, Amount, Price, decimal_of_whole, floor_to_step, total
+from market.instruments.orders import OrderReport, changes_of
+from market.money import EXACT, decimal_of_whole, floor_to_step, total
 from market.trade.cycle_lifecycle import cycle_booked
 from market.trade.cycle_profit import cycle_profit
-from market.trade.cycle_reservations import CycleRequest, CycleRows, cycle_reserved
-from market.trade.cycle_trades import CycleOrder, CycleTrade
+from market.trade.cycle_reservations import CycleRows, cycle_reserved
+from market.trade.cycle_trades import CycleTrade
 from market.trade.lifecycle import IllegalStepError
-from market.trade.reservation_state import BalanceRow, PairRow
+from market.trade.order_results import result_of
+from market.trade.reservation_state import PairRow, fill_key
+from tests.market.cycle_samples import NOW, RICH, Case, case_of, report_on, settings_of, triangle
 from tests.market.cycle_solver import best_by_first_leg, random_cycle, worth
-from tests.market.samples import levels
-
-RICH = Decimal(10) ** 9
-NOW = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class Case:
-    """A cycle as it was found, with the rows that it is decided on."""
-
-    sides: tuple[SizingSide, ...]
-    bounds: CycleBounds
-    rows: CycleRows
-    request: CycleRequest
-
-
-def settings_of(**changes: object) -> Settings:
-    unlimited = dict.fromkeys(
-        ("max_notional", "max_total_notional", "max_exchange_notional", "max_asset_notional", "max_exposure"),
-        Decimal(10_000_000),
-    )
-    known: dict[str, object] = {
-        "enabled_exchanges": ("alpha", "beta"),
-        "taker_fees": {"alpha": Decimal("0.001"), "beta": Decimal("0.0005")},
-        "min_net_bps": 0.0,
-        "quarantine_ceiling_bps": 0.0,
-        "cool_down_ms": 0,
-        "max_slippage_bps": 0.0,
-    }
-    return Settings.model_validate(unlimited | known | changes)
-
-
-def case_of(
-    sides: Sequence[SizingSide], own: Settings, balances: Mapping[tuple[str, str], Decimal] | None = None
-) -> Case:
-    """Return the case of these books; `balances`: in place of plenty of what each leg gives."""
-    cycle = Cycle(tuple(CycleLeg(side.market, side.side) for side in sides))
-    places = [(side.market.exchange, leg.gives) for side, leg in zip(sides, cycle.legs, strict=True)]
-    free = dict.fromkeys(places, RICH) if balances is None else balances
-    fees = own.taker_fees
-    needed = {place: free.get(place, Decimal(0)) for place in cycle.needs}
-    with_fees = tuple(
-        replace(side, fee_rate=fees[side.market.exchange], free=needed.get(place))
-        for side, place in zip(sides, places, strict=True)
-    )
-    bounds = CycleBounds(Decimal(str(own.min_net_bps)), own.max_slippage_bps, own.max_notional)
-    kept = {place: BalanceRow(*place, amount, Decimal(0)) for place, amount in free.items()}
-    request = CycleRequest(
-        trade_id="found",
-        cycle=cycle,
-        net_bps=50.0,
-        event_time=NOW,
-        levels=tuple(side.levels for side in sides),
-        quotes=tuple(f"{side.market.exchange}:{side.market.symbol}:1" for side in sides),
-        currency=cycle.currency,
-        worth={leg.gives: Decimal(1) for leg in cycle.legs},
-    )
-    return Case(with_fees, bounds, CycleRows(NOW, own, kept), request)
-
-
-def side_of(side: Side, symbol: str, price: str, amount: str, exchange: str = "alpha") -> SizingSide:
-    base, quote = symbol.split("/")
-    sizes = Decimal("0.00001"), Decimal("0.0001"), Decimal("0.0001"), Decimal(0)
-    market = Market(exchange, "us", symbol, base, quote, *sizes, "quote")
-    return SizingSide(side, market, levels((price, amount)), Decimal(0), None)
-
-
-def triangle(balances: Mapping[tuple[str, str], Decimal] | None = None, **changes: object) -> Case:
-    """Return buy BTC/USD, buy ETH/BTC, sell ETH/USD at alpha, without fees: 12,000 USD buy 0.3 BTC, those 6 ETH, and
-    those bring 12,120."""
-    sides = [
-        side_of("buy", "BTC/USD", "40000", "0.5"),
-        side_of("buy", "ETH/BTC", "0.05", "20"),
-        side_of("sell", "ETH/USD", "2020", "6"),
-    ]
-    own = settings_of(taker_fees={"alpha": Decimal(0), "beta": Decimal(0)}, **changes)
-    return case_of(sides, own, balances)
 
 
 def begun(case: Case) -> CycleRows:
@@ -116,22 +36,20 @@ def trade_of(rows: CycleRows) -> CycleTrade:
     return rows.trade
 
 
-def report_on(order: CycleOrder, amount: Decimal, price: Decimal | None = None) -> OrderReport:
-    """Return a report that so much of the order filled, at its limit price unless another is given."""
-    market, at = order.market, order.limit_price if price is None else Price(price)
-    cost = EXACT.multiply(at, amount)
-    fee = EXACT.multiply(charged(market, order.side, cost, amount), order.fee_rate)
-    names = order.name, market.exchange, market.symbol, order.side
-    fill = Fill(*names, at, Amount(amount), cost, fee, fee_currency(market, order.side), NOW)
-    return OrderReport(order.name, True, Amount(amount), (fill,) if amount else ())
-
-
 def filled(rows: CycleRows, name: str, share: str = "1", price: str | None = None) -> CycleRows:
     """Book that this share of an order filled."""
     order = trade_of(rows).order(name)
     assert order is not None
     amount = floor_to_step(order.amount * Decimal(share), order.market.lot_step)
-    return cycle_booked(rows, name, report_on(order, amount, None if price is None else Decimal(price)))
+    return booked(rows, name, report_on(order, amount, None if price is None else Decimal(price)))
+
+
+def booked(rows: CycleRows, name: str, report: OrderReport | None, unresolved: str | None = None) -> CycleRows:
+    """Book what became of an order; the ledger has the fills that were booked before."""
+    leg = trade_of(rows).leg(name)
+    assert leg is not None
+    known = frozenset(fill_key(fill) for fill in rows.booked)
+    return cycle_booked(replace(rows, known_fills=known), (result_of("found", leg, report, unresolved),))
 
 
 def names_of(rows: CycleRows, state: str) -> list[str]:
@@ -165,7 +83,7 @@ def assert_over(case: Case, rows: CycleRows) -> None:
     assert all(row.held == 0 for row in rows.balances.values())
     assert (rows.open_arbitrages, rows.on_cycle.arbitrage_id) == (0, None)
     assert all(amount == 0 for amount in rows.notional.values())
-    assert {fill.fill_id for fill in rows.booked} == {order.name for order in trade.orders if order.fills}
+    assert {fill.fill_id for fill in rows.booked} == {order.client_order_id for order in trade.orders if order.fills}
     assert len({order.client_order_id for order in trade.orders}) == len(trade.orders)
     assert trade.profit is not None
     parts = trade.profit.parts
@@ -265,8 +183,12 @@ def test_a_halt_leaves_what_is_open_as_it_is() -> None:
 
 def test_an_order_ends_once() -> None:
     rows = filled(begun(triangle()), "leg1")
-    with pytest.raises(IllegalStepError):
-        filled(rows, "leg1")
+    assert filled(rows, "leg1").trade is rows.trade
+    result = result_of("found", trade_of(rows).orders[0].leg, None)
+    with pytest.raises(IllegalStepError, match="has no order complete1"):
+        cycle_booked(rows, (replace(result, role="complete1"),))
+    with pytest.raises(IllegalStepError, match="no such trade"):
+        cycle_booked(replace(rows, trade=None), (result,))
 
 
 def test_the_same_cycle_is_not_begun_twice() -> None:
@@ -399,7 +321,7 @@ def test_the_books_agree_whatever_fills_and_in_whatever_order(seed: int, random:
         lots = int(order.amount / order.market.lot_step)
         share = {"all": lots, "none": 0, "some": random.randint(0, lots), "any": random.choice((0, lots))}[filling]
         amount = EXACT.multiply(decimal_of_whole(share), order.market.lot_step)
-        rows = cycle_booked(rows, name, report_on(order, amount))
+        rows = booked(rows, name, report_on(order, amount))
     over = trade_of(rows)
     assert not over.is_open
     assert all(order.is_final for order in over.orders)
