@@ -13,6 +13,7 @@ from functools import partial
 
 from bots.account_lockout import AccountLockout
 from bots.decide.booker import Booker
+from bots.decide.cycle_reserver import CycleReserver
 from bots.decide.failover import DecisionTurns
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
@@ -31,10 +32,15 @@ from bots.undecided import UndecidedOpportunities
 from exchanges.errors import ExchangeError, ExchangeUnavailableError
 from exchanges.ports.account import TradingAccount
 from market.decide.kill_switch import HALTED, permits_orders
+from market.decide.settings import Settings
+from market.instruments.cycles import Cycle
 from market.instruments.markets import Market
+from market.prices.cycle_opportunities import CycleOpportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import Arbitrage, TradeOfLegs
+from market.trade.cycle_trades import CycleTrade
+from market.trade.cycle_unwinding import waits_for_market as cycle_waits_for_market
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
 from market.trade.report_checks import ReportRules
@@ -115,6 +121,7 @@ class BotLoop:
         self.booker = self._made_booker(pace)
         self._veto = TradeVeto(store.leases, cache, by)
         self._errands, self.rehearse = background_tasks, no_rehearsal
+        self.cycles: CycleReserver | None = None
         self._resumed_version = 0
         """Version of the settings under which halted arbitrages were last resumed."""
         self.books = BalanceSnapshots(store, account, by)
@@ -143,10 +150,27 @@ class BotLoop:
             markets=self._markets,
             actor_of=self.turns.booker_of,
             is_on=self.turns.books,
-            open_arbitrage=self.cache.open_arbitrage,
+            open_trade=self.cache.open_trade,
             handle=self._handle_booked,
             round_seconds=pace.round_seconds,
             turns=self.reserver.turns,
+        )
+
+    def trade_cycles(self, cycles: Iterable[Cycle], currency: str) -> None:
+        """Trade these cycles too; their markets must be among those of this loop. `currency`: the settlement
+        currency."""
+        reserver = self.reserver
+        self.cycles = CycleReserver(
+            store=self.store,
+            cycles={cycle.cycle_id: cycle for cycle in cycles},
+            currency=currency,
+            clock=reserver.clock,
+            cache=self.cache,
+            execute=self._execute_own,
+            # a session with cycles has one partition
+            actor=partial(self.turns.decider_of, ""),
+            turns=reserver.turns,
+            wall_clock=reserver.wall_clock,
         )
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
@@ -165,6 +189,9 @@ class BotLoop:
                 tasks.create_task(run_forever(partial(self._lockout.guard, task)))
             tasks.create_task(self._follow(signals))
             tasks.create_task(self.reserver.work())
+            if self.cycles is not None:
+                tasks.create_task(self.cycles.work())
+                tasks.create_task(self.cycles.report())
             while not self.cache.hears_settings():
                 await SystemClock().sleep(HEARING_POLL_SECONDS)
             with suppress(ExchangeUnavailableError):
@@ -197,13 +224,13 @@ class BotLoop:
         try:
             await self._veto.write()
             # checked before the read, which must see the result of a reservation under way; no further one begins
-            if self.reserver.reserving or self.cache.is_reserving_signal:
+            if self._is_reserving() or self.cache.is_reserving_signal:
                 return False
             seen = await self.store.overview()
             reported = {result.client_order_id for result in seen.results if result.is_final}
-            if any(one.leg.client_order_id not in reported for one in grants_in(seen.open_arbitrages, self.exchange)):
+            if any(one.leg.client_order_id not in reported for one in grants_in(seen.open_trades, self.exchange)):
                 return False
-            if not self._orders and not has_leg_at(seen.open_arbitrages, self.exchange):
+            if not self._orders and not has_leg_at(seen.open_trades, self.exchange):
                 await self.books.record_closing()
                 return True
         except (StoreUnavailableError, ExchangeError) as error:
@@ -216,23 +243,38 @@ class BotLoop:
             )
         return is_late
 
+    def _is_reserving(self) -> bool:
+        return bool(self.reserver.reserving) or (self.cycles is not None and self.cycles.is_reserving)
+
     async def _follow_settings(self) -> None:
         async for settings in self.store.settings.watch():
             self.cache.settings = settings
+            self._forget_refusals()
 
     async def _follow_grants(self) -> None:
         async for grant in self.store.watch_grants(self.exchange):
             self._start_due([grant])
 
-    def _handle_booked(self, arbitrage: Arbitrage) -> None:
-        self.cache.update_arbitrage(arbitrage)
-        self.rejection_log.follow(arbitrage)
-        self._execute_own(arbitrage)
+    def _handle_booked(self, trade: Arbitrage | CycleTrade) -> None:
+        self._forget_refusals()
+        if isinstance(trade, CycleTrade):
+            self.cache.update_cycle(trade)
+        else:
+            self.cache.update_arbitrage(trade)
+            self.rejection_log.follow(trade)
+        self._execute_own(trade)
+
+    def _forget_refusals(self) -> None:
+        if self.cycles is not None:
+            self.cycles.forget_refusals()
 
     async def _follow(self, signals: AsyncIterable[Signal]) -> None:
         async for signal in signals:
             if isinstance(signal, SpreadWindow):
                 self.cache.update_window(signal)
+            elif isinstance(signal, CycleOpportunity):
+                if self.cycles is not None:
+                    self.cycles.consider(signal)
             elif isinstance(signal, Record) or self.turns.decider_of(signal.base) is None:
                 self._undecided.add(signal)
             else:
@@ -264,7 +306,7 @@ class BotLoop:
         while True:
             await SystemClock().sleep(self._pace.round_seconds * (1 if self.turns.books() else PATIENT_ROUNDS))
             await self._round()
-            if self.cache.is_stopping and not self.reserver.reserving and not self._orders:
+            if self.cache.is_stopping and not self._is_reserving() and not self._orders:
                 await self.books.close()
 
     async def _round(self) -> None:
@@ -274,21 +316,22 @@ class BotLoop:
         self.server_clock.observe(seen.now, asked_at)
         self.cache.server_ahead = seen.now - self._pace.wall_clock()
         self.cache.is_stopping = self.cache.is_stopping or not seen.reservations_open
-        self.cache.replace_open(seen.open_arbitrages)
+        self.cache.replace_open(seen.open_arbitrages, seen.open_cycles)
         self.cache.update_balances(seen.balances)
         self.health.observe(seen)
         self._undecided.forget(seen.leases)
         self._posted.forget_old()
-        self._start_due(grants_in(seen.open_arbitrages, self.exchange))
-        await self._resume(seen.resumable)
+        self._start_due(grants_in(seen.open_trades, self.exchange))
+        settings = self.cache.settings
+        if permits_orders(settings.trading_state):
+            await self._resume(seen.resumable, settings)
+            await self._resume_cycles(seen.resumable_cycles, settings)
+            self._resumed_version = settings.version
 
-    async def _resume(self, resumable: Iterable[Arbitrage]) -> None:
+    async def _resume(self, resumable: Iterable[Arbitrage], settings: Settings) -> None:
         """Resume what a halt stopped, once at the start and after each change of the settings; what waited for its
         market, once that takes orders; and unwinding orders that were not posted here, once the rate limits allow
         one."""
-        settings = self.cache.settings
-        if not permits_orders(settings.trading_state):
-            return
         is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
         for arbitrage in resumable:
             if arbitrage.reason == CLOSED:
@@ -301,7 +344,24 @@ class BotLoop:
                 await self._resume_one(arbitrage.arbitrage_id)
         if is_changed:
             await self._close_ordered(settings.close_now)
-        self._resumed_version = settings.version
+
+    async def _resume_cycles(self, resumable: Iterable[CycleTrade], settings: Settings) -> None:
+        """Resume trades on cycles as `_resume` those of pairs; one whose orders were not posted, once those of this
+        exchange could be."""
+        is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
+        for trade in resumable:
+            unposted = [leg.exchange for leg in trade.legs if leg.is_unposted]
+            is_sendable_here = can_send and self.exchange in unposted
+            if trade.reason == CLOSED:
+                is_due = not cycle_waits_for_market(trade, settings)
+            else:
+                is_due = is_changed if trade.reason == HALTED else is_sendable_here
+            if is_due:
+                await self._resume_cycle(trade.trade_id)
+
+    async def _resume_cycle(self, trade_id: str) -> None:
+        if await self.store.resume_cycle(trade_id, self._by):
+            log.warning("trade on a cycle resumed", extra={"opportunity_id": trade_id})
 
     async def _close_ordered(self, ordered: Iterable[str]) -> None:
         """Resume what an operator closes; whichever bot comes first does it, and the others find it done."""
@@ -313,8 +373,8 @@ class BotLoop:
         if await self.store.resume(arbitrage_id, self._advance, self._by):
             log.warning("single leg resumed", extra={"opportunity_id": arbitrage_id})
 
-    def _execute_own(self, arbitrage: Arbitrage) -> None:
-        self._start_due(grants_in([arbitrage], self.exchange))
+    def _execute_own(self, trade: TradeOfLegs) -> None:
+        self._start_due(grants_in([trade], self.exchange))
 
     def _start_due(self, grants: Iterable[Grant]) -> None:
         for pending in due_actions(grants, self._own):

@@ -1,16 +1,19 @@
 """A bot's subscriptions: opportunities, spread windows and, for paper accounts, quotes."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 from exchanges.paper.account import PaperAccount
-from market.prices.opportunities import Opportunity
+from market.prices.cycle_opportunities import CycleOpportunity
+from market.prices.opportunities import LogMarker, Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from runtime.clock import SystemClock
+from streams.cycle_messages import cycle_opportunity_of
 from streams.message_format import WireError, mark_of, opportunity_of, quote_of, row_of, spread_window_of
 from streams.records import Record
 from streams.topic_reader import TopicReader
-from streams.topics import SPREADS
+from streams.topics import CYCLE_OPPORTUNITIES, SPREADS
 
 log = logging.getLogger(__name__)
 
@@ -18,15 +21,18 @@ PATIENT_SECONDS = 0.25
 """How long opportunities may wait while another process decides on them."""
 PACE_SECONDS = 0.1
 
-Signal = Opportunity | SpreadWindow | Record
+Signal = Opportunity | SpreadWindow | CycleOpportunity | Record
 """A record: of an opportunity that another process decides on, unread."""
 
 
 async def signals(reader: TopicReader, decides: Callable[[int], bool]) -> AsyncIterator[Signal]:
-    """Spread windows, and the opportunities of the partitions that this process decides on, endlessly; the others'
-    records are not parsed. Malformed rows are skipped."""
+    """Spread windows, and the opportunities and cycles of the partitions that this process decides on, endlessly; the
+    others' records are not parsed, and those of cycles are over once somebody else would decide. Malformed rows are
+    skipped."""
     async for batch in reader.batches():
         for record in batch:
+            if record.topic == CYCLE_OPPORTUNITIES and not decides(record.partition):
+                continue
             if record.topic != SPREADS and not decides(record.partition):
                 yield record
                 continue
@@ -63,15 +69,26 @@ def opportunity_in(record: Record) -> Opportunity | None:
     return signal if isinstance(signal, Opportunity) else None
 
 
-def _signal_of(record: Record) -> Opportunity | SpreadWindow | None:
-    """None for a row that is neither or malformed."""
+def _signal_of(record: Record) -> Opportunity | SpreadWindow | CycleOpportunity | None:
+    """None for a row that is none of these or malformed."""
     try:
         row = row_of(record.value)
-        signal = spread_window_of(row) if record.topic == SPREADS else opportunity_of(row, record.time)
+        signal = _READS.get(record.topic, opportunity_of)(row, record.time)
     except WireError as error:
         log.warning("malformed row skipped: %s", error, extra={"topic": record.topic, "offset": record.offset})
         return None
-    return signal if isinstance(signal, Opportunity | SpreadWindow) else None
+    return None if isinstance(signal, LogMarker) else signal
+
+
+def _window_of(row: Mapping[str, Any], _: int) -> SpreadWindow:
+    return spread_window_of(row)
+
+
+_READS: Mapping[str, Callable[[Mapping[str, Any], int], Opportunity | SpreadWindow | CycleOpportunity | LogMarker]] = {
+    SPREADS: _window_of,
+    CYCLE_OPPORTUNITIES: cycle_opportunity_of,
+}
+"""Topic → what reads its rows; those of all others are opportunities."""
 
 
 def _apply_record(account: PaperAccount, record: Record) -> None:

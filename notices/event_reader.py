@@ -9,13 +9,14 @@ from market.accounting.differences import StoredDifference
 from market.money import total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_trades import CycleTrade
 from notices.alert_notices import notice_of_alert
 from notices.app_notices import notice_of_action
 from notices.difference_notices import notice_of_reduce_only, notices_of_difference, notices_of_terms
 from notices.format import date_and_time, plural, signed_money
 from notices.ongoing_alerts import AlertWatch, faults_now
 from notices.routing import is_wanted
-from notices.trade_notices import notices_of_arbitrage
+from notices.trade_notices import notices_of_trade
 from notices.trading_state_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
 from runtime.clock import SystemClock, wall_now
 from runtime.disk_space import known_free_bytes
@@ -74,8 +75,8 @@ class EventReader:
         if present.settings is not None:
             notices += [notice_of_reopening(health, present.settings, now) for health in present.health]
             notices.append(notice_of_loss(present.counters, present.settings, self._session.settlement_currency))
-        for arbitrage in present.single_legs:
-            notices += notices_of_arbitrage(arbitrage, self._min_single_leg, now)
+        for trade in present.single_legs:
+            notices += notices_of_trade(trade, self._min_single_leg, now)
         before = dict(self._alerts.ongoing)
         clock, free = self._session.clock(), known_free_bytes(self._session.home)
         faults = faults_now(present, self._session, clock.now(), free)
@@ -149,8 +150,8 @@ class EventReader:
 
 def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
     """Return the notices of one document. `min_single_leg`, microseconds: a shorter single leg is no alarm."""
-    if isinstance(event, Arbitrage):
-        return notices_of_arbitrage(event, min_single_leg)
+    if isinstance(event, Arbitrage | CycleTrade):
+        return notices_of_trade(event, min_single_leg)
     if isinstance(event, StoredDifference):
         return notices_of_difference(event)
     found: list[Notice | None]
@@ -163,7 +164,7 @@ def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
     return [notice for notice in found if notice is not None]
 
 
-def lost_notice(since: int, present: CurrentState, ended: Sequence[Arbitrage], currency: str) -> Notice:
+def lost_notice(since: int, present: CurrentState, ended: Sequence[Arbitrage | CycleTrade], currency: str) -> Notice:
     """Return the notice of a lost change history since `since`, with the trades that `ended` and the current state."""
     now = present.counters.now
     nets = [one.profit.net for one in ended if one.profit is not None and one.profit.currency == currency]

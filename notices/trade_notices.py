@@ -1,17 +1,19 @@
-"""Notices of an arbitrage: its end, its single leg, and how that was resolved. Pure."""
+"""Notices of an arbitrage or a trade on a cycle: its end, its single leg, and how that was resolved. Pure."""
 
 from exchanges.labels import exchange_name, exchange_names
 from market.money import BPS, ZERO, text_of
-from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, Transition
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, Transition
+from market.trade.cycle_trades import CycleTrade
 from notices.format import exact, signed_bps, signed_money
 from session.notice_destinations import NoticeKind
 from store.records.notice import Notice
 
 SINGLE = "single_leg"
+Trade = Arbitrage | CycleTrade
 _RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing was filled"}
 
 
-def notices_of_arbitrage(arbitrage: Arbitrage, min_single_leg: int, now: int = 0) -> list[Notice]:
+def notices_of_trade(arbitrage: Trade, min_single_leg: int, now: int = 0) -> list[Notice]:
     """Return one notice for each relevant step, oldest first; the same document gives the same ids.
 
     A single leg that was resolved within `min_single_leg` (microseconds) gets none: only the end of the trade is
@@ -32,7 +34,7 @@ def notices_of_arbitrage(arbitrage: Arbitrage, min_single_leg: int, now: int = 0
     return notices
 
 
-def _steps_of(arbitrage: Arbitrage) -> list[Transition]:
+def _steps_of(arbitrage: Trade) -> list[Transition]:
     steps: list[Transition] = []
     for step in arbitrage.history:
         if step.what in (*FINAL_STATES, SINGLE) and not (steps and steps[-1].what == step.what):
@@ -40,7 +42,7 @@ def _steps_of(arbitrage: Arbitrage) -> list[Transition]:
     return steps
 
 
-def _notice_of(arbitrage: Arbitrage, step: Transition, is_alarmed: bool) -> Notice | None:
+def _notice_of(arbitrage: Trade, step: Transition, is_alarmed: bool) -> Notice | None:
     """Return the step's notice, if it has one. `is_alarmed`: a notice of the single leg was made."""
     kind: NoticeKind = "single_legs"
     if step.what == SINGLE:
@@ -63,39 +65,40 @@ def _notice_of(arbitrage: Arbitrage, step: Transition, is_alarmed: bool) -> Noti
     )
 
 
-def _closed_line(arbitrage: Arbitrage) -> str:
+def _closed_line(arbitrage: Trade) -> str:
     return f"{_what_was_done(arbitrage)}{_outcome(arbitrage)}"
 
 
-def _begun_line(arbitrage: Arbitrage, step: Transition) -> str:
-    filled = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell") and leg.filled > 0]
+def _begun_line(arbitrage: Trade, step: Transition) -> str:
+    firsts = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell") or leg.role.startswith("leg")]
+    filled = [leg for leg in firsts if leg.filled > 0]
     sides = " and ".join(_leg_words(leg) for leg in filled) or "no fill is known yet"
     reason = "" if step.reason is None else f" ({step.reason})"
-    return f"SINGLE LEG {_pair(arbitrage)}: {sides}{reason}; it is being unwound"
+    return f"SINGLE LEG {_place(arbitrage)}: {sides}{reason}; it is being unwound"
 
 
-def _residual_line(arbitrage: Arbitrage, step: Transition) -> str:
+def _residual_line(arbitrage: Trade, step: Transition) -> str:
     reason = "it could not be unwound" if step.reason is None else step.reason
-    return f"RESIDUAL {_pair(arbitrage)} {exact(arbitrage.amount)}: {reason}; needs attention"
+    return f"RESIDUAL {_place(arbitrage)} {_amount(arbitrage)}: {reason}; needs attention"
 
 
-def _resolved_line(arbitrage: Arbitrage, state: str) -> str:
-    return f"Single leg resolved {_pair(arbitrage)}: {_RESOLVED.get(state, state)}{_outcome(arbitrage)}"
+def _resolved_line(arbitrage: Trade, state: str) -> str:
+    return f"Single leg resolved {_place(arbitrage)}: {_RESOLVED.get(state, state)}{_outcome(arbitrage)}"
 
 
-def _what_was_done(arbitrage: Arbitrage) -> str:
-    amount = exact(arbitrage.amount)
-    if arbitrage.strategy == "ma":
+def _what_was_done(arbitrage: Trade) -> str:
+    amount = _amount(arbitrage)
+    if isinstance(arbitrage, Arbitrage) and arbitrage.strategy == "ma":
         leg = arbitrage.legs[0]
         verb = "Bought" if leg.side == "buy" else "Sold"
         return f"{verb} {arbitrage.base} on {exchange_name(leg.exchange)} {amount} (moving average)"
     verb = "Unwound" if arbitrage.state == "unwound" else "Closed"
-    return f"{verb} {_pair(arbitrage)} {amount}"
+    return f"{verb} {_place(arbitrage)} {amount}"
 
 
-def _outcome(arbitrage: Arbitrage) -> str:
+def _outcome(arbitrage: Trade) -> str:
     profit = arbitrage.profit
-    if profit is None or arbitrage.strategy == "ma":
+    if profit is None or (isinstance(arbitrage, Arbitrage) and arbitrage.strategy == "ma"):
         return ""
     text = f": {signed_money(profit.net, profit.currency)} net"
     if arbitrage.notional <= ZERO:
@@ -105,28 +108,47 @@ def _outcome(arbitrage: Arbitrage) -> str:
 
 def _leg_words(leg: Leg) -> str:
     verb = "bought" if leg.side == "buy" else "sold"
-    return f"{verb} {exact(leg.filled)} on {exchange_name(leg.exchange)}"
+    base = f" {leg.base}" if leg.role.startswith("leg") else ""
+    return f"{verb} {exact(leg.filled)}{base} on {exchange_name(leg.exchange)}"
 
 
-def _pair(arbitrage: Arbitrage) -> str:
+def _amount(arbitrage: Trade) -> str:
+    """Return what was matched, or what a cycle was to give."""
+    if isinstance(arbitrage, CycleTrade):
+        return f"of {exact(arbitrage.planned.given)} {arbitrage.cycle.currency}"
+    return exact(arbitrage.amount)
+
+
+def _place(arbitrage: Trade) -> str:
+    if isinstance(arbitrage, CycleTrade):
+        symbols = ", ".join(leg.market.symbol for leg in arbitrage.cycle.legs)
+        return f"cycle {symbols} {exchange_names(arbitrage.cycle.exchanges)}"
     exchanges = dict.fromkeys((arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange))
     return f"{arbitrage.base} {exchange_names(exchanges)}"
 
 
-def _facts(arbitrage: Arbitrage, step: Transition) -> dict[str, str]:
-    state: ArbitrageState = arbitrage.state
+def _facts(arbitrage: Trade, step: Transition) -> dict[str, str]:
     facts = {
         "arbitrage_id": arbitrage.arbitrage_id,
-        "strategy": arbitrage.strategy,
-        "base": arbitrage.base,
-        "buy_exchange": arbitrage.opportunity.buy.exchange,
-        "sell_exchange": arbitrage.opportunity.sell.exchange,
-        "amount": text_of(arbitrage.amount),
+        **_own_facts(arbitrage),
         "step": step.what,
-        "state": state,
+        "state": arbitrage.state,
     }
     if step.reason is not None:
         facts["reason"] = step.reason
     if arbitrage.profit is not None:
         facts |= {"net": text_of(arbitrage.profit.net), "currency": arbitrage.profit.currency}
     return facts
+
+
+def _own_facts(trade: Trade) -> dict[str, str]:
+    if isinstance(trade, CycleTrade):
+        amount = text_of(trade.planned.given)
+        return {"strategy": "cycle", "cycle": trade.cycle.cycle_id, "amount": amount, "base": trade.cycle.currency}
+    return {
+        "strategy": trade.strategy,
+        "base": trade.base,
+        "buy_exchange": trade.opportunity.buy.exchange,
+        "sell_exchange": trade.opportunity.sell.exchange,
+        "amount": text_of(trade.amount),
+    }

@@ -196,6 +196,18 @@ class Session:
     def watched_cycles(self) -> tuple[Cycle, ...]:
         return session_cycles(self.markets, self.cycles, self.settlement_currency)
 
+    @property
+    def trades_cycles(self) -> bool:
+        """Whether bots trade the cycles that are found: not with money yet, since chaos runs do not try it."""
+        return self.cycles is not None and self.mode != "live"
+
+    @property
+    def ordered_markets(self) -> tuple[Market, ...]:
+        """Return those in which orders may be sent: what is traded, and the FX markets of cycles."""
+        watched = self.watched_cycles() if self.trades_cycles else ()
+        of_cycles = (leg.market for cycle in watched for leg in cycle.legs)
+        return tuple(dict.fromkeys((*self.traded, *of_cycles)))
+
     def is_on_standby(self, base: str, settings: Settings | None) -> bool:
         """Whether the asset has no feeds under these settings; None: there are none yet."""
         return base in self.standby_assets and (settings is None or base not in settings.enabled_assets)

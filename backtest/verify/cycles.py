@@ -1,6 +1,6 @@
 """Finds the cycles of a recorded session again, and compares them with what its detection wrote."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,8 @@ from backtest.verify.opportunities import row_digest
 from backtest.verify.recorded_session import CYCLE_OPPORTUNITIES, RecordedSession
 from cep.detection.cycle_detection import CycleDetection
 from market.instruments.cycles import session_cycles
-from streams.cycle_messages import FOUND
+from market.prices.cycle_opportunities import CycleOpportunity
+from streams.cycle_messages import FOUND, cycle_opportunity_of
 from streams.message_format import row_of
 from tick_sets.sets.tick_set import TickSet
 
@@ -49,8 +50,12 @@ def log_rows(tick_set: TickSet, by: By) -> Iterator[tuple[int, Row]]:
 class CycleComparison:
     """What the session's detection wrote, message by message, beside what its log leads to."""
 
+    wanted: Container[str] = frozenset()
+    """Ids of those that were traded."""
     count: int = 0
     """Of cycles that were compared; repeats after a crash do not count."""
+    found: dict[str, CycleOpportunity] = field(default_factory=dict)
+    """Those that are wanted, as they were derived."""
     _written: dict[str, bytes] = field(default_factory=dict)
     """Digest of the first message of each id."""
 
@@ -80,6 +85,10 @@ class CycleComparison:
         self.count += 1
         if derived is None:
             return _named(row, "cycle", f"{row['net_bps']:.4f} bps", NOTHING)
+        if derived["opportunity_id"] in self.wanted:
+            known = cycle_opportunity_of(derived, 0)
+            if isinstance(known, CycleOpportunity):
+                self.found[known.opportunity_id] = known
         unlike = first_unlike(row, derived)
         return None if unlike is None else _named(row, *unlike)
 

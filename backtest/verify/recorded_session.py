@@ -4,7 +4,8 @@
 <session>/log/ticks/                    the tick set
 <session>/log/opportunities.parquet     partition, offset, time, value
 <session>/log/cycle_opportunities.parquet   the same, if it looked for cycles
-<session>/log/books/*.jsonl             one JSON object a line: arbitrages, rejections, signals, settings, fills
+<session>/log/books/*.jsonl             one JSON object a line: arbitrages, cycles, rejections, signals, settings,
+                                        fills
 <session>/log/raw/                      what the first two are made of; gone once they are
 """
 
@@ -23,7 +24,7 @@ from market.instruments.markets import Market
 from market.trade.arbitrages import Rejection
 from market.trade.moving_average import AverageTrade
 from market.validation_messages import sentence_of
-from store.queries.session_export import ExportedArbitrage, ExportedFill
+from store.queries.session_export import ExportedArbitrage, ExportedCycle, ExportedFill
 from store.server.documents import SettingsVersion
 from tick_sets.errors import ImportRejectedError
 from tick_sets.file_names import LOG_SET
@@ -35,8 +36,8 @@ FORMAT = 3
 SESSION, OPPORTUNITIES = "session.json", "opportunities.parquet"
 CYCLE_OPPORTUNITIES = "cycle_opportunities.parquet"
 BOOKS = Path("books")
-ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS = (
-    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "rejections", "signals", "settings", "fills")
+ARBITRAGES, CYCLES, REJECTIONS, SIGNALS, SETTINGS, FILLS = (
+    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "cycles", "rejections", "signals", "settings", "fills")
 )
 
 Value = TypeVar("Value")
@@ -63,6 +64,7 @@ class RecordedMessage:
 
 HEAD = TypeAdapter(SessionHead)
 EXPORTED_ARBITRAGE = TypeAdapter(ExportedArbitrage)
+EXPORTED_CYCLE = TypeAdapter(ExportedCycle)
 EXPORTED_FILL = TypeAdapter(ExportedFill)
 REJECTION = TypeAdapter(Rejection)
 SIGNAL = TypeAdapter(AverageTrade)
@@ -117,6 +119,11 @@ class RecordedSession:
     def arbitrages(self) -> Iterator[ExportedArbitrage]:
         """Return the arbitrages, oldest first."""
         return self._lines(ARBITRAGES, EXPORTED_ARBITRAGE)
+
+    def cycles(self) -> Iterator[ExportedCycle]:
+        """Return the trades on cycles, oldest first; an earlier version had none."""
+        has_any = str(CYCLES) in self.head.kept or (self.folder / CYCLES).exists()
+        return self._lines(CYCLES, EXPORTED_CYCLE) if has_any else iter(())
 
     def rejections(self) -> Iterator[Rejection]:
         return self._lines(REJECTIONS, REJECTION)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backtest.verify.app_versions import app_difference
+from backtest.verify.cycle_decisions import CycleDecisions
 from backtest.verify.cycles import CycleComparison
 from backtest.verify.decisions import Decisions
 from backtest.verify.errors import CannotVerifyError
@@ -18,10 +19,10 @@ from bots.decide.reserver import NO_DECIDER
 from cep.apps.hosts.average_app import shipped_average_app
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
+from market.prices.cycle_opportunities import CycleOpportunity
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Rejection
+from market.trade.arbitrages import Rejection, TradeOfLegs
 from market.trade.reservation_state import fill_key
-from store.queries.session_export import ExportedArbitrage
 from streams.message_format import WireError, row_of
 from tick_sets.sets.tick_set import TickSet
 
@@ -40,6 +41,7 @@ class Verified:
     rejections: int = 0
     signals: int = 0
     arbitrages: int = 0
+    cycle_trades: int = 0
     steps: int = 0
     older: Counter[str] = field(default_factory=Counter)
     """Documents of an earlier version, without their decision context."""
@@ -63,6 +65,7 @@ def _differences(
     """Return the differences of all checks in order; each relies on the results of the earlier ones."""
     yield _kept_difference(session)
     versions, referenced, found = list(session.settings()), _Referenced.of(session), _Found()
+    traded_cycles = {kept.trade.trade_id for kept in session.cycles()}
     for one in (session, *others):
         tick_set = one.tick_set()
         ticks, difference = feed_difference(one.folder.parent, tick_set)
@@ -73,16 +76,18 @@ def _differences(
         yield _opportunity_difference(one, derive(tick_set), recorded, derived)
         outcome.opportunities += derived.count
         found.add(recorded, derived)
-        cycles = CycleComparison()
+        cycles = CycleComparison(traded_cycles)
         yield cycles.difference(one, tick_set)
         outcome.cycles += cycles.count
+        found.cycles |= cycles.found
     yield app_difference(versions)
     decisions = Decisions(
         session.markets, {version.version: version.after for version in versions}, found.opportunities, found.times
     )
     yield from _rejection_differences(session, decisions, outcome)
     yield _count_difference(session, found.messages)
-    yield from _arbitrage_differences(session, decisions, outcome)
+    cycle_decisions = CycleDecisions(decisions.settings, found.cycles)
+    yield from _trade_differences(session, decisions, cycle_decisions, outcome)
     yield from _signal_differences(session, outcome)
 
 
@@ -119,6 +124,8 @@ class _Found:
     opportunities: dict[Key, Opportunity] = field(default_factory=dict)
     times: dict[Key, list[int]] = field(default_factory=dict)
     messages: Counter[Pair] = field(default_factory=Counter)
+    cycles: dict[str, CycleOpportunity] = field(default_factory=dict)
+    """Those that were traded."""
 
     def add(self, recorded: Recorded, derived: Derived) -> None:
         self.opportunities |= derived.found
@@ -198,8 +205,8 @@ def _count_difference(session: RecordedSession, messages: Counter[Pair]) -> Firs
     return None
 
 
-def _arbitrage_differences(
-    session: RecordedSession, decisions: Decisions, outcome: Verified
+def _trade_differences(
+    session: RecordedSession, decisions: Decisions, cycles: CycleDecisions, outcome: Verified
 ) -> Iterator[FirstDifference | None]:
     ledger: dict[str, dict[str, Fill]] = {}
     for row in session.fills():
@@ -210,9 +217,14 @@ def _arbitrage_differences(
             outcome.older["arbitrages"] += 1
             continue
         yield decisions.arbitrage_difference(kept)
-        yield _ledger_difference(kept, entered)
+        yield _ledger_difference(kept.arbitrage, entered)
         outcome.arbitrages += 1
         outcome.steps += len(kept.steps)
+    for one in session.cycles():
+        yield cycles.difference(one)
+        yield _ledger_difference(one.trade, ledger.pop(one.trade.trade_id, {}))
+        outcome.cycle_trades += 1
+        outcome.steps += len(one.steps)
     for identity, entered in ledger.items():
         yield FirstDifference(
             f"fill {next(iter(entered))} of arbitrage {identity}", "arbitrage", NOTHING, "one that traded"
@@ -235,13 +247,11 @@ def _signal_differences(session: RecordedSession, outcome: Verified) -> Iterator
         yield order_difference(kept.arbitrage, signals, session.head.span.started_at)
 
 
-def _ledger_difference(kept: ExportedArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:
+def _ledger_difference(trade: TradeOfLegs, entered: Mapping[str, Fill]) -> FirstDifference | None:
     """Check that the ledger has every fill of a leg exactly once, as it was reported, and no other fill."""
-    booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
+    booked = {fill_key(fill): fill for leg in trade.legs for fill in leg.fills}
     for key in [*booked, *(key for key in entered if key not in booked)]:
         found = first_unlike(entered.get(key, NOTHING), booked.get(key, NOTHING))
         if found is not None:
-            return FirstDifference(
-                f"fill {key} of arbitrage {kept.arbitrage.arbitrage_id}", found[0] or "fill", *found[1:]
-            )
+            return FirstDifference(f"fill {key} of arbitrage {trade.arbitrage_id}", found[0] or "fill", *found[1:])
     return None

@@ -6,19 +6,21 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol
 
 from bots.decide.write_turns import WriteTurns
 from bots.retry import run_forever
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg
+from market.trade.arbitrages import CYCLE_ROLES, OPEN_STATES, Arbitrage, Leg, TradeOfLegs
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult, result_of
+from market.trade.reservations import SEND_WITHIN
 from market.trade.unwinding import Markets
 from runtime.clock import SystemClock
 from store.errors import FencedOutError, StoreError, StoreUnavailableError
-from store.ports.trading import DecisionStore
+from store.ports.trading import CycleStore, DecisionStore
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,29 @@ class DueStep:
     what: Literal["grant", "book", "abandon"]
     arbitrage: Arbitrage
     leg: Leg
+
+
+@dataclass(frozen=True, slots=True)
+class DueCycle:
+    """A trade on a cycle whose next step no report brings; `abandoned`: a leg whose market is not in this session."""
+
+    trade: CycleTrade
+    abandoned: Leg | None = None
+
+
+def due_cycles(trades: Iterable[CycleTrade], markets: Markets, now: int) -> list[DueCycle]:
+    """Return those with an order that waits, or whose orders all ended; `now` is the store's, microseconds."""
+    due: list[DueCycle] = []
+    for trade in trades:
+        granted = [leg for leg in trade.legs if leg.state == "granted" and (leg.exchange, leg.symbol) not in markets]
+        late = next((leg for leg in granted if now > leg.times["granted"] + SEND_WITHIN), None)
+        if late is not None or (len(granted) == 0 and _is_due(trade)):
+            due.append(DueCycle(trade, late))
+    return due
+
+
+def _is_due(trade: CycleTrade) -> bool:
+    return any(leg.state == "reserved" for leg in trade.legs) or all(leg.is_final for leg in trade.legs)
 
 
 def due_steps(arbitrages: Iterable[Arbitrage], markets: Markets, now: int) -> list[DueStep]:
@@ -55,9 +80,18 @@ def _due(arbitrage: Arbitrage, markets: Markets, now: int) -> DueStep | None:
     return DueStep("book", arbitrage, arbitrage.legs[-1]) if is_over else None
 
 
-def _is_filled(result: OrderResult, arbitrage: Arbitrage) -> bool:
+def _is_awaited(result: OrderResult, trade: TradeOfLegs) -> bool:
+    """Whether a leg of a cycle waits for what others bring."""
+    return result.role in CYCLE_ROLES and any(leg.state == "reserved" for leg in trade.legs)
+
+
+def _is_filled(result: OrderResult, arbitrage: TradeOfLegs) -> bool:
     legs = [leg for leg in arbitrage.legs if leg.client_order_id == result.client_order_id]
     return result.report is not None and all(result.report.filled >= leg.amount for leg in legs)
+
+
+class BookingStore(DecisionStore, CycleStore, Protocol):
+    """Books trades of pairs and of cycles."""
 
 
 @dataclass(slots=True)
@@ -65,24 +99,24 @@ class Booker:
     """One booking at a time for each arbitrage. Both legs are booked in one transaction if both are reported by
     then; the next round books what is still alone."""
 
-    store: DecisionStore
+    store: BookingStore
     advance: Advance
     markets: Markets
     actor_of: Callable[[str], Actor | None]
     """As whom this process books for a base; None if another one does."""
     is_on: Callable[[], bool]
     """Whether it does for any base."""
-    open_arbitrage: Callable[[str], Arbitrage | None]
-    """An open arbitrage, as this process knows it."""
-    handle: Callable[[Arbitrage], None]
-    """Called with each arbitrage that was booked."""
+    open_trade: Callable[[str], TradeOfLegs | None]
+    """An open trade of a pair or a cycle, as this process knows it."""
+    handle: Callable[[Arbitrage | CycleTrade], None]
+    """Called with each trade that was booked."""
     round_seconds: float
     turns: WriteTurns
     """Shared with `bots.decide.reserver`."""
     _reported: dict[str, set[str]] = field(default_factory=dict)
     """Arbitrage → client order ids of the legs that ended and are not booked yet."""
-    _wanted: dict[str, str] = field(default_factory=dict)
-    """Arbitrages to be booked → base."""
+    _wanted: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    """Trades to be booked → base, and whether it is one on a cycle."""
     _unfilled: set[str] = field(default_factory=set)
     """Those with an order that was not filled whole: their booking grants another one, which does not wait."""
     _busy: set[str] = field(default_factory=set)
@@ -102,18 +136,21 @@ class Booker:
             if not self.is_on():
                 return
             if self.actor_of(result.base) is not None and self._is_complete(result):
-                self._start(tasks, result.arbitrage_id, result.base)
+                self._start_reported(tasks, result)
 
     def _is_complete(self, result: OrderResult) -> bool:
-        """Whether every open leg of its arbitrage is reported by now."""
+        """Whether every open leg of its trade is reported by now, or one waits for this one."""
         if not result.is_final:
             return False
         reported = self._reported.setdefault(result.arbitrage_id, set())
         reported.add(result.client_order_id)
-        arbitrage = self.open_arbitrage(result.arbitrage_id)
-        if arbitrage is None or not _is_filled(result, arbitrage):
+        trade = self.open_trade(result.arbitrage_id)
+        is_awaited = trade is not None and _is_awaited(result, trade)
+        if trade is None or is_awaited or not _is_filled(result, trade):
             self._unfilled.add(result.arbitrage_id)
-        return arbitrage is None or all(leg.is_final or leg.client_order_id in reported for leg in arbitrage.legs)
+        if trade is None or is_awaited:
+            return True
+        return all(leg.is_final or leg.client_order_id in reported for leg in trade.legs)
 
     async def _rounds(self, tasks: asyncio.TaskGroup) -> None:
         while True:
@@ -125,7 +162,7 @@ class Booker:
         """Everything that is open, once. Raises StoreUnavailableError."""
         seen = await self.store.overview()
         for result in seen.results:
-            self._start(tasks, result.arbitrage_id, result.base)
+            self._start_reported(tasks, result)
         unbooked = {result.arbitrage_id for result in seen.results}
         self._reported = {one: known for one, known in self._reported.items() if one in unbooked}
         self._unfilled &= unbooked
@@ -134,6 +171,25 @@ class Booker:
                 self._start(tasks, due.arbitrage.arbitrage_id, due.arbitrage.base)
             else:
                 await self._take(tasks, due)
+        for one in due_cycles(seen.open_cycles, self.markets, seen.now):
+            await self._take_cycle(tasks, one)
+
+    async def _take_cycle(self, tasks: asyncio.TaskGroup, due: DueCycle) -> None:
+        identity, base = due.trade.trade_id, due.trade.legs[0].base
+        by = self.actor_of(base)
+        if by is None:
+            return
+        if due.abandoned is not None:
+            log.error("leg abandoned: its market is not in this session", extra={"opportunity_id": identity})
+            try:
+                await self.store.report_order(result_of(identity, due.abandoned, None), by)
+            except FencedOutError as error:
+                log.warning("step left to another process: %s", error)
+                return
+        self._start(tasks, identity, base, is_cycle=True)
+
+    def _start_reported(self, tasks: asyncio.TaskGroup, result: OrderResult) -> None:
+        self._start(tasks, result.arbitrage_id, result.base, is_cycle=result.role in CYCLE_ROLES)
 
     async def _take(self, tasks: asyncio.TaskGroup, due: DueStep) -> None:
         arbitrage, leg = due.arbitrage, due.leg
@@ -156,26 +212,26 @@ class Booker:
         # what was too late ends
         self._start(tasks, identity, arbitrage.base)
 
-    def _start(self, tasks: asyncio.TaskGroup, arbitrage_id: str, base: str) -> None:
-        self._wanted[arbitrage_id] = base
+    def _start(self, tasks: asyncio.TaskGroup, arbitrage_id: str, base: str, *, is_cycle: bool = False) -> None:
+        self._wanted[arbitrage_id] = base, is_cycle
         if arbitrage_id not in self._busy:
             self._busy.add(arbitrage_id)
             tasks.create_task(self._work_on(arbitrage_id))
 
     async def _work_on(self, arbitrage_id: str) -> None:
         try:
-            while (base := self._wanted.pop(arbitrage_id, None)) is not None:
-                await self._book(arbitrage_id, base)
+            while (wanted := self._wanted.pop(arbitrage_id, None)) is not None:
+                await self._book(arbitrage_id, *wanted)
         finally:
             self._busy.discard(arbitrage_id)
 
-    async def _book(self, arbitrage_id: str, base: str) -> None:
+    async def _book(self, arbitrage_id: str, base: str, is_cycle: bool) -> None:
         by = self.actor_of(base)
         if by is None:
             return
         try:
             async with self.turns.to_decide() if arbitrage_id in self._unfilled else self.turns.to_book():
-                arbitrage = await self.store.book(arbitrage_id, self.advance, by)
+                arbitrage = await self._booked(arbitrage_id, is_cycle, by)
         except (StoreUnavailableError, FencedOutError) as error:
             log.warning("booked in the next round, or by another process: %s", error)
             return
@@ -192,3 +248,8 @@ class Booker:
                 extra={"opportunity_id": arbitrage_id},
             )
         self.handle(arbitrage)
+
+    async def _booked(self, trade_id: str, is_cycle: bool, by: Actor) -> Arbitrage | CycleTrade:
+        if is_cycle:
+            return await self.store.book_cycle(trade_id, by)
+        return await self.store.book(trade_id, self.advance, by)

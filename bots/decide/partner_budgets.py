@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import entry_rules
 from market.decide.place_values import LegPace
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import TradeOfLegs
 from market.trade.leases import Lease
 from runtime.clock import steady_now
 from session.exchange_entries import ExchangeEntry
@@ -30,7 +30,7 @@ class PartnerBudgets:
     """(exchange, when the leg ended by the store's clock)."""
     _reported_at: dict[str, int] = field(default_factory=dict)
 
-    def update(self, arbitrage: Arbitrage) -> None:
+    def update(self, arbitrage: TradeOfLegs) -> None:
         """Count the legs that were posted and have ended."""
         for leg in arbitrage.legs:
             key = (leg.client_order_id, leg.exchange)
@@ -54,11 +54,11 @@ class PartnerBudgets:
                 budget.record_leg()
         self.budgets[name] = budget
 
-    def legs_left(self, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int = 0) -> int | None:
+    def legs_left(self, exchange: str, open_trades: Iterable[TradeOfLegs], reserving: int = 0) -> int | None:
         """Legs that `exchange` may still begin: its budget less its open legs, whose cost may not be spent yet, and
         those being reserved here. None without limits, or if the exchange is unknown."""
         budget = self.budgets.get(exchange)
-        return less_open_legs(None if budget is None else budget.legs_left(), exchange, open_arbitrages, reserving)
+        return less_open_legs(None if budget is None else budget.legs_left(), exchange, open_trades, reserving)
 
     def paces(self) -> dict[str, LegPace]:
         """Return exchange → its pace, of all with limits."""
@@ -66,11 +66,11 @@ class PartnerBudgets:
         return {name: pace for name, pace in paces.items() if pace is not None}
 
 
-def less_open_legs(left: int | None, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int) -> int | None:
+def less_open_legs(left: int | None, exchange: str, open_trades: Iterable[TradeOfLegs], reserving: int) -> int | None:
     """Return how many of `left`, the legs that rate limits allow, remain for new trades; None without limits."""
     if left is None:
         return None
-    legs = (leg for arbitrage in open_arbitrages for leg in arbitrage.legs)
+    legs = (leg for trade in open_trades for leg in trade.legs)
     return left - reserving - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
 
 

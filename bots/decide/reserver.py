@@ -62,6 +62,12 @@ class RejectionSink(Protocol):
         ...
 
 
+def valid_until(expires_at: int, clock: Clock, store_now: int) -> int:
+    """Return when what expires at that time of the market does, by the store's clock, which shows `store_now`."""
+    left = wall_seconds(clock, (expires_at - clock.now()) / MICROSECONDS)
+    return store_now + int(max(left, MIN_SECONDS) * MICROSECONDS)
+
+
 @dataclass(slots=True)
 class Reserver:
     """Takes opportunities, rejects most of them by cheap checks, and reserves the rest, the newest first, of those
@@ -182,9 +188,7 @@ class Reserver:
                 self.cache.record_used_up(quote.quote_id)
 
     def _valid_until(self, opportunity: Opportunity) -> int:
-        """When the opportunity expires, by the store's clock."""
-        left = wall_seconds(self.clock, (opportunity.expires_at - self.clock.now()) / MICROSECONDS)
-        return self.wall_clock() + self.cache.server_ahead + int(max(left, MIN_SECONDS) * MICROSECONDS)
+        return valid_until(opportunity.expires_at, self.clock, self.wall_clock() + self.cache.server_ahead)
 
     def context(self, opportunity: Opportunity, left: PlacesLeft | None = None) -> DecisionContext:
         """Return all that is known now of what decides on the opportunity. `left`: the places, if they are known."""

@@ -4,22 +4,28 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import chain
 
 from bots.decide.partner_budgets import PartnerBudgets, less_open_legs
 from market.accounting.inventory import exposures_of
+from market.decide.cycle_checks import cycle_notional_keys
 from market.decide.decision_context import RiskState, notional_keys
 from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.place_values import PlacesLeft, PlaceValues
 from market.decide.quarantine import HISTORY_SECONDS, belongs_to_history
 from market.decide.settings import Settings
 from market.decide.trade_bounds import bounds_now
+from market.instruments.cycles import Cycle
 from market.money import ZERO, decimal_of_double
 from market.prices.episodes import DIGITS, TradeBounds, tradable_profit
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from market.trade.reservation_state import BalanceRow
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, TradeOfLegs
+from market.trade.cycle_reservations import CycleRows
+from market.trade.cycle_trades import CycleTrade
+from market.trade.leases import UNFENCED
+from market.trade.reservation_state import BalanceRow, PairRow
 from store.ports.parts import Balances
 
 PERSISTENCE_SECONDS = 10
@@ -55,6 +61,7 @@ class StateCache:
     free: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     """(exchange, currency) → usable balance."""
     open: dict[str, Arbitrage] = field(default_factory=dict)
+    open_cycles: dict[str, CycleTrade] = field(default_factory=dict)
     is_stopping: bool = False
     """The session is ending: no new reservation from now on, by any bot."""
     is_draining: bool = False
@@ -85,6 +92,7 @@ class StateCache:
     """For how long the stream of the settings has been silent, microseconds: a halt may not have come through."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
+    _cycle_reserved_at: dict[str, int] = field(default_factory=dict)
     _rows: dict[tuple[str, str], BalanceRow] = field(default_factory=dict)
     _places: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """Currency → the keys of its rows."""
@@ -169,13 +177,29 @@ class StateCache:
         else:
             self.open.pop(arbitrage.arbitrage_id, None)
 
-    def open_arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
-        """None if it is not open, or not known yet."""
-        return self.open.get(arbitrage_id)
+    def update_cycle(self, trade: CycleTrade) -> None:
+        """Store a trade on a cycle as it is now."""
+        self.partners.update(trade)
+        cycle_id = trade.cycle.cycle_id
+        self._cycle_reserved_at[cycle_id] = max(trade.times["reserved"], self._cycle_reserved_at.get(cycle_id, 0))
+        if trade.is_open:
+            self.open_cycles[trade.trade_id] = trade
+        else:
+            self.open_cycles.pop(trade.trade_id, None)
 
-    def replace_open(self, arbitrages: Iterable[Arbitrage]) -> None:
-        """Replace the open arbitrages."""
+    def open_trade(self, trade_id: str) -> TradeOfLegs | None:
+        """None if it is not open, or not known yet."""
+        return self.open.get(trade_id) or self.open_cycles.get(trade_id)
+
+    @property
+    def open_trades(self) -> Iterable[TradeOfLegs]:
+        """All that is open, of pairs and of cycles."""
+        return chain(self.open.values(), self.open_cycles.values())
+
+    def replace_open(self, arbitrages: Iterable[Arbitrage], cycles: Iterable[CycleTrade] = ()) -> None:
+        """Replace what is open."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
+        self.open_cycles = {trade.trade_id: trade for trade in cycles}
 
     def hears_settings(self) -> bool:
         """Whether a halt would come through within a second."""
@@ -201,12 +225,13 @@ class StateCache:
 
     def places_left(self, opportunity: Opportunity, under_way: int = 0) -> PlacesLeft:
         """`new_legs_left` of both its exchanges, the other bots' estimated."""
-        return self._left_at(opportunity.buy.exchange, under_way), self._left_at(opportunity.sell.exchange, under_way)
+        return self.left_at(opportunity.buy.exchange, under_way), self.left_at(opportunity.sell.exchange, under_way)
 
-    def _left_at(self, exchange: str, under_way: int) -> int | None:
+    def left_at(self, exchange: str, under_way: int = 0) -> int | None:
+        """`new_legs_left` of an exchange, another bot's estimated."""
         if exchange == self.exchange:
             return self.new_legs_left(exchange, under_way)
-        return self.partners.legs_left(exchange, self.open.values(), under_way)
+        return self.partners.legs_left(exchange, self.open_trades, under_way)
 
     def place_value(self, opportunity: Opportunity, left: PlacesLeft, now: int) -> Decimal | None:
         """Return what a trade on it has to bring for its places at both exchanges; None if nothing is asked for.
@@ -230,7 +255,7 @@ class StateCache:
     def new_legs_left(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less the open legs there, whose cost is not spent yet, and less `attempts`, the reservations
         under way."""
-        return less_open_legs(self.legs_left(), exchange, self.open.values(), attempts)
+        return less_open_legs(self.legs_left(), exchange, self.open_trades, attempts)
 
     @property
     def used_up(self) -> Collection[str]:
@@ -252,7 +277,7 @@ class StateCache:
         return RiskState(
             now=now + self.server_ahead,
             reservations_open=not self.is_stopping,
-            open_arbitrages=len(self.open),
+            open_arbitrages=len(self.open) + len(self.open_cycles),
             notional=self._notional(),
             paused_until=self.paused_until,
             unexplained=self.unexplained,
@@ -266,7 +291,27 @@ class StateCache:
         for arbitrage in self.open.values():
             for key in notional_keys(arbitrage.opportunity):
                 sums[key] = sums.get(key, ZERO) + arbitrage.notional
+        for trade in self.open_cycles.values():
+            for key in cycle_notional_keys(trade.cycle):
+                sums[key] = sums.get(key, ZERO) + trade.notional
         return sums
+
+    def cycle_rows(self, cycle: Cycle, now: int) -> CycleRows:
+        """Return what the store would most likely decide on at wall time `now`; leases, used liquidity and the day's
+        result are known to the store alone."""
+        is_open = any(trade.cycle == cycle for trade in self.open_cycles.values())
+        return CycleRows(
+            now=now + self.server_ahead,
+            by=UNFENCED,  # nothing follows from these rows but what the store is asked
+            settings=self.settings,
+            balances=self._rows,
+            on_cycle=PairRow("open" if is_open else None, self._cycle_reserved_at.get(cycle.cycle_id, 0)),
+            reservations_open=not self.is_stopping,
+            open_arbitrages=len(self.open) + len(self.open_cycles),
+            notional=self._notional(),
+            paused_until=self.paused_until,
+            unexplained=self.unexplained,
+        )
 
     def _update_drift(self, rows: Iterable[BalanceRow]) -> None:
         """`rows`: all rows of each currency that changed."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bots.execute.posted_orders import PostedOrders
-from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.arbitrages import Leg, TradeOfLegs
 from market.trade.grants import Grant
 from market.trade.unwinding import Markets
 
@@ -44,7 +44,7 @@ def due_actions(grants: Iterable[Grant], own: Executing) -> list[DueAction]:
     ]
 
 
-def has_leg_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
+def has_leg_at(arbitrages: Iterable[TradeOfLegs], exchange: str) -> bool:
     """Whether one of these has a leg on `exchange`, in whatever state."""
     return any(leg.exchange == exchange for arbitrage in arbitrages for leg in arbitrage.legs)
 

@@ -32,7 +32,7 @@ async def _doubt_not_sent(store: StoreParts, account: TradingAccount, leg: Leg) 
     balances = await account.balances()
     orders = tuple(await account.open_orders())
     fills = tuple(await account.fills_since(sent_at))
-    arbitrages = tuple(await store.differences.arbitrages_since(leg.exchange, sent_at - LOOK_BACK))
+    arbitrages = tuple(await store.differences.trades_since(leg.exchange, sent_at - LOOK_BACK))
     return doubt_about(leg, ExchangeView(before, balances, orders, fills, arbitrages, await _rows(store, leg)))
 
 

@@ -193,8 +193,8 @@ class OrderLookup:
         results = await self.store.order_results(arbitrage_id)
         if any(one.client_order_id == leg.client_order_id and one.report is not None for one in results):
             return True
-        stored = await self.store.arbitrage(arbitrage_id)
-        known = None if stored is None else stored.leg(leg.role)
+        stored = await self.store.arbitrage(arbitrage_id) or await self.store.cycle_trade(arbitrage_id)
+        known = None if stored is None else next((one for one in stored.legs if one.role == leg.role), None)
         return known is not None and known.exchange_order_id is not None
 
     async def _others(self, leg: Leg) -> frozenset[str]:

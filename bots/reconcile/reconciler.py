@@ -5,7 +5,7 @@ Stateless: the differences found and the time of the last comparison are in the 
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from bots.execute.due_actions import has_leg_at
@@ -30,7 +30,7 @@ from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.settings import Settings
 from market.instruments.orders import OrderReport
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.arbitrages import Leg, TradeOfLegs
 from market.trade.inflight_orders import orders_of_others
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
@@ -136,7 +136,7 @@ class Reconciliation:
 
     async def _fetch_book_state(self, theirs: ExchangeState, before: tuple[BalanceRow, ...] | None) -> BookState:
         exchange = self.account.exchange
-        arbitrages = await self.store.differences.arbitrages_since(exchange, theirs.fills_since - LEG_MARGIN)
+        arbitrages = await self.store.differences.trades_since(exchange, theirs.fills_since - LEG_MARGIN)
         rows = await self._idle_rows()
         return BookState(
             exchange=exchange,
@@ -177,15 +177,13 @@ class Reconciliation:
     async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
         """Our rows of the exchange; None while anything is open there."""
         exchange = self.account.exchange
-        if has_leg_at(await self.store.open_arbitrages(), exchange):
+        if has_leg_at([*await self.store.open_arbitrages(), *await self.store.open_cycles()], exchange):
             return None
         return tuple(row for row in await self.store.balances.rows() if row.exchange == exchange)
 
     async def _search_orders(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
         exchange = self.account.exchange
-        arbitrages = await self.store.differences.arbitrages_since(
-            exchange, min(since, *_sent_times(denied)) - LEG_MARGIN
-        )
+        arbitrages = await self.store.differences.trades_since(exchange, min(since, *_sent_times(denied)) - LEG_MARGIN)
         searches = []
         # an order found for one leg cannot belong to another, however similar
         taken: frozenset[str] = frozenset()
@@ -244,7 +242,7 @@ class Reconciliation:
         return True
 
 
-def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
+def _legs(arbitrages: Iterable[TradeOfLegs], exchange: str) -> tuple[BookedLeg, ...]:
     return tuple(
         BookedLeg(arbitrage.arbitrage_id, leg)
         for arbitrage in arbitrages
@@ -253,7 +251,7 @@ def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
     )
 
 
-def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
+def _unconfirmed(arbitrages: Iterable[TradeOfLegs], exchange: str) -> tuple[BookedLeg, ...]:
     """Legs of residual arbitrages whose orders are unknown to this exchange and not confirmed as not sent."""
     held = [one for one in arbitrages if (one.state, one.reason) == ("residual", UNCONFIRMED)]
     return tuple(own for own in _legs(held, exchange) if "unconfirmed" in own.leg.times and own.leg.state == "not_sent")

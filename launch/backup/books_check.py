@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO, text_of
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, held_currency
+from market.trade.arbitrages import OPEN_STATES, Leg, TradeOfLegs, held_currency
 from market.trade.reservation_state import fill_key
 from store.backups.restored_books import StoredBooks
 from store.queries.store_snapshot import LedgerEntry
@@ -44,7 +44,8 @@ class BooksCheck:
         for key, change in changes.items():
             self._changes[key] = self._changes.get(key, ZERO) + change
 
-    def add(self, arbitrage: Arbitrage) -> None:
+    def add(self, arbitrage: TradeOfLegs) -> None:
+        """Add an arbitrage or a trade on a cycle."""
         self.arbitrages += 1
         if arbitrage.state in OPEN_STATES:
             self._open.add(arbitrage.arbitrage_id)

@@ -17,7 +17,7 @@ from simulators.matching.exchange_journal import read_journal
 from store.aggregates.month_sums import read_removed_changes
 from store.backups.database_dump import blocking_database
 from store.backups.database_load import load_database, make_indexes
-from store.backups.restored_books import read_all_arbitrages, read_ledger, read_stored_books
+from store.backups.restored_books import read_all_trades, read_ledger, read_stored_books
 
 _NAME = re.compile(r"arbitrage_([a-z]+)_([0-9]+)")
 
@@ -79,8 +79,8 @@ def check_ledger(address: str, name: str, home: Path) -> BooksCheck:
     with blocking_database(address, name) as database:
         for session_id, entry in read_ledger(database):
             check.add_entry(session_id, entry)
-        for arbitrage in read_all_arbitrages(database):
-            check.add(arbitrage)
+        for trade in read_all_trades(database):
+            check.add(trade)
         check.add_sums(read_removed_changes(database))
         books = read_stored_books(database)
     journals = {file.stem: _recorded_fills(file) for file in (home / RECORDS[0]).glob("*.jsonl")}

@@ -82,7 +82,9 @@ def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
     if outcome.difference is not None:
         return [*lines, f"DIFFERENT: {outcome.difference}"]
     lines.append(f"{outcome.ticks:,} ticks equal to the feeds' own recordings; {outcome.steps:,} steps recomputed")
-    cycles = f"{outcome.cycles:,} cycles, " if session.head.span.cycles is not None else ""
+    cycles = (
+        f"{outcome.cycles:,} cycles ({outcome.cycle_trades:,} traded), " if session.head.span.cycles is not None else ""
+    )
     return [
         *lines,
         f"no difference: {outcome.opportunities:,} opportunities, {cycles}{outcome.rejections:,} rejections, "

@@ -14,7 +14,9 @@ from backtest.verify.recorded_session import (
     ARBITRAGES,
     BOOKS,
     CYCLE_OPPORTUNITIES,
+    CYCLES,
     EXPORTED_ARBITRAGE,
+    EXPORTED_CYCLE,
     EXPORTED_FILL,
     FILLS,
     HEAD,
@@ -166,7 +168,8 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
         cycles=session.cycles,
         region=session.place.region,
     )
-    kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS)}
+    books = ARBITRAGES, CYCLES, REJECTIONS, SIGNALS, SETTINGS, FILLS
+    kept = {str(name): _lines_in(raw.parent / name) for name in books}
     return SessionHead(session.mode, span, kept=kept)
 
 
@@ -189,6 +192,7 @@ def _prepare(folder: Path) -> None:
 async def _decisions(export: SessionExport, folder: Path) -> None:
     await _write(folder / FILLS.name, export.fills(), EXPORTED_FILL)
     await _write(folder / ARBITRAGES.name, export.arbitrages(), EXPORTED_ARBITRAGE)
+    await _write(folder / CYCLES.name, export.cycles(), EXPORTED_CYCLE)
     await _write(folder / REJECTIONS.name, export.rejections(), REJECTION)
     # each order's signal was there first
     await _write(folder / SIGNALS.name, export.signals(), SIGNAL)

@@ -53,7 +53,7 @@ async def finish_trading(
     await store.stop_reservations()
 
     async def nothing_open() -> bool:
-        return not await store.open_arbitrages()
+        return not (await store.open_arbitrages() or await store.open_cycles())
 
     async def without_balances() -> list[str]:
         before, after = await store.balances.of_session()
@@ -102,12 +102,13 @@ async def activity_of(
     store: MongoTradeStore, session: Session, meter: SessionCounters, restarts: Mapping[str, int], started: int
 ) -> Activity:
     """Return the session's activity, from the store and the counters."""
-    arbitrages = await store.session_arbitrages()
+    arbitrages, cycles = await store.session_arbitrages(), await store.session_cycles()
     before, after = await store.balances.of_session()
     return Activity(
         quotes=meter.quotes,
         opportunities=meter.opportunities,
         arbitrages=arbitrages,
+        cycles=cycles,
         rejections=await store.rejection_counts(),
         rejected_profit=await store.rejected_profit(),
         episodes=await store.episode_counts(),

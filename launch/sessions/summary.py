@@ -11,6 +11,7 @@ from market.instruments.orders import Fill, changes_of
 from market.money import ZERO, text_of
 from market.prices.episodes import EpisodeOutcome
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
+from market.trade.cycle_trades import CycleTrade
 from store.aggregates.month_sums import RemovedTrades
 
 Balances = Mapping[str, Mapping[str, Decimal]]
@@ -53,6 +54,8 @@ class Activity:
     """Outcome → how many episodes of opportunities."""
     restarts: Mapping[str, int] = field(default_factory=dict)
     seed: int | None = None
+    cycles: Sequence[CycleTrade] = ()
+    """Trades on cycles."""
     removed: RemovedTrades = field(default_factory=RemovedTrades)
     """The part of the session that is kept only as sums."""
 
@@ -76,7 +79,9 @@ def summary_of(activity: Activity) -> dict[str, object]:
             reason: text_of(missed_profit) for reason, missed_profit in activity.rejected_profit.items()
         },
         "fills": [fill_row(fill) for fill in activity.fills],
-        "pnl": profit_row(activity.arbitrages, activity.currency, removed.profits.get(activity.currency)),
+        "pnl": profit_row(
+            [*activity.arbitrages, *activity.cycles], activity.currency, removed.profits.get(activity.currency)
+        ),
         "balances_before": _balance_rows(activity.before),
         "balances_after": _balance_rows(activity.after),
         "balanced": bool(activity.before) and activity.before.keys() == activity.after.keys() and not differences,
@@ -85,6 +90,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
             stage: percentiles(getattr(activity.latencies, stage))
             for stage in ("opportunity", "reserved", "sent", "filled", "shown")
         },
+        "cycle_ms": _cycle_latencies(activity.cycles),
         "step_ms": {
             step: percentiles(getattr(activity.latencies, step))
             for step in ("detected_to_sent", "filled_to_shown", "filled_to_ended")
@@ -175,9 +181,11 @@ def latencies_of(
     )
 
 
-def profit_row(arbitrages: Iterable[Arbitrage], currency: str, removed: ProfitAndLoss | None = None) -> dict[str, str]:
-    """Return the sum of each part over all arbitrages that have a profit, and of what was `removed`."""
-    profit = profit_of(arbitrages, currency)
+def profit_row(
+    trades: Iterable[Arbitrage | CycleTrade], currency: str, removed: ProfitAndLoss | None = None
+) -> dict[str, str]:
+    """Return the sum of each part over all trades that have a profit, and of what was `removed`."""
+    profit = profit_of(trades, currency)
     profit = profit if removed is None else added(profit, removed)
     return {"currency": currency} | {part: text_of(amount) for part, amount in profit.parts.items()}
 
@@ -202,11 +210,33 @@ def _rank(share: int, count: int) -> int:
 
 
 def _by_legs(activity: Activity) -> dict[str, dict[str, int]]:
-    """Return number of legs → state → how many; a moving average trade has one leg. What was removed for its age had
-    two."""
+    """Return number of legs → state → how many: of trades on cycles those planned; a moving average trade has one leg.
+    What was removed for its age had two."""
     pairs = _counted((one.state for one in activity.arbitrages if one.strategy != "ma"), activity.removed.arbitrages)
     alone = _counted((one.state for one in activity.arbitrages if one.strategy == "ma"), {})
-    return ({"1": alone} if alone else {}) | {"2": pairs}
+    counts = sorted({len(one.cycle.legs) for one in activity.cycles})
+    cycles = {
+        str(legs): _counted((one.state for one in activity.cycles if len(one.cycle.legs) == legs), {})
+        for legs in counts
+    }
+    return ({"1": alone} if alone else {}) | {"2": pairs} | cycles
+
+
+def _cycle_latencies(cycles: Iterable[CycleTrade]) -> dict[str, dict[str, dict[str, float] | None]]:
+    """Return number of legs → stage → percentiles of milliseconds from the tick: until all legs were reserved, and
+    until all that did not wait for another's proceeds were sent."""
+    reserved: dict[str, list[float]] = {}
+    sent: dict[str, list[float]] = {}
+    for one in cycles:
+        legs, event = str(len(one.cycle.legs)), one.times["event"]
+        reserved.setdefault(legs, []).append((one.times["reserved"] - event) / 1_000)
+        at_once = [order for order in one.orders if order.step == "leg" and not order.waits]
+        if all("sent" in order.times for order in at_once):
+            sent.setdefault(legs, []).append((max(order.times["sent"] for order in at_once) - event) / 1_000)
+    return {
+        legs: {"reserved": percentiles(reserved[legs]), "sent": percentiles(sent.get(legs, ()))}
+        for legs in sorted(reserved)
+    }
 
 
 def _counted(names: Iterable[str], before: Mapping[str, int]) -> dict[str, int]:

@@ -25,6 +25,7 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
         _line("opportunities", _summed(summary["decisions"], decision_name)),
         _line("episodes (price gaps)", _summed(summary["episodes"], decision_name)),
         _line("arbitrages by end state", _summed(summary["arbitrages"], state_name) + _single_legs(summary)),
+        *_cycles(summary.get("arbitrages_by_legs")),
         *_reasons(summary["rejections"], _texts(summary["rejected_profit"]), currency),
         _line("P&L attribution", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
     ]
@@ -35,6 +36,14 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     if isinstance(steps, Mapping):
         lines += [_line(f"ms from {STEPS[step]}", _latencies(row)) for step, row in steps.items()]
     return [*lines, _verdict(summary)]
+
+
+def _cycles(by_legs: object) -> list[str]:
+    """Return a line for each number of legs of cycles that were traded."""
+    rows = by_legs if isinstance(by_legs, Mapping) else {}
+    return [
+        _line(f"cycles of {legs} legs", _summed(states, state_name)) for legs, states in rows.items() if int(legs) > 2
+    ]
 
 
 def _verdict(summary: Mapping[str, object]) -> str:

@@ -77,7 +77,7 @@ async def check_orders_ours(store: OrderStore, exchange: str, client_order_ids: 
     if not client_order_ids:
         return
     since = await store.server_now() - LOOK_BACK - BOOKED_BEFORE
-    arbitrages = await store.differences.arbitrages_since(exchange, since)
+    arbitrages = await store.differences.trades_since(exchange, since)
     strange = sorted(client_order_ids - {leg.client_order_id for one in arbitrages for leg in one.legs})
     if strange:
         raise CannotStartError(

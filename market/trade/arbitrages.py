@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from market.instruments.orders import Fill, Side
 from market.money import Amount, BoundedDecimal, Price, total
@@ -42,6 +42,7 @@ Strategy = Literal["arbitrage", "ma"]
 ArbitrageOutcome = Literal[ArbitrageState, "closed_by_third_order"]
 """An arbitrage's state, with those set apart that closed because a third order made up for a leg."""
 
+CYCLE_ROLES: frozenset[str] = frozenset(get_args(CycleRole))
 OPEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg")
 FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual", "unfilled")
 UNWINDING_ROLES: tuple[LegRole, ...] = ("complete", "reverse", "flatten")
@@ -229,6 +230,9 @@ class TradeOfLegs(Protocol):
 
     @property
     def state(self) -> ArbitrageState: ...
+
+    @property
+    def reason(self) -> str | None: ...
 
     @property
     def legs(self) -> tuple[Leg, ...]: ...

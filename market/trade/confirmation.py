@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from market.instruments.orders import AccountFill, OpenOrder, changes_of
 from market.money import ZERO, text_of
-from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.arbitrages import Leg, TradeOfLegs
 from market.trade.inflight_orders import orders_of_others
 from market.trade.reservation_state import BalanceRow, fill_key
 
@@ -24,7 +24,7 @@ class ExchangeView:
     orders: tuple[OpenOrder, ...]
     fills: tuple[AccountFill, ...]
     """From the leg's intent on, or earlier."""
-    arbitrages: tuple[Arbitrage, ...]
+    arbitrages: tuple[TradeOfLegs, ...]
     """All with a leg there whose order or fills may be among these."""
     rows_after: tuple[BalanceRow, ...]
 

@@ -25,7 +25,7 @@ from market.money import EXACT, ZERO, Amount, Price, decimal_of_double, floor_to
 from market.prices.quotes import Level
 from market.trade.arbitrages import Leg
 from market.trade.cycle_trades import CycleOrder, CycleTrade, leg_for, role_of
-from market.trade.leases import UNFENCED, Actor, Lease, block_of
+from market.trade.leases import Actor, Lease, block_of
 from market.trade.lifecycle import Moment, with_history
 from market.trade.reservation_state import BalanceRow, PairRow, TradeRows
 from market.trade.unwinding import client_order_id
@@ -41,6 +41,8 @@ class CycleRows(TradeRows):
     `ReservationState` of a pair's."""
 
     now: int
+    by: Actor
+    """Who takes the step."""
     settings: Settings
     balances: Mapping[tuple[str, str], BalanceRow]
     """(exchange, currency) → row."""
@@ -57,8 +59,6 @@ class CycleRows(TradeRows):
     unexplained: tuple[str, ...] = ()
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """`cycle_liquidity_key` → base amount that was taken of that side of the quote."""
-    by: Actor = UNFENCED
-    """Who takes the step."""
     is_of_earlier: bool = False
     """Whether the trade began in an earlier session."""
     leases: Mapping[str, Lease] | None = None
@@ -127,6 +127,11 @@ def liquidity_keys(request: CycleRequest) -> tuple[str, ...]:
     """Return the key of each leg."""
     legs = zip(request.quotes, request.cycle.legs, strict=True)
     return tuple(cycle_liquidity_key(quote, leg.side) for quote, leg in legs)
+
+
+def early_cycle_rejection(rows: CycleRows, request: CycleRequest) -> str | None:
+    """Return the first reason against it that needs no sizing, which costs most of all."""
+    return cycle_rejection(_context(rows, request))
 
 
 def cycle_reserved(rows: CycleRows, request: CycleRequest) -> tuple[CycleRows, str | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.arbitrages import Leg, TradeOfLegs
 
 WITHOUT_CLIENT_IDS = frozenset({"bitflyer"})
 """Exchanges that find an order only by its content and time."""
@@ -42,7 +42,7 @@ def inflight_owner(arbitrage_id: str, leg: Leg) -> str:
     return f"{arbitrage_id}:{leg.role}"
 
 
-def orders_of_others(leg: Leg, arbitrages: Iterable[Arbitrage]) -> Mapping[str, Leg]:
+def orders_of_others(leg: Leg, arbitrages: Iterable[TradeOfLegs]) -> Mapping[str, Leg]:
     """By the exchange's id of its order, the legs other than `leg` that have one there, ended ones too."""
     return {
         one.exchange_order_id: one

@@ -9,7 +9,7 @@ from market.decide.settings import Settings
 from market.instruments.orders import Fill, OrderReport, changes_of
 from market.money import ZERO
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, ArbitrageState, Leg, LegRole, held_currency
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, ArbitrageState, Leg, LegRole, TradeOfLegs, held_currency
 from market.trade.closing import close_order, is_overtaken
 from market.trade.fast_replace import replace
 from market.trade.lifecycle import IllegalStepError
@@ -102,7 +102,7 @@ def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> Res
     return _with_those_left_out(after, arbitrage).with_history(arbitrage)
 
 
-def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> list[tuple[str, Leg]]:
+def unconfirmed(arbitrages: Iterable[TradeOfLegs], exchange: str, since: int) -> list[tuple[str, Leg]]:
     """Legs of `exchange` counted as not sent at or after `since` because the exchange did not know the order."""
     return [
         (arbitrage.arbitrage_id, leg)

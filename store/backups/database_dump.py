@@ -24,7 +24,7 @@ from store.server.client import (
     database_of,
     translated_errors,
 )
-from store.server.documents import ARBITRAGES
+from store.server.documents import ARBITRAGES, CYCLE_TRADES
 
 SNAPSHOT_LOST = {
     SNAPSHOT_TOO_OLD: "MongoDB keeps the past for five minutes, and copying took longer; try again while less trades",
@@ -90,17 +90,25 @@ def granted_orders(
     database: BlockingDatabase, moment: int, session: ClientSession | None = None
 ) -> frozenset[tuple[str, str]]:
     """As `DatabaseSnapshot.granted_since`; without a session as it is now."""
-    fields = {f"legs.{name}": 1 for name in ("exchange", "client_order_id", "exchange_order_id", "times.granted")}
-    wanted: Document = {"legs.times.granted": {"$gte": moment}}
     found: set[tuple[str, str]] = set()
     with _translated_if_lost(), translated_errors():
-        for document in database[ARBITRAGES].find(wanted, fields, session=session):
-            legs = document["legs"]
-            for leg in legs if isinstance(legs, list) else ():
-                if leg.get("times", {}).get("granted", 0) >= moment:
-                    ids = (leg.get("client_order_id"), leg.get("exchange_order_id"))
-                    found.update((leg["exchange"], each) for each in ids if each is not None)
+        for leg in _granted_legs(database, moment, session):
+            if leg.get("times", {}).get("granted", 0) >= moment:
+                ids = (leg.get("client_order_id"), leg.get("exchange_order_id"))
+                found.update((leg["exchange"], each) for each in ids if each is not None)
     return frozenset(found)
+
+
+def _granted_legs(database: BlockingDatabase, moment: int, session: ClientSession | None) -> Iterator[dict[str, Any]]:
+    """Yield the legs of arbitrages and of trades on cycles of which one was granted at or after `moment`."""
+    for collection, place in ((ARBITRAGES, "legs"), (CYCLE_TRADES, "orders.leg")):
+        names = ("exchange", "client_order_id", "exchange_order_id", "times.granted")
+        fields = {f"{place}.{name}": 1 for name in names}
+        wanted: Document = {f"{place}.times.granted": {"$gte": moment}}
+        for document in database[collection].find(wanted, fields, session=session):
+            rows = document[place.partition(".")[0]]
+            for row in rows if isinstance(rows, list) else ():
+                yield row["leg"] if collection == CYCLE_TRADES else row
 
 
 def documents_of(source: IO[bytes]) -> Iterator[RawBSONDocument]:

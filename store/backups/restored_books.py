@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import TradeOfLegs
 from market.trade.reservation_state import BalanceRow
-from store.mongo.unit_of_work import PAIR
 from store.queries.store_snapshot import LedgerEntry
 from store.server.client import STREAMED, BlockingDatabase, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
     CLAIMS,
+    CYCLE_TRADES,
     DIFFERENCES,
     FILLS,
     SESSION_BALANCES,
@@ -20,6 +20,7 @@ from store.server.documents import (
     amounts_of,
     arbitrage_of,
     balance_of,
+    cycle_trade_of,
     fill_of,
     integer_of,
     text_or_none,
@@ -45,7 +46,7 @@ class StoredBooks:
     open_arbitrages: int = 0
     """As they are counted."""
     pairs: Mapping[str, str] = field(default_factory=dict)
-    """Claim → the arbitrage that has it."""
+    """Claim on a pair or a cycle → the trade that has it."""
     differences: Mapping[str, int] = field(default_factory=dict)
     """Exchange → when reconciliation found the last one there, the server's time."""
 
@@ -57,20 +58,23 @@ def read_ledger(database: BlockingDatabase) -> Iterator[tuple[str, LedgerEntry]]
             yield str(row["session_id"]), LedgerEntry(str(row["arbitrage_id"]), fill_of(row))
 
 
-def read_all_arbitrages(database: BlockingDatabase) -> Iterator[Arbitrage]:
-    """Raise StoreError."""
+def read_all_trades(database: BlockingDatabase) -> Iterator[TradeOfLegs]:
+    """Yield arbitrages, then trades on cycles. Raises StoreError."""
     with translated_errors():
         for row in database[ARBITRAGES].find(batch_size=STREAMED):
             yield arbitrage_of(row)
+        for row in database[CYCLE_TRADES].find(batch_size=STREAMED):
+            yield cycle_trade_of(row)
 
 
 def read_stored_books(database: BlockingDatabase) -> StoredBooks:
     """Raise StoreError."""
     with translated_errors():
         claims = {
-            str(row["_id"]): row for row in database[CLAIMS].find({"_id": {"$regex": f"^({SESSION_CLAIM}$|pair)"}})
+            str(row["_id"]): row
+            for row in database[CLAIMS].find({"_id": {"$regex": f"^({SESSION_CLAIM}$|pair|cycle)"}})
         }
-        holders = {key: text_or_none(row.get("arbitrage_id")) for key, row in claims.items() if key.startswith(PAIR)}
+        holders = {key: text_or_none(row.get("arbitrage_id")) for key, row in claims.items() if key != SESSION_CLAIM}
         return StoredBooks(
             balances=tuple(balance_of(row) for row in database[BALANCES].find()),
             openings=_last_openings(database),

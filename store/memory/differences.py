@@ -16,7 +16,8 @@ from market.accounting.differences import (
 )
 from market.decide.circuit_breaker import Health
 from market.money import ZERO
-from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, TradeOfLegs
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import UNFENCED, Actor
 from market.trade.lifecycle import Moment
 from market.trade.reservation_state import BalanceRow
@@ -31,12 +32,12 @@ class MemoryDifferences:
 
     def __init__(
         self,
-        arbitrages: Callable[[], Iterable[Arbitrage]],
+        trades: Callable[[], Iterable[Arbitrage | CycleTrade]],
         balances: MemoryBalances,
         health: MemoryHealth,
         check: Callable[[Actor], Moment],
     ) -> None:
-        self._arbitrages = arbitrages
+        self._trades = trades
         self._balances = balances
         self._health = health
         self._check = check
@@ -103,10 +104,10 @@ class MemoryDifferences:
     async def record_compared(self, exchange: str, until: int) -> None:
         self._compared_until[exchange] = max(until, self._compared_until.get(exchange, 0))
 
-    async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
+    async def trades_since(self, exchange: str, since: int) -> list[TradeOfLegs]:
         return [
             one
-            for one in self._arbitrages()
+            for one in self._trades()
             if any(leg.exchange == exchange for leg in one.legs)
             and (one.state in OPEN_STATES or one.times.get("ended", 0) >= since)
         ]
@@ -114,7 +115,7 @@ class MemoryDifferences:
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
         return {
             leg.client_order_id: leg.exchange_order_id
-            for one in await self.arbitrages_since(exchange, since)
+            for one in await self.trades_since(exchange, since)
             for leg in one.legs
             if leg.exchange == exchange and leg.exchange_order_id is not None
         }

@@ -2,8 +2,9 @@
 
 from asyncio import Queue
 from collections import Counter
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import TypeVar
 
 from market.instruments.cycles import Cycle
@@ -94,7 +95,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         """Which day, and the net profit of the arbitrages that ended on it."""
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
-        self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.health, self.moment)
+        self.differences = MemoryDifferences(self._trades, self.balances, self.health, self.moment)
         self.cycle_trades: dict[str, CycleTrade] = {}
         self._results: list[OrderResult] = []
         """Not booked yet, each once."""
@@ -118,6 +119,8 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
             now=self._clock.now(),
             reservations_open=self._reservations_open,
             open_arbitrages=tuple(await self.open_arbitrages()),
+            open_cycles=tuple(await self.open_cycles()),
+            resumable_cycles=tuple(await self.resumable_cycles()),
             resumable=tuple(await self.resumable_arbitrages()),
             results=tuple(self._results),
             balances=tuple(await self.balances.rows()),
@@ -172,7 +175,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         )
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
-        return unconfirmed(self._arbitrages.values(), exchange, since)
+        return unconfirmed(self._trades(), exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
         return self._oldest_first(one for one in self._unfinished.values() if one.state in OPEN_STATES)
@@ -185,7 +188,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         return self._arbitrages.get(arbitrage_id)
 
     async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
-        return frozenset(self._arbitrages.keys() & set(opportunity_ids))
+        return frozenset((self._arbitrages.keys() | self.cycle_trades.keys()) & set(opportunity_ids))
 
     async def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
         known = grants_in([*await self.open_arbitrages(), *await self.open_cycles()])
@@ -351,6 +354,9 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
             self._unfinished[identity] = arbitrage
         else:
             self._unfinished.pop(identity, None)
+
+    def _trades(self) -> Iterator[Arbitrage | CycleTrade]:
+        return chain(self._arbitrages.values(), self.cycle_trades.values())
 
     def _oldest_first(self, arbitrages: Iterable[Traded]) -> list[Traded]:
         """Return them in MongoDB's order: those of one moment by their ids."""

@@ -21,17 +21,18 @@ from market.accounting.differences import (
 )
 from market.decide.circuit_breaker import Health
 from market.money import ZERO
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import Arbitrage, TradeOfLegs
 from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow
 from store.errors import StoreError
-from store.mongo.arbitrages import OLDEST_FIRST, OPEN
+from store.mongo.arbitrages import OLDEST_FIRST, OPEN, read_cycle_trades
 from store.mongo.balances import MongoBalances
 from store.mongo.leases import check_not_fenced_out
 from store.server.client import Database, Document, translated_errors
 from store.server.documents import (
     ARBITRAGES,
     COMPARISONS,
+    CYCLE_TRADES,
     DIFFERENCES,
     HEALTH,
     arbitrage_of,
@@ -134,10 +135,11 @@ class MongoDifferences:
         with translated_errors():
             await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
 
-    async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
+    async def trades_since(self, exchange: str, since: int) -> list[TradeOfLegs]:
         with translated_errors():
             found = self._database[ARBITRAGES].find(_at(exchange, since), LEGS_ALONE).sort(OLDEST_FIRST)
-            return [_without_levels(document) async for document in found]
+            pairs = [_without_levels(document) async for document in found]
+        return [*pairs, *await read_cycle_trades(self._database, _at(exchange, since, "orders.leg"))]
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
         fields = ("exchange", "client_order_id", "exchange_order_id")
@@ -145,6 +147,8 @@ class MongoDifferences:
         with translated_errors():
             found = self._database[ARBITRAGES].find(_at(exchange, since), wanted)
             legs = [leg async for document in found for leg in document["legs"]]
+            cycles = self._database[CYCLE_TRADES].find(_at(exchange, since, "orders.leg"), {"orders.leg": True})
+            legs += [order["leg"] async for document in cycles for order in document["orders"]]
         return {
             str(leg["client_order_id"]): str(leg["exchange_order_id"])
             for leg in legs
@@ -164,9 +168,9 @@ def _without_levels(document: Mapping[str, Any]) -> Arbitrage:
     return arbitrage_of(document)
 
 
-def _at(exchange: str, since: int) -> Document:
-    """Arbitrages with a leg there, open or ended since."""
-    there = {"legs.exchange": exchange}
+def _at(exchange: str, since: int, legs: str = "legs") -> Document:
+    """Trades with a leg there, open or ended since; `legs`: where their documents have them."""
+    there = {f"{legs}.exchange": exchange}
     return {"$or": [there | {"times.ended": {"$gte": since}}, there | OPEN]}
 
 

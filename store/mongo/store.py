@@ -48,6 +48,7 @@ from store.server.client import (
     QUICK,
     REGION,
     Client,
+    Document,
     connect,
     database_of,
     read_nearby,
@@ -58,6 +59,7 @@ from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
     ARBITRAGES,
     CLAIMS,
+    CYCLE_TRADES,
     FEEDS,
     FILLS,
     SESSION_CLAIM,
@@ -200,8 +202,9 @@ class MongoTradeStore(TradeSteps, CycleSteps):
         return await read_arbitrages(self._database, RESUMABLE)
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
-        found = await read_arbitrages(self._database, {"legs.times.unconfirmed": {"$gte": since}})
-        return unconfirmed(found, exchange, since)
+        pairs = await read_arbitrages(self._database, {"legs.times.unconfirmed": {"$gte": since}})
+        cycles = await read_cycle_trades(self._database, {"orders.leg.times.unconfirmed": {"$gte": since}})
+        return unconfirmed([*pairs, *cycles], exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
         return await read_arbitrages(self._database, OPEN)
@@ -210,15 +213,20 @@ class MongoTradeStore(TradeSteps, CycleSteps):
         """All that began in this session, oldest first."""
         return await read_arbitrages(self._database, {"session_id": self._session_id})
 
+    async def session_cycles(self) -> list[CycleTrade]:
+        """All trades on cycles that began in this session, oldest first."""
+        return await read_cycle_trades(self._database, {"session_id": self._session_id})
+
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
         with translated_errors():
             document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
         return None if document is None else arbitrage_of(document)
 
     async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
+        wanted: Document = {"_id": {"$in": list(opportunity_ids)}}
         with translated_errors():
-            found = self._database[ARBITRAGES].find({"_id": {"$in": list(opportunity_ids)}}, {"_id": 1})
-            return frozenset([str(document["_id"]) async for document in found])
+            kept = [self._database[name].find(wanted, {"_id": 1}) for name in (ARBITRAGES, CYCLE_TRADES)]
+            return frozenset([str(document["_id"]) for found in kept async for document in found])
 
     def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
         return self._orders.watch_grants(exchange)

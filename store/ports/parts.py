@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from market.accounting.differences import PersonsVerdict, RowCorrection, StoredDifference
 from market.decide.circuit_breaker import Failure, Health
 from market.decide.settings import Settings
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import TradeOfLegs
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
@@ -89,14 +89,14 @@ class Differences(Protocol):
         """Record a complete comparison; the time never goes back."""
         ...
 
-    async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
-        """With a leg on `exchange`: those open, and those that ended, for the first time or again, at or after `since`:
-        whatever was sent since then is among their legs. Their history and the levels of their quotes may be left
-        out."""
+    async def trades_since(self, exchange: str, since: int) -> list[TradeOfLegs]:
+        """Arbitrages and trades of cycles with a leg on `exchange`: those open, and those that ended, for the first
+        time or again, at or after `since`: whatever was sent since then is among their legs. The history of arbitrages
+        and the levels of their quotes may be left out."""
         ...
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
-        """Our id of an order → the exchange's, of all legs of `arbitrages_since` on `exchange` that have one."""
+        """Our id of an order → the exchange's, of all legs of `trades_since` on `exchange` that have one."""
         ...
 
     async def correct(self, correction: RowCorrection, by: Actor) -> bool:

@@ -13,7 +13,7 @@ from market.instruments.orders import Fill
 from market.prices.episodes import Episode
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection
+from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection, TradeOfLegs
 from market.trade.cycle_reservations import CycleRequest
 from market.trade.cycle_trades import CycleTrade
 from market.trade.grants import Grant
@@ -33,8 +33,11 @@ class Overview:
     """The server's time, microseconds."""
     reservations_open: bool
     open_arbitrages: tuple[Arbitrage, ...] = ()
+    open_cycles: tuple[CycleTrade, ...] = ()
     resumable: tuple[Arbitrage, ...] = ()
     """The oldest of those that `BooksView.resumable_arbitrages` has."""
+    resumable_cycles: tuple[CycleTrade, ...] = ()
+    """Likewise, of trades of cycles."""
     results: tuple[OrderResult, ...] = ()
     """As `OrderReports.order_results` has them."""
     balances: tuple[BalanceRow, ...] = ()
@@ -43,6 +46,11 @@ class Overview:
     health: tuple[Health, ...] = ()
     """The health of each exchange that ever failed."""
     leases: tuple[Lease, ...] = ()
+
+    @property
+    def open_trades(self) -> tuple[TradeOfLegs, ...]:
+        """Return all that is open, of pairs and of cycles."""
+        return *self.open_arbitrages, *self.open_cycles
 
 
 class BooksView(Protocol):
@@ -58,12 +66,22 @@ class BooksView(Protocol):
 
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None: ...
 
+    async def cycle_trade(self, trade_id: str) -> CycleTrade | None: ...
+
+    async def open_cycles(self) -> list[CycleTrade]:
+        """Oldest first, also those that were opened again."""
+        ...
+
+    async def resumable_cycles(self) -> list[CycleTrade]:
+        """Residual ones that `resume_cycle` can continue, oldest first."""
+        ...
+
     async def open_arbitrages(self) -> list[Arbitrage]:
         """Oldest first, also those that were opened again."""
         ...
 
     async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
-        """Those of which there is an arbitrage, open or ended."""
+        """Those of which there is an arbitrage, or a trade of a cycle, open or ended."""
         ...
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
@@ -71,8 +89,8 @@ class BooksView(Protocol):
         ...
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
-        """Legs of `exchange` whose order was unknown to it at or after `since` (the server's time), with their
-        arbitrage's id: the order may still appear."""
+        """Legs of `exchange`, of cycles too, whose order was unknown to it at or after `since` (the server's time),
+        with their trade's id: the order may still appear."""
         ...
 
     async def reservations_open(self) -> bool: ...
@@ -149,16 +167,6 @@ class CycleStore(Protocol):
 
     async def resume_cycle(self, trade_id: str, by: Actor) -> bool:
         """Resume a trade that was stopped by a halt or whose order was not posted; False if it cannot be."""
-        ...
-
-    async def cycle_trade(self, trade_id: str) -> CycleTrade | None: ...
-
-    async def open_cycles(self) -> list[CycleTrade]:
-        """Oldest first, also those that were opened again."""
-        ...
-
-    async def resumable_cycles(self) -> list[CycleTrade]:
-        """Residual ones that `resume_cycle` can continue, oldest first."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from types import TracebackType
@@ -15,6 +15,7 @@ from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import Lease
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
@@ -30,6 +31,7 @@ from store.server.client import Database, Document, connect, database_of, transl
 from store.server.documents import (
     ARBITRAGES,
     AUDIT,
+    CYCLE_TRADES,
     DIFFERENCES,
     FEEDS,
     HEALTH,
@@ -39,6 +41,7 @@ from store.server.documents import (
     SETTINGS_VERSIONS,
     SettingsVersion,
     arbitrage_of,
+    cycle_trade_of,
     feed_of,
     health_of,
     lease_of,
@@ -48,7 +51,7 @@ from store.server.documents import (
 
 REPORTED_STATES = ("single_leg", "closed", "unwound", "residual")
 
-NoticeEvent = Arbitrage | SettingsVersion | Health | StoredDifference | AuditEntry
+NoticeEvent = Arbitrage | CycleTrade | SettingsVersion | Health | StoredDifference | AuditEntry
 """An entry of the audit log: of what an app did, or an alert rule says."""
 AUTOMATIC: Document = {"role": {"$in": ["app", "rule"]}}
 
@@ -57,7 +60,7 @@ PIPELINE: list[Document] = [
         "$match": {
             "$or": [
                 {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH, DIFFERENCES]}},
-                {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(REPORTED_STATES)}},
+                {"ns.coll": {"$in": [ARBITRAGES, CYCLE_TRADES]}, "fullDocument.state": {"$in": list(REPORTED_STATES)}},
                 {"ns.coll": AUDIT, **{f"fullDocument.{name}": value for name, value in AUTOMATIC.items()}},
             ]
         }
@@ -78,12 +81,13 @@ class CurrentState:
     leases: tuple[Lease, ...]
     stopped: frozenset[tuple[str, str]] = frozenset()
     """(`bot` or `feed`, exchange) whose processes a user has all stopped."""
-    single_legs: tuple[Arbitrage, ...] = ()
+    single_legs: tuple[Arbitrage | CycleTrade, ...] = ()
 
 
 class NoticeEventFollower:
-    """Follows arbitrages that end or have a single leg, versions of the settings, failures of exchanges, differences
-    that are found or settled, what apps did and alert rules say: each at least once, after the token."""
+    """Follows trades of pairs and cycles that end or have a single leg, versions of the settings, failures of
+    exchanges, differences that are found or settled, what apps did and alert rules say: each at least once, after the
+    token."""
 
     def __init__(self, database: Database, token: str | None) -> None:
         self._changes = ChangeFollower(database, PIPELINE, None if token is None else {"_data": token})
@@ -143,7 +147,8 @@ class NoticeEventReader:
                 self._all(LEASES),
                 asyncio.gather(*(region.all() for region in self._processes)),
             )
-            single_legs = await self._all(ARBITRAGES, {"state": "single_leg"})
+            alone: Document = {"state": "single_leg"}
+            single_legs = [(name, await self._all(name, alone)) for name in (ARBITRAGES, CYCLE_TRADES)]
         return CurrentState(
             settings=None if settings is None else settings_of(settings),
             counters=counters,
@@ -151,15 +156,17 @@ class NoticeEventReader:
             feeds=tuple(feed_of(one) for one in feeds),
             leases=tuple(lease_of(one) for one in leases),
             stopped=_stopped(chain.from_iterable(processes)),
-            single_legs=tuple(_readable(single_legs)),
+            single_legs=tuple(one for name, found in single_legs for one in _readable(name, found)),
         )
 
-    async def ended_since(self, since: int) -> list[Arbitrage]:
-        """Arbitrages that ended after it, and those that stand on one leg now; the server's time, microseconds."""
+    async def ended_since(self, since: int) -> list[Arbitrage | CycleTrade]:
+        """Trades that ended after it, and those that stand on one leg now; the server's time, microseconds."""
         wanted: Document = {"$or": [{"times.ended": {"$gte": since}}, {"state": "single_leg"}]}
         with translated_errors():
             found = self._database[ARBITRAGES].find(wanted).sort("_id", ASCENDING)
-            return [arbitrage_of(document) async for document in found]
+            cycles = self._database[CYCLE_TRADES].find(wanted).sort("_id", ASCENDING)
+            ended: list[Arbitrage | CycleTrade] = [arbitrage_of(document) async for document in found]
+            return [*ended, *[cycle_trade_of(document) async for document in cycles]]
 
     async def versions_since(self, since: int) -> list[SettingsVersion]:
         """Return the versions of the settings since `since`, oldest first."""
@@ -192,11 +199,22 @@ def _stopped(processes: Iterable[Process]) -> frozenset[tuple[str, str]]:
     return frozenset(key for key, orders in wanted.items() if orders == {"stopped"})
 
 
-def _readable(documents: Iterable[Document]) -> Iterable[Arbitrage]:
+def _readable(collection: str, documents: Iterable[Document]) -> Iterable[Arbitrage | CycleTrade]:
     for document in documents:
-        found = _event_of({"ns": {"coll": ARBITRAGES}, "fullDocument": document})
-        if isinstance(found, Arbitrage):
+        found = _event_of({"ns": {"coll": collection}, "fullDocument": document})
+        if isinstance(found, Arbitrage | CycleTrade):
             yield found
+
+
+_READS: Mapping[str, Callable[[Document], NoticeEvent]] = {
+    ARBITRAGES: arbitrage_of,
+    CYCLE_TRADES: cycle_trade_of,
+    SETTINGS_VERSIONS: version_of,
+    DIFFERENCES: difference_of,
+    HEALTH: health_of,
+    AUDIT: audit_entry_of,
+}
+"""Collection → what reads its documents."""
 
 
 def _event_of(change: Mapping[str, object]) -> NoticeEvent | None:
@@ -205,13 +223,7 @@ def _event_of(change: Mapping[str, object]) -> NoticeEvent | None:
     if not isinstance(names, dict) or not isinstance(document, dict):
         return None
     try:
-        if names["coll"] == SETTINGS_VERSIONS:
-            return version_of(document)
-        if names["coll"] == DIFFERENCES:
-            return difference_of(document)
-        if names["coll"] == AUDIT:
-            return audit_entry_of(document)
-        return health_of(document) if names["coll"] == HEALTH else arbitrage_of(document)
+        return _READS[names["coll"]](document)
     except StoreUnavailableError:
         raise
     except StoreError as error:

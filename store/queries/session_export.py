@@ -8,6 +8,7 @@ from pymongo import ASCENDING
 
 from market.instruments.orders import Fill
 from market.trade.arbitrages import Arbitrage, Rejection
+from market.trade.cycle_trades import CycleTrade
 from market.trade.moving_average import AverageTrade
 from session.session import Session
 from store.mongo.arbitrages import OLDEST_FIRST
@@ -15,6 +16,7 @@ from store.server.client import STREAMED, Client, Document, connect, database_of
 from store.server.documents import (
     ARBITRAGES,
     AVERAGE_TRADES,
+    CYCLE_TRADES,
     FILLS,
     REJECTIONS,
     SETTINGS_VERSIONS,
@@ -22,6 +24,7 @@ from store.server.documents import (
     SettingsVersion,
     arbitrage_of,
     average_trade_of,
+    cycle_trade_of,
     fill_of,
     rejection_of,
     version_of,
@@ -33,6 +36,14 @@ class ExportedArbitrage:
     """An arbitrage and the record of its steps (`decision_record`); none if an earlier version wrote it."""
 
     arbitrage: Arbitrage
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedCycle:
+    """A trade on a cycle and the record of its steps (`store.records.cycle_step`)."""
+
+    trade: CycleTrade
     steps: tuple[str, ...]
 
 
@@ -56,6 +67,12 @@ class SessionExport:
         with translated_errors():
             async for document in self._streamed(ARBITRAGES):
                 yield ExportedArbitrage(arbitrage_of(document), await self._steps(document["_id"]))
+
+    async def cycles(self) -> AsyncGenerator[ExportedCycle]:
+        """All trades on cycles that began in the session, oldest first."""
+        with translated_errors():
+            async for document in self._streamed(CYCLE_TRADES):
+                yield ExportedCycle(cycle_trade_of(document), await self._steps(document["_id"]))
 
     async def rejections(self) -> AsyncGenerator[Rejection]:
         """Oldest first."""
@@ -96,13 +113,17 @@ class SessionExport:
         return tuple([str(step["text"]) async for step in found])
 
     async def _inherited(self) -> frozenset[str]:
-        """Arbitrages of other sessions with fills in this one's ledger."""
-        begun = {"from": ARBITRAGES, "localField": "_id", "foreignField": "_id", "as": "begun"}
+        """Trades of other sessions with fills in this one's ledger."""
+        begun = {"localField": "_id", "foreignField": "_id", "pipeline": [{"$project": {"session_id": 1}}]}
+        of_another = {"$exists": True, "$ne": self._own["session_id"]}
+        lookups: list[Document] = [
+            {"$lookup": {**begun, "from": name, "as": name}} for name in (ARBITRAGES, CYCLE_TRADES)
+        ]
         steps: list[Document] = [
             {"$match": self._own},
             {"$group": {"_id": "$arbitrage_id"}},
-            {"$lookup": {**begun, "pipeline": [{"$project": {"session_id": 1}}]}},
-            {"$match": {"begun.session_id": {"$exists": True, "$ne": self._own["session_id"]}}},
+            *lookups,
+            {"$match": {"$or": [{f"{name}.session_id": of_another} for name in (ARBITRAGES, CYCLE_TRADES)]}},
         ]
         return frozenset([str(found["_id"]) async for found in self._database[FILLS].aggregate(steps)])
 

@@ -16,6 +16,7 @@ from market.prices.episodes import Episode
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Rejection
+from market.trade.cycle_trades import CycleTrade
 from market.trade.moving_average import AverageTrade
 from session.session import Session
 from store.aggregates.episode_sums import episodes_by_outcome, missed_episodes, missed_profit
@@ -49,6 +50,7 @@ from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
+    CYCLE_TRADES,
     DIFFERENCES,
     FEEDS,
     FILLS,
@@ -59,6 +61,7 @@ from store.server.documents import (
     STEPS,
     SettingsVersion,
     arbitrage_of,
+    cycle_trade_of,
     feed_of,
     fill_of,
     opportunity_of,
@@ -161,6 +164,14 @@ class TradeReader:
         with translated_errors():
             document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
         return None if document is None else arbitrage_of(document)
+
+    async def cycle_trades(
+        self, exchange: str | None, states: Sequence[ArbitrageState], cursor: str | None, limit: int
+    ) -> Page[CycleTrade]:
+        """Newest reservation first, with an order at `exchange` if it is given; no states: all of them."""
+        wanted = self._of_session | ({"state": {"$in": list(states)}} if states else {})
+        wanted |= {} if exchange is None else {"orders.leg.exchange": exchange}
+        return await read_page(self._database, CYCLE_TRADES, cycle_trade_of, wanted, cursor, limit)
 
     async def first_step(self, arbitrage_id: str) -> str | None:
         """Return the record of the step that began it (`market.trade.decision_record`); None if an earlier version

@@ -10,6 +10,7 @@ import pytest
 from bots.decide.booker import Booker, due_steps
 from bots.decide.write_turns import WriteTurns
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole, LegState
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import LEASE_SECONDS, Actor, decision_right
 from market.trade.leg_lifecycle import WAIT_WITHIN, Advance
 from market.trade.order_results import result_of
@@ -47,7 +48,7 @@ class CountingStore(MemoryTradeStore):
 @dataclass
 class Bench:
     clock: LoopClock = field(default_factory=LoopClock)
-    handled: list[Arbitrage] = field(default_factory=list)
+    handled: list[Arbitrage | CycleTrade] = field(default_factory=list)
     known: dict[str, Arbitrage] = field(default_factory=dict)
     actor: Actor | None = None
     """As whom it books, if it does."""
@@ -68,7 +69,7 @@ class Bench:
             markets=markets,
             actor_of=lambda _base: self.actor,
             is_on=lambda: self.actor is not None,
-            open_arbitrage=self.known.get,
+            open_trade=self.known.get,
             handle=self.handled.append,
             round_seconds=ROUND_SECONDS,
             turns=WriteTurns(lambda: False),

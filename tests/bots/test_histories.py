@@ -21,6 +21,7 @@ from tests.bots.histories.audit import judged
 from tests.bots.histories.broken_stores import (
     AssumesNotSent,
     BooksTwice,
+    ForgetsALeg,
     IgnoresVetoes,
     LetsAnybodyAct,
     LetsTwoDecide,
@@ -28,10 +29,11 @@ from tests.bots.histories.broken_stores import (
     PostsForAnyToken,
     PostsLate,
     RestatesNothing,
+    SendsBeforeProceeds,
 )
 from tests.bots.histories.exchange_model import ExchangeModel, Lie, Treatment
 from tests.bots.histories.legality import given_up_too_early
-from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World
+from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World, cycles_with
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
 
 QUICK = 60
@@ -187,6 +189,33 @@ class Histories(RuleBasedStateMachine):
         self.world.run(seconds, None if order is None else Random(order))
 
 
+class CycleHistories(Histories):
+    """The same with trades on two cycles, within the first exchange and over both."""
+
+    @initialize(second=st.sampled_from([EUR_MARKET, BITFLYER_MARKET]))
+    def found(self, second: Market) -> None:
+        self.world = World(
+            second,
+            make_store=self.make_store,
+            make_exchange=self.make_exchange,
+            make_bot=self.make_bot,
+            watched=cycles_with(second),
+        )
+        for exchange in (*self.world.names, *self.world.names):
+            self.world.start(exchange)
+        self.world.run(0.5)
+
+    @rule(
+        place=st.sampled_from([0, 1]),
+        amount=st.sampled_from(["20", "4", "1"]),
+        seconds=st.sampled_from([0, 0.01, 0.1, 1, 3]),
+        order=orders,
+    )
+    def a_cycle(self, place: int, amount: str, seconds: float, order: int | None) -> None:
+        self.world.offer_cycle(place, amount)
+        self._run(seconds, order)
+
+
 def histories(count: int, *, is_mutant: bool = False) -> settings:
     """Whether they are the same each time is the loaded profile's to say; a mutant's are not shrunk."""
     phases = (Phase.generate,) if is_mutant else (Phase.generate, Phase.shrink)
@@ -219,6 +248,29 @@ def test_every_history_ends_well(count: int) -> None:
     run_state_machine_as_test(Histories, settings=histories(count))
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_cycle_closes_where_nothing_goes_wrong(place: int) -> None:
+    world = World(watched=cycles_with(EUR_MARKET))
+    for exchange in world.names:
+        world.start(exchange)
+    world.run(1)
+    world.offer_cycle(place)
+    world.run(2)
+    [trade] = world.cycles()
+    assert (trade.state, trade.reason) == ("closed", None)
+    assert [order.waits for order in trade.orders] == [False, False, place == 0]
+    assert trade.profit is not None
+    assert trade.profit.net > 0
+    assert judged(world) == []
+
+
+@pytest.mark.parametrize(
+    "count", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow), pytest.param(SOAK, marks=pytest.mark.soak)]
+)
+def test_every_history_with_cycles_ends_well(count: int) -> None:
+    run_state_machine_as_test(CycleHistories, settings=histories(count))
+
+
 @pytest.mark.parametrize(
     ("broken", "found"),
     [
@@ -239,8 +291,26 @@ def test_every_history_ends_well(count: int) -> None:
 )
 def test_whatever_lacks_one_rule_is_found_out(broken: Store | type[BotLoop], found: str) -> None:
     """The histories can fail: each rule that they are about is missed if it is not there."""
+    found_out(Histories, broken, found)
 
-    class Broken(Histories):
+
+@pytest.mark.parametrize(
+    ("broken", "found"),
+    [
+        (PostsAgain, "sent 2 times"),
+        (ForgetsALeg, "has no order"),
+        (SendsBeforeProceeds, "had ended|leg reserved → done"),
+        (AssumesNotSent, "counted as not sent after denials"),
+    ],
+)
+def test_whatever_lacks_a_rule_of_cycles_is_found_out(broken: Store | type[BotLoop], found: str) -> None:
+    found_out(CycleHistories, broken, found)
+
+
+def found_out(histories_of: type[Histories], broken: Store | type[BotLoop], found: str) -> None:
+    """Assert that histories with this store or bot fail so."""
+
+    class Broken(histories_of):  # type: ignore[misc, valid-type] # a class that is given
         pass
 
     if issubclass(broken, BotLoop):

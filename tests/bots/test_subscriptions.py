@@ -1,10 +1,16 @@
-"""How quickly a bot's rows are fetched."""
+"""How quickly a bot's rows are fetched, and what becomes of them."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 
-from bots.subscriptions import PACE_SECONDS, PATIENT_SECONDS, keep_pace
+from bots.subscriptions import PACE_SECONDS, PATIENT_SECONDS, Signal, keep_pace, signals
+from market.prices.cycle_opportunities import CycleOpportunity
+from streams.cycle_messages import marker_message
+from streams.message_format import marker_row, row_of
+from streams.records import Record
 from streams.topic_reader import TopicReader
-from streams.topics import OPPORTUNITIES
+from streams.topics import CYCLE_OPPORTUNITIES, OPPORTUNITIES
+from tests.streams.test_cycle_messages import message
 
 
 class NotingReader(TopicReader):
@@ -27,3 +33,29 @@ async def test_only_who_decides_fetches_at_once() -> None:
     pace.cancel()
     assert reader.paces[0] == PATIENT_SECONDS
     assert reader.paces[-1] == 0.0
+
+
+class FilledReader(NotingReader):
+    """Has these rows, and no more."""
+
+    def __init__(self, *values: bytes) -> None:
+        super().__init__()
+        self.rows = [
+            Record(CYCLE_OPPORTUNITIES, 0, number, None, value, 1_000_700) for number, value in enumerate(values)
+        ]
+
+    async def batches(self) -> AsyncGenerator[list[Record]]:
+        yield self.rows
+
+
+async def read(reader: TopicReader, *, decides: bool) -> list[Signal]:
+    return [signal async for signal in signals(reader, lambda _: decides)]
+
+
+async def test_cycles_are_read_by_who_decides_and_left_by_all_others() -> None:
+    marker = marker_message(row_of(marker_row("probe", "BTC", "x", 0)), 3)
+    reader = FilledReader(message(), marker, b"no row", message())
+    found = await read(reader, decides=True)
+    assert [one.opportunity_id for one in found if isinstance(one, CycleOpportunity)] == ["f00d", "f00d"]
+    assert len(found) == 2
+    assert await read(reader, decides=False) == []

@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from launch.sessions.summary import Activity, Latencies, balance_differences, percentiles, summary_of
+from launch.sessions.summary_lines import summary_lines
 from market.instruments.orders import Fill, Side
 from market.money import Amount, Price
 from store.aggregates.month_sums import RemovedTrades
+from tests.market.cycle_samples import NOW, triangle
 from tests.market.samples import USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
+from tests.market.test_cycle_lifecycle import begun, filled, trade_of
 
 MARKET = replace(USD_MARKET, exchange="kraken")
 BOOK = levels(("100", "1"))
@@ -115,3 +118,26 @@ def test_a_closed_arbitrage_may_have_completed_a_single_leg() -> None:
     summary = summary_of(activity_of(arbitrages=found))
     assert (summary["arbitrages"], summary["single_legs"]) == ({"closed": 3}, 1)
     assert summary["arbitrages_by_legs"] == {"2": {"closed": 3}}
+    assert summary["cycle_ms"] == {}
+
+
+def test_trades_on_cycles_count_by_their_legs_and_in_the_profit() -> None:
+    rows = begun(triangle())
+    for name in ("leg1", "leg2", "leg3"):
+        rows = filled(rows, name)
+    closed = trade_of(rows)
+    sent = tuple(
+        replace(order, leg=replace(order.leg, times={**order.times, "sent": NOW + 1_000 * number}))
+        for number, order in enumerate(closed.orders, start=1)
+    )
+    one, other = replace(closed, orders=sent), replace(trade_of(begun(triangle())), trade_id="open")
+    summary = summary_of(activity_of(cycles=(one, other)))
+    assert summary["arbitrages_by_legs"] == {"2": {}, "3": {"closed": 1, "reserved": 1}}
+    assert summary["pnl"]["net"] == "120"  # type: ignore[index] # a mapping, in a document
+    assert summary["cycle_ms"] == {
+        "3": {
+            "reserved": {"p50": 0.0, "p95": 0.0, "p99": 0.0},
+            "sent": {"p50": 3.0, "p95": 3.0, "p99": 3.0},
+        }
+    }
+    assert any(line.startswith("cycles of 3 legs") for line in summary_lines(summary))

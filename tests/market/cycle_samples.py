@@ -14,6 +14,7 @@ from market.instruments.orders import Fill, OrderReport, Side
 from market.money import EXACT, Amount, Price
 from market.trade.cycle_reservations import CycleRequest, CycleRows
 from market.trade.cycle_trades import CycleOrder
+from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
 from tests.market.samples import levels
 
@@ -72,7 +73,7 @@ def case_of(
         currency=cycle.currency,
         worth={leg.gives: Decimal(1) for leg in cycle.legs},
     )
-    return Case(with_fees, bounds, CycleRows(NOW, own, kept), request)
+    return Case(with_fees, bounds, CycleRows(NOW, UNFENCED, own, kept), request)
 
 
 def side_of(side: Side, symbol: str, price: str, amount: str, exchange: str = "alpha") -> SizingSide:

@@ -90,7 +90,7 @@ async def look_as_bots(store: MongoTradeStore, since: int) -> None:
     """At the start, in each round, and in each reconciliation."""
     await store.overview()
     await store.balances.of_session()
-    await store.differences.arbitrages_since("alpha", since)
+    await store.differences.trades_since("alpha", since)
     await store.differences.orders_since("beta", since)
     await store.unconfirmed_legs("alpha", since)
     await store.running_episodes(wall_now())

@@ -61,7 +61,8 @@ async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeS
 
 async def since(store: TradeStore, exchange: str, moment: int) -> list[Arbitrage]:
     """Return the arbitrages without all that may be left out of them."""
-    return [legs_alone(one) for one in await store.differences.arbitrages_since(exchange, moment)]
+    found = await store.differences.trades_since(exchange, moment)
+    return [legs_alone(one) for one in found if isinstance(one, Arbitrage)]
 
 
 def legs_alone(arbitrage: Arbitrage) -> Arbitrage:
@@ -72,7 +73,7 @@ def legs_alone(arbitrage: Arbitrage) -> Arbitrage:
 
 async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
     await open_books(store)
-    assert await store.differences.arbitrages_since("alpha", 0) == []
+    assert await store.differences.trades_since("alpha", 0) == []
     both = await reserved(store)
     reserved_at = both.legs[0].times["reserved"]
     far = reserved_at + 10**12
@@ -82,10 +83,10 @@ async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore)
         await finish_leg(
             store, both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled"), UNFENCED
         )
-    assert await store.differences.arbitrages_since("alpha", far) == []
-    [ended] = await store.differences.arbitrages_since("alpha", reserved_at - 1_000)
+    assert await store.differences.trades_since("alpha", far) == []
+    [ended] = await store.differences.trades_since("alpha", reserved_at - 1_000)
     assert (ended.arbitrage_id, ended.state) == (opportunity().opportunity_id, "unfilled")
-    assert await store.differences.arbitrages_since("gamma", 0) == []
+    assert await store.differences.trades_since("gamma", 0) == []
 
 
 async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store: TradeStore) -> None:
@@ -100,7 +101,7 @@ async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store:
     then = first.times["ended"] + 1
     while await store.server_now() < then:
         await SystemClock().sleep(0.001)
-    assert await store.differences.arbitrages_since("alpha", then) == []
+    assert await store.differences.trades_since("alpha", then) == []
     late = await finish_leg(store, "opportunity-1", "buy", filled(buy), close, UNFENCED)
     assert late.state == "closed"
     assert await since(store, "alpha", then) == [legs_alone(late)]

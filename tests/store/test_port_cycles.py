@@ -17,9 +17,12 @@ from store.errors import FencedOutError, StoreError
 from store.mongo.store import MongoTradeStore
 from store.ports.trading import TradeStore
 from store.records.cycle_step import cycle_rows_of, cycle_step_of
-from store.server.documents import STEPS
+from store.server.client import connect
+from store.server.documents import STEPS, grants_of
 from tests.market.cycle_samples import report_on, triangle
+from tests.store.command_trace import CommandTrace, in_sequence
 from tests.store.reservation_requests import balances, ready_bot
+from tests.store.test_round_trips import DECIDED_BY
 
 ID = "found"
 PLENTY = {"USD": Decimal(100_000), "BTC": Decimal(10), "ETH": Decimal(100)}
@@ -179,12 +182,29 @@ async def test_what_a_halt_stopped_can_be_resumed(store: TradeStore) -> None:
     await store.settings.amend(lambda now: now.model_copy(update={"trading_state": "halted"}), "test")
     held = await booked(store, "leg3", "0")
     assert (held.state, held.reason) == ("residual", "halted")
-    assert await store.resumable_cycles() == [held]
+    assert await store.resumable_cycles() == list((await store.overview()).resumable_cycles) == [held]
     assert not await store.resume_cycle(ID, UNFENCED)
     await store.settings.amend(lambda now: now.model_copy(update={"trading_state": "running"}), "test")
     assert await store.resume_cycle(ID, UNFENCED)
     assert states(await known(store))[3:] == ["flatten1 granted", "flatten2 granted"]
     assert await store.resumable_cycles() == []
+
+
+async def test_what_bots_and_reconciliation_read_has_trades_on_cycles_too(store: TradeStore) -> None:
+    await open_books(store)
+    trade = await reserved(store)
+    seen = await store.overview()
+    assert (seen.open_cycles, seen.open_arbitrages, seen.open_trades) == ((trade,), (), (trade,))
+    assert await store.traded([ID, "another"]) == {ID}
+    assert await store.differences.trades_since("alpha", 0) == [trade]
+    assert await store.differences.trades_since("beta", 0) == []
+    first, second = trade.legs[:2]
+    await booked(store, "leg1")
+    trade = await booked(store, "leg2", None)
+    assert await store.unconfirmed_legs("alpha", 0) == [(ID, trade.leg("leg2"))]
+    assert await store.unconfirmed_legs("beta", 0) == []
+    assert await store.differences.orders_since("alpha", 0) == {first.client_order_id: "leg1"}
+    assert second.client_order_id not in await store.differences.orders_since("alpha", 0)
 
 
 async def test_only_who_holds_the_lease_takes_steps_and_grants_go_to_who_acts(store: TradeStore) -> None:
@@ -222,6 +242,17 @@ async def test_two_deciders_at_once_reserve_it_once(mongo_store: MongoTradeStore
     assert len(await mongo_store.open_cycles()) == 1
 
 
+async def test_two_bookers_at_once_book_and_grant_once(mongo_store: MongoTradeStore) -> None:
+    await open_books(mongo_store, {"USD": Decimal(100_000)})
+    first = (await reserved(mongo_store)).orders[0]
+    await mongo_store.report_order(result_of(ID, first.leg, report_on(first, first.amount)), UNFENCED)
+    answers = await asyncio.gather(*(mongo_store.book_cycle(ID, UNFENCED) for _ in range(6)))
+    assert all(states(trade) == ["leg1 done", "leg2 granted", "leg3 waiting"] for trade in answers)
+    assert len(await mongo_store.fills()) == 1
+    steps = [step async for step in mongo_store._database[STEPS].find({"arbitrage_id": ID})]  # what bots follow
+    assert [[grant.leg.role for grant in grants_of(step)] for step in steps] == [["leg1"], ["leg2"]]
+
+
 async def test_each_step_is_recorded_with_what_it_was_decided_on(mongo_store: MongoTradeStore) -> None:
     """A step taken again on its record gives the same trade."""
     await open_books(mongo_store)
@@ -240,3 +271,14 @@ async def test_each_step_is_recorded_with_what_it_was_decided_on(mongo_store: Mo
 async def ready_decider(store: TradeStore) -> Actor:
     await ready_bot(store, "alpha")
     return await ready_bot(store, "decider")
+
+
+async def test_a_decision_costs_as_many_round_trips_as_one_on_a_pair(mongodb_uri: str, database: str) -> None:
+    trace = CommandTrace()
+    async with MongoTradeStore(connect(mongodb_uri, listeners=[trace]), database, "session-1") as store:
+        await store.prepare()
+        await open_books(store)
+        by = await ready_decider(store)
+        before = len(trace.sent)
+        await reserved(store, by)
+        assert [one.name for one in in_sequence(trace.sent[before:])] == DECIDED_BY

@@ -1,4 +1,4 @@
-"""GET: arbitrages, fills, rejections, balances, P&L and feeds from the store."""
+"""GET: arbitrages, trades on cycles, fills, rejections, balances, P&L and feeds from the store."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from market.instruments.markets import base_and_quote
 from market.trade.arbitrages import Arbitrage
 from ui.api.download_routes import router as downloads
 from ui.api.market_routes import Base, Exchange
-from ui.api.trade_filters import ArbitrageSort, FillSort, Wanted, order_of
+from ui.api.trade_filters import ArbitrageSort, FillSort, State, Wanted, order_of
 from ui.desk.closing import ConfirmedClosing, NotClosedError, close_now, closing_of
 from ui.desk.decisions import decision_row
 from ui.examples.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
@@ -20,12 +20,14 @@ from ui.live.session_feeds import feeds_of
 from ui.rows.arbitrage import (
     ArbitrageRow,
     BalanceRowView,
+    CycleTradeRow,
     PnlLineRow,
     PnlRow,
     ReasonRow,
     RejectionRow,
     arbitrage_row,
     balance_row,
+    cycle_trade_row,
     pnl_line_row,
     pnl_row,
     reason_rows,
@@ -46,6 +48,8 @@ from ui.services.trading_days import trading_days
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
 
+AtExchange = Annotated[str | None, Query(alias="exchange", max_length=40, description="Of any of its orders.")]
+
 
 @router.get("/arbitrages")
 async def arbitrages(
@@ -54,6 +58,15 @@ async def arbitrages(
     """Return the arbitrages, by `sort`, else newest reservation first. A cursor is of the order it came from."""
     history = dashboard_of(request.app).reader.history
     return page_row(await history.arbitrages(wanted, cursor, limit, order_of(sort)), arbitrage_row)
+
+
+@router.get("/cycles")
+async def cycles(
+    request: Request, exchange: AtExchange = None, state: State = None, cursor: Cursor = None, limit: Limit = 50
+) -> PageRow[CycleTradeRow]:
+    """Return the trades on cycles, newest reservation first; none in a session without `[cycles]`."""
+    reader = dashboard_of(request.app).reader
+    return page_row(await reader.cycle_trades(exchange, state or (), cursor, limit), cycle_trade_row)
 
 
 @router.get("/arbitrages/{arbitrage_id}", responses={404: PROBLEM_RESPONSE})

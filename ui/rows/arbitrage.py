@@ -1,4 +1,5 @@
-"""The rows of arbitrages, fills, rejections, balances and P&L. Money as decimal strings, times in microseconds UTC."""
+"""The rows of arbitrages, trades on cycles, fills, rejections, balances and P&L. Money as decimal strings, times in
+microseconds UTC."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -6,9 +7,11 @@ from decimal import Decimal
 from typing_extensions import TypedDict
 
 from market.accounting.profit_groups import ProfitLine
+from market.instruments.cycles import CycleLeg
 from market.instruments.orders import Fill
 from market.money import ZERO, text_of
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageOutcome, Leg, ProfitAndLoss
+from market.trade.cycle_trades import CycleTrade
 from market.trade.lifecycle import Stage, stage_of
 from market.trade.reservation_state import BalanceRow
 from ui.rows.attribute import row_from
@@ -177,7 +180,7 @@ def arbitrage_row(arbitrage: Arbitrage) -> ArbitrageRow:
         fx=[row_from(FxRow, rate) for rate in opportunity.fx],
         net_bps=opportunity.net_bps,
         expected_profit=opportunity.expected_profit,
-        legs=[_leg_row(arbitrage.arbitrage_id, leg) for leg in arbitrage.legs],
+        legs=[leg_row(arbitrage.arbitrage_id, leg) for leg in arbitrage.legs],
         event_time=opportunity.event_time,
         profit=profit_row(arbitrage.profit) if arbitrage.profit else None,
     )
@@ -220,9 +223,80 @@ def pnl_line_row(line: ProfitLine) -> PnlLineRow:
     return row_from(PnlLineRow, line.profit, name=line.name, arbitrages=line.arbitrages)
 
 
-def _leg_row(arbitrage_id: str, leg: Leg) -> LegRow:
+def leg_row(arbitrage_id: str, leg: Leg) -> LegRow:
+    """Return an order of an arbitrage or of a trade on a cycle."""
     return row_from(
         LegRow,
         leg,
         fills=[fill_row(arbitrage_id, leg.role, fill) for fill in leg.fills],
+    )
+
+
+class PlannedLegRow(TypedDict):
+    """One leg as it was planned: what it gives and brings at the prices seen, fees included. `dust`: what the next leg
+    leaves of that. `waits`: whether it goes only once the leg before has filled."""
+
+    exchange: str
+    symbol: str
+    side: str
+    price: str
+    amount: str
+    gives: str
+    gives_currency: str
+    brings: str
+    brings_currency: str
+    dust: str
+    waits: bool
+
+
+class CycleTradeRow(TypedDict):
+    """`legs`: what was planned; `orders`: what was sent or waits to be (state `reserved`), with what unwinds.
+    `currency`: the settlement currency, of `notional` and `profit`. `threshold` in bps, and whose it is.
+
+    `times`: event, reserved, ended - those that happened.
+    """
+
+    trade_id: str
+    cycle_id: str
+    state: str
+    reason: str | None
+    is_open: bool
+    currency: str
+    net_bps: float
+    notional: str
+    threshold: float
+    threshold_of: str
+    legs: list[PlannedLegRow]
+    orders: list[LegRow]
+    times: dict[str, int]
+    profit: ProfitRow | None
+
+
+def cycle_trade_row(trade: CycleTrade) -> CycleTradeRow:
+    threshold, whose = trade.threshold
+    return row_from(
+        CycleTradeRow,
+        trade,
+        cycle_id=trade.cycle.cycle_id,
+        threshold=threshold,
+        threshold_of=whose,
+        legs=[_planned_row(trade, number, leg) for number, leg in enumerate(trade.cycle.legs)],
+        orders=[leg_row(trade.trade_id, order.leg) for order in trade.orders],
+        times=dict(trade.times),
+        profit=None if trade.profit is None else row_from(ProfitRow, trade.profit),
+    )
+
+
+def _planned_row(trade: CycleTrade, number: int, leg: CycleLeg) -> PlannedLegRow:
+    order = trade.order(f"leg{number + 1}")
+    return row_from(
+        PlannedLegRow,
+        trade.planned.legs[number],
+        exchange=leg.market.exchange,
+        symbol=leg.market.symbol,
+        side=leg.side,
+        price=trade.prices[number],
+        gives_currency=leg.gives,
+        brings_currency=leg.brings,
+        waits=order is not None and order.waits,
     )

@@ -1,11 +1,12 @@
 """Whether a history ended well, by the exchanges' own records."""
 
 from collections.abc import Iterator
-from decimal import Decimal
+from fractions import Fraction
 
 from market.instruments.orders import Fill
 from market.money import ZERO
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.cycle_trades import CycleTrade
 from market.trade.reservation_state import fill_key
 from market.trade.unwinding import lot_tolerance, markets_by_symbol, outcome_of
 from tests.bots.histories.legality import steps_not_allowed
@@ -62,7 +63,7 @@ def _fills(world: World) -> Iterator[str]:
     }
     booked = {fill_key(fill): fill for fill in world.ledger()}
     yield from _differences("ledger", executed, booked)
-    legs = [fill for one in world.arbitrages() for leg in one.legs for fill in leg.fills]
+    legs = [fill for one in world.trades() for leg in one.legs for fill in leg.fills]
     yield from _differences("legs", executed, {fill_key(fill): fill for fill in legs})
     if len(legs) != len(executed):
         yield f"legs have {len(legs)} fills, {len(executed)} were executed"
@@ -89,18 +90,25 @@ def _differences(where: str, executed: dict[str, Fill], booked: dict[str, Fill])
 
 
 def _ends(world: World) -> Iterator[str]:
-    markets = markets_by_symbol(MARKETS)
-    for one in world.arbitrages():
+    for one in world.trades():
         if one.state in OPEN_STATES:
             yield f"{one.arbitrage_id} is still {one.state}"
-        elif _is_single(one, lot_tolerance(one, markets)) and not (one.state in DECISIONS and one.reason):
+        elif _is_single(one) and not (one.state in DECISIONS and one.reason):
             yield f"{one.arbitrage_id} left a leg alone as {one.state}, {one.reason}"
         if any(not leg.is_final for leg in one.legs):
             yield f"{one.arbitrage_id} ended with an open leg"
 
 
-def _is_single(arbitrage: Arbitrage, tolerance: Decimal) -> bool:
-    return abs(outcome_of(arbitrage).left) > tolerance
+def _is_single(trade: Arbitrage | CycleTrade) -> bool:
+    """Whether a leg has more than the others by more than lots leave."""
+    if isinstance(trade, Arbitrage):
+        return abs(outcome_of(trade).left) > lot_tolerance(trade, markets_by_symbol(MARKETS))
+    lots = (Fraction(leg.market.lot_step) for leg in trade.cycle.legs)
+    beyond = (
+        (share - min(trade.shares)) * whole - 2 * lot
+        for share, whole, lot in zip(trade.shares, trade.wholes, lots, strict=True)
+    )
+    return max(beyond) > 0
 
 
 def _reservations(world: World) -> Iterator[str]:
@@ -108,7 +116,7 @@ def _reservations(world: World) -> Iterator[str]:
     for row in world.balance_rows():
         if row.held != 0:
             yield f"{row.exchange} still holds {row.held} {row.currency}"
-    for one in world.arbitrages():
+    for one in world.trades():
         yield from (f"{one.arbitrage_id} {leg.role} still holds {leg.held}" for leg in one.legs if leg.held != 0)
     if store._open_arbitrages != 0:
         yield f"{store._open_arbitrages} arbitrages still count as open"

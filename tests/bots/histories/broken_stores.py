@@ -13,6 +13,7 @@ from bots.server_clock import ServerClock
 from market.instruments.orders import Fill
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Leg
+from market.trade.cycle_reservations import CycleRows
 from market.trade.leases import Actor, Lease
 from market.trade.lifecycle import Moment
 from market.trade.order_results import OrderResult
@@ -20,6 +21,7 @@ from market.trade.reservation_state import ReservationState, fill_key
 from runtime.clock import Clock
 from store.memory.parts import MemoryLeases
 from store.memory.store import MemoryTradeStore
+from store.records.cycle_step import CycleStepRequest
 
 
 class LetsAnybodyAct(MemoryTradeStore):
@@ -85,6 +87,26 @@ class RestatesNothing(MemoryTradeStore):
     async def report_order(self, result: OrderResult, by: Actor) -> None:
         if result.instead_of is None:
             await super().report_order(result, by)
+
+
+class ForgetsALeg(MemoryTradeStore):
+    """A trade on a cycle begins without its last order."""
+
+    def write_cycle(self, before: CycleRows, after: CycleRows, request: CycleStepRequest) -> None:
+        trade = after.trade
+        if before.trade is None and trade is not None:
+            after = replace(after, trade=replace(trade, orders=trade.orders[:-1]))
+        super().write_cycle(before, after, request)
+
+
+class SendsBeforeProceeds(MemoryTradeStore):
+    """A leg that waits for what the one before brings is granted with it."""
+
+    def write_cycle(self, before: CycleRows, after: CycleRows, request: CycleStepRequest) -> None:
+        if before.trade is None and after.trade is not None:
+            for order in after.trade.orders:
+                after = after.with_grant(order) if order.state == "waiting" else after
+        super().write_cycle(before, after, request)
 
 
 class PostsForAnyToken(BotLoop):

@@ -81,7 +81,8 @@ class TakenOrder:
 class ExchangeModel:
     """One exchange with our one account on it."""
 
-    market: Market
+    markets: tuple[Market, ...]
+    """The first is that of the pair."""
     time: Time
     balances: dict[str, Decimal]
     treatments: list[Treatment] = field(default_factory=list)
@@ -106,7 +107,7 @@ class ExchangeModel:
 
     @property
     def name(self) -> str:
-        return self.market.exchange
+        return self.markets[0].exchange
 
     @property
     def has_client_ids(self) -> bool:
@@ -214,21 +215,21 @@ class ExchangeModel:
 
     def _executed(self, order: LimitOrder, share: Decimal) -> tuple[Fill, ...]:
         """Two executions if the amount allows it, as far as the balance bears them."""
-        lot = self.market.lot_step
+        lot = self._market(order.symbol).lot_step
         filled = floor_to_step(order.amount * share, lot)
         first = floor_to_step(filled / 3, lot)
         amounts = [amount for amount in (first, filled - first) if amount > 0]
         return tuple(fill for amount in amounts if (fill := self._fill(order, amount)) is not None)
 
     def _fill(self, order: LimitOrder, amount: Decimal) -> Fill | None:
-        cost = order.price * amount
-        fee = (charged(self.market, order.side, cost, amount) * FEE_RATE).quantize(FEE_STEP)
+        market, cost = self._market(order.symbol), order.price * amount
+        fee = (charged(market, order.side, cost, amount) * FEE_RATE).quantize(FEE_STEP)
         sign = 1 if order.side == "buy" else -1
         after = dict(self.balances)
         for currency, change in (
-            (self.market.base, sign * amount),
-            (self.market.quote_currency, -sign * cost),
-            (fee_currency(self.market, order.side), -fee),
+            (market.base, sign * amount),
+            (market.quote_currency, -sign * cost),
+            (fee_currency(market, order.side), -fee),
         ):
             after[currency] = after.get(currency, ZERO) + change
         if min(after.values()) < 0:
@@ -244,9 +245,12 @@ class ExchangeModel:
             amount=Amount(amount),
             cost=cost,
             fee=fee,
-            fee_currency=fee_currency(self.market, order.side),
+            fee_currency=fee_currency(market, order.side),
             filled_at=self.time.now() + self.ahead,
         )
+
+    def _market(self, symbol: str) -> Market:
+        return next(one for one in self.markets if one.symbol == symbol)
 
     def _fits(self, taken: TakenOrder, order: LimitOrder) -> bool:
         one = taken.order
@@ -273,7 +277,8 @@ class ExchangeModel:
 
     def _told(self, taken: TakenOrder, fills: tuple[Fill, ...]) -> tuple[Fill, ...]:
         """As its reports say; a lie that the order does not allow is another one's business."""
-        told = tuple(_false(fill, taken.lie, self.market.lot_step) for fill in fills)
+        lot = self._market(taken.order.symbol).lot_step
+        told = tuple(_false(fill, taken.lie, lot) for fill in fills)
         return told if total(fill.amount for fill in told) <= taken.order.amount else fills
 
 

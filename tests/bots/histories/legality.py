@@ -7,6 +7,7 @@ from bots.execute.order_lookup import NOT_FINAL, UNKNOWN_AFTER_SECONDS
 from market.decide.kill_switch import TradingState
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState, Transition
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import decision_right
 from market.trade.leg_lifecycle import RESUMED
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
@@ -16,19 +17,27 @@ from tests.bots.histories.world import World
 
 DECISION = decision_right(0)
 """There is one base, so one partition."""
+NEVER = 2**62
 _IN_DOUBT = ("ambiguous_order", NOT_FINAL, IMPLAUSIBLE)
 
 
+Trade = Arbitrage | CycleTrade
+OF_NEW_TRADES = ("buy", "sell", "leg1", "leg2", "leg3")
+"""Roles of legs that a bot must be ready for."""
+
+
 def steps_not_allowed(world: World) -> Iterator[str]:
-    for one in world.arbitrages():
+    for one in world.trades():
         wrongs = (*_illegal(one), *_forbidden(one, world), *_granted_wrongly(one, world))
         for wrong in (*wrongs, *given_up_too_early(one, world)):
             yield f"{one.arbitrage_id}: {wrong}"
+    for trade in world.cycles():
+        yield from (f"{trade.trade_id}: {wrong}" for wrong in _out_of_order(trade))
     yield from _fenced_out(world)
     yield from _posted_wrongly(world)
 
 
-def _illegal(arbitrage: Arbitrage) -> Iterator[str]:
+def _illegal(arbitrage: Trade) -> Iterator[str]:
     """By its own history, read from the start."""
     state: ArbitrageState | None = None
     legs: dict[str, LegState] = {}
@@ -53,7 +62,7 @@ def _illegal(arbitrage: Arbitrage) -> Iterator[str]:
         yield f"history ends as {state} {legs}, the arbitrage is {arbitrage.state}"
 
 
-def _forbidden(arbitrage: Arbitrage, world: World) -> Iterator[str]:
+def _forbidden(arbitrage: Trade, world: World) -> Iterator[str]:
     """Begun while nothing may begin, or granted while nothing may be sent."""
     begun = arbitrage.history[0].at
     if "running" not in _states_at(world, begun):
@@ -63,13 +72,23 @@ def _forbidden(arbitrage: Arbitrage, world: World) -> Iterator[str]:
             yield f"{step.what} while halted"
 
 
+def _out_of_order(trade: CycleTrade) -> Iterator[str]:
+    """Yield legs of the cycle that have no order, and those that were granted before what they wait for had ended."""
+    for number in range(len(trade.cycle.legs)):
+        order, before = trade.order(f"leg{number + 1}"), trade.order(f"leg{number}")
+        if order is None:
+            yield f"leg{number + 1} has no order"
+        elif order.waits and before is not None and order.times.get("granted", NEVER) < before.times.get("done", NEVER):
+            yield f"{order.name} granted before {before.name} had ended"
+
+
 def _states_at(world: World, moment: int) -> set[TradingState]:
     """Return the one in force; in the moment of a change, those before and after it."""
     before = [state for since, state in world.states if since < moment]
     return {*before[-1:], *(state for since, state in world.states if since == moment)}
 
 
-def _granted_wrongly(arbitrage: Arbitrage, world: World) -> Iterator[str]:
+def _granted_wrongly(arbitrage: Trade, world: World) -> Iterator[str]:
     """Decided by whoever did not decide then, or granted to whoever did not act for the exchange, or would not."""
     begun = _decided(arbitrage)
     first = begun[0]
@@ -84,17 +103,18 @@ def _granted_wrongly(arbitrage: Arbitrage, world: World) -> Iterator[str]:
         acting = [one for one in world.leases_at(granted_at, leg.exchange) if granted_at < one.until]
         if all(one.token != leg.token for one in acting):
             yield f"{leg.role} granted to token {leg.token} while {[one.token for one in acting]} acted"
-        if leg.role in ("buy", "sell") and all(one.veto is not None for one in acting):
+        is_new = granted_at == first.at and leg.role in OF_NEW_TRADES
+        if is_new and all(one.veto is not None for one in acting):
             yield f"{leg.role} granted in spite of the veto {[one.veto for one in acting]}"
 
 
-def _decided(arbitrage: Arbitrage) -> list[Transition]:
+def _decided(arbitrage: Trade) -> list[Transition]:
     """Return the steps of the reservation."""
     whats = [step.what for step in arbitrage.history]
     return list(arbitrage.history[: whats.index("reserved") + 1])
 
 
-def given_up_too_early(arbitrage: Arbitrage, world: World) -> Iterator[str]:
+def given_up_too_early(arbitrage: Trade, world: World) -> Iterator[str]:
     """Yield legs that were counted as not sent although they may have been, before they were denied for long enough."""
     for leg in arbitrage.legs:
         exchange = world.exchanges[leg.exchange]
@@ -106,7 +126,7 @@ def given_up_too_early(arbitrage: Arbitrage, world: World) -> Iterator[str]:
             yield f"{leg.role} counted as not sent after denials at {denied}"
 
 
-def _is_in_doubt(arbitrage: Arbitrage, leg: Leg) -> bool:
+def _is_in_doubt(arbitrage: Trade, leg: Leg) -> bool:
     """Whether its order was found, and nobody could say what becomes of it: nothing goes in its place. If it was booked
     after all, the history alone tells so."""
     was_found = leg.unresolved is None and leg.exchange_order_id is not None
@@ -116,7 +136,7 @@ def _is_in_doubt(arbitrage: Arbitrage, leg: Leg) -> bool:
 def _posted_wrongly(world: World) -> Iterator[str]:
     """By another process than the one that it was granted to, or too long after that."""
     legs: dict[tuple[str, str], Leg] = {
-        (leg.exchange, leg.client_order_id): leg for one in world.arbitrages() for leg in one.legs
+        (leg.exchange, leg.client_order_id): leg for one in world.trades() for leg in one.legs
     }
     for exchange in world.exchanges.values():
         for post in exchange.posted:
@@ -143,7 +163,7 @@ def _fenced_out(world: World) -> Iterator[str]:
     exchange_of = {process.name: process.exchange for process in world.processes}
     steps = [
         (exchange_of[step.actor] if is_resumption else DECISION, step)
-        for one in world.arbitrages()
+        for one in world.trades()
         for step, is_resumption in _with_resumptions(one)
         if step.token > 0
     ]
@@ -154,7 +174,7 @@ def _fenced_out(world: World) -> Iterator[str]:
         newest[right] = step
 
 
-def _with_resumptions(arbitrage: Arbitrage) -> Iterator[tuple[Transition, bool]]:
+def _with_resumptions(arbitrage: Trade) -> Iterator[tuple[Transition, bool]]:
     """Each step, and whether it was the exchange's own bot that resumed what nothing could be sent for; all else is
     done by whoever decides."""
     ended: Transition | None = None

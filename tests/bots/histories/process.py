@@ -13,6 +13,7 @@ from bots.loop import BotLoop, Pace
 from bots.reconcile.reconciler import Reconciliation
 from bots.retry import retry_until_done
 from bots.subscriptions import Signal
+from market.instruments.cycles import Cycle
 from market.instruments.markets import Market
 from market.trade.leases import Actor
 from market.trade.unwinding import advancing
@@ -115,6 +116,7 @@ def bot_of(
     markets: tuple[Market, ...],
     time: Time,
     make_bot: type[BotLoop],
+    watched: tuple[Cycle, ...] = (),
 ) -> Coroutine[object, object, None]:
     """Return what the process runs, put together as `bots.process` does it."""
     seen = store_at(process.gate, store)
@@ -141,6 +143,8 @@ def bot_of(
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
         bot_loop = make_bot(seen, account, markets, time, cache, by, pace, (reconciliation.run,))
+        if watched:
+            bot_loop.trade_cycles(watched, "USD")
         reconciliation.on_report = bot_loop.books.record_change
         process.draining.bot_loop = bot_loop
         await run_all(lease.keep_renewing(), bot_loop.run(signals(), lambda: None))

@@ -1,6 +1,6 @@
 """Everything of one history: the store, both exchanges, the bots' processes, and the one time that moves them."""
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from random import Random
@@ -9,10 +9,13 @@ from typing import ClassVar, Literal, TypeVar
 from bots.loop import BotLoop
 from market.decide.kill_switch import TradingState
 from market.decide.settings import Settings
+from market.instruments.cycles import Cycle, CycleLeg
 from market.instruments.markets import Market
 from market.instruments.orders import Fill
-from market.prices.opportunities import Opportunity
+from market.prices.cycle_opportunities import CycleOpportunity, CycleOpportunityLeg
+from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import Lease
 from market.trade.reservation_state import BalanceRow
 from runtime import backoff
@@ -25,12 +28,24 @@ from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of,
 
 BITFLYER_MARKET = replace(EUR_MARKET, exchange="bitflyer", fee_side="base")
 """On an exchange without client order ids."""
-MARKETS = (USD_MARKET, EUR_MARKET, BITFLYER_MARKET)
+
+
+def crosses_of(market: Market) -> tuple[Market, Market]:
+    """Return ETH in both currencies of `market`, at its exchange."""
+    quote = market.quote_currency
+    eth = replace(market, base="ETH", symbol=f"ETH/{quote}")
+    return eth, replace(
+        eth, symbol="ETH/BTC", quote_currency="BTC", tick_size=Decimal("0.00001"), minimum_notional=Decimal("0.0001")
+    )
+
+
+MARKETS = tuple(one for market in (USD_MARKET, EUR_MARKET, BITFLYER_MARKET) for one in (market, *crosses_of(market)))
 OPENING = {
-    "alpha": {"USD": Decimal(200_000), "BTC": Decimal(30)},
+    "alpha": {"USD": Decimal(200_000), "BTC": Decimal(30), "ETH": Decimal(3)},
     "beta": {"EUR": Decimal(200_000), "BTC": Decimal(30)},
     "bitflyer": {"EUR": Decimal(200_000), "BTC": Decimal(30)},
 }
+"""Less ETH than a whole trade on a cycle sells of it."""
 SETTINGS = settings_of(
     enabled_exchanges=tuple(OPENING),
     taker_fees=dict.fromkeys(OPENING, FEE_RATE),
@@ -40,6 +55,9 @@ SETTINGS = settings_of(
     reconcile_ms=1_000,
     ma_trading="off",
 )
+CYCLE_PRICES: Mapping[str, str] = {"BTC/USD": "6000", "ETH/BTC": "0.05", "ETH/USD": "310"}
+
+
 MOST_STEPS = 20_000
 """More without time passing is a bot that never rests."""
 
@@ -47,6 +65,15 @@ Blow = Fate | Literal["hang", "crash", "crash_after", "pause", "pause_after", "e
 """A fate of one call, or of the process that makes it: `…_after` its effect, before its answer; else before both."""
 Answer = TypeVar("Answer")
 Store = type[MemoryTradeStore]
+
+
+def cycles_with(second: Market) -> tuple[Cycle, Cycle]:
+    """Return the cycle within alpha, whose last leg waits, and the same with its second leg at `second`."""
+    eth_usd, eth_btc = crosses_of(USD_MARKET)
+    first, last = CycleLeg(USD_MARKET, "buy"), CycleLeg(eth_usd, "sell")
+    middles = eth_btc, crosses_of(second)[1]
+    within, across = (Cycle((first, CycleLeg(middle, "buy"), last)) for middle in middles)
+    return within, across
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +102,8 @@ class World:
     make_store: Store = MemoryTradeStore
     make_exchange: type[ExchangeModel] = ExchangeModel
     make_bot: type[BotLoop] = BotLoop
+    watched: tuple[Cycle, ...] = ()
+    """Cycles that are traded too."""
     time: Time = field(default_factory=Time)
     strikes: list[Strike] = field(default_factory=list)
     blows: dict[int, Blow] = field(default_factory=dict)
@@ -96,7 +125,9 @@ class World:
         self.store_clock = StoreClock(self.time)
         self.store = self.make_store(self.store_clock)
         self.exchanges = {
-            market.exchange: self.make_exchange(market, self.time, dict(OPENING[market.exchange]))
+            market.exchange: self.make_exchange(
+                (market, *crosses_of(market)), self.time, dict(OPENING[market.exchange])
+            )
             for market in (USD_MARKET, self.second)
         }
         self.names = tuple(self.exchanges)
@@ -113,6 +144,13 @@ class World:
 
     def arbitrages(self) -> list[Arbitrage]:
         return self.ask(self.store.session_arbitrages())
+
+    def cycles(self) -> list[CycleTrade]:
+        return list(self.store.cycle_trades.values())
+
+    def trades(self) -> list[Arbitrage | CycleTrade]:
+        """Return all of pairs and of cycles."""
+        return [*self.arbitrages(), *self.cycles()]
 
     def ledger(self) -> list[Fill]:
         return self.ask(self.store.fills())
@@ -148,7 +186,8 @@ class World:
     def start(self, exchange: str) -> Process:
         process = Process(f"{exchange}-{len(self.processes) + 1}", exchange, SteppedLoop(self.time), Gate())
         self.processes.append(process)
-        process.begin(bot_of(process, self.store, self.exchanges[exchange], MARKETS, self.time, self.make_bot))
+        exchange_model = self.exchanges[exchange]
+        process.begin(bot_of(process, self.store, exchange_model, MARKETS, self.time, self.make_bot, self.watched))
         return process
 
     def alive(self, exchange: str | None = None) -> list[Process]:
@@ -166,11 +205,49 @@ class World:
         opportunity = opportunity_of(
             buy, sell, identity=f"opportunity-{self.offers}", event_time=self.time.now(), sequence=self.offers
         )
+        self._tell(opportunity)
+        return opportunity
+
+    def offer_cycle(self, place: int = 0, amount: str = "20") -> CycleOpportunity:
+        """Return a cycle that pays now, of `watched`; all hear of it but those that only stand by."""
+        self.offers += 1
+        cycle, now = self.watched[place], self.time.now()
+        found = CycleOpportunity(
+            opportunity_id=f"cycle-{self.offers}",
+            cycle_id=cycle.cycle_id,
+            legs=tuple(self._seen(leg, amount) for leg in cycle.legs),
+            settings_version=1,
+            net_bps=100.0,
+            event_time=now,
+            detected_time=now,
+            expires_at=now + 500_000,
+            offset=self.offers,
+        )
+        self._tell(found)
+        return found
+
+    def _seen(self, leg: CycleLeg, amount: str) -> CycleOpportunityLeg:
+        market = leg.market
+        book = levels((CYCLE_PRICES[market.symbol], amount))
+        quote = OpportunityLeg(
+            exchange=market.exchange,
+            symbol=market.symbol,
+            quote_currency=market.quote_currency,
+            price=book[0].price,
+            amount=book[0].amount,
+            levels=book,
+            quote_id=f"{market.exchange}:{market.symbol}:{self.offers}",
+            age=0,
+            exchange_time=None,
+            received_time=self.time.now(),
+        )
+        return CycleOpportunityLeg(leg.side, quote)
+
+    def _tell(self, signal: Opportunity | CycleOpportunity) -> None:
         for process in self.alive():
             if process.is_acting:
-                process.signals.put_nowait(opportunity)
+                process.signals.put_nowait(signal)
                 process.run_ready()
-        return opportunity
 
     # ---- time and steps
 
