@@ -43,10 +43,10 @@ class LogSpan:
     """Base → the offset of its end marker."""
     started_at: int
     """Microseconds: what came out of CEP before that was another session's."""
-    cycles: CycleTerms | None = None
-    """Which cycles it looked for."""
     region: str | None = None
     """Whose log it is, in a session with regions: rows of the others may stand in it more than once."""
+    cycles: CycleTerms | None = None
+    """Which cycles it looked for."""
 
     @property
     def bases(self) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def session(tmp_path: Path) -> RecordedSession:
     values, parts = log_rows(), LogParts(tmp_path / "raw")
     parts.write(TICKS, [Record(TICKS, 0, number, None, value, BEGIN) for number, value in enumerate(values)])
     last = {base: values.index(marker_row("end", base, "it", BEGIN)) for base in BASES}
-    span = LogSpan("it", MARKETS, "USD", 1, {0: 0}, None, last, BEGIN, TERMS)
+    span = LogSpan("it", MARKETS, "USD", 1, {0: 0}, None, last, BEGIN, cycles=TERMS)
     build_tick_set(parts, span, tmp_path / LOG_SET)
     made = RecordedSession(tmp_path, SessionHead("paper", span))
     written(made, detected(values))
