@@ -13,7 +13,7 @@ from bots.decide.order_decision import Rejected
 from bots.decide.state_cache import StateCache
 from bots.strategies.single_order import OrderContext, single_order_request
 from market.decide.market_rules import market_in_force
-from market.instruments.markets import FxRoute, Market, fx_route
+from market.instruments.markets import FxRoute, Market, crosses_of, fx_route
 from market.money import Price
 from market.time_units import MICROSECONDS
 from market.trade.leases import Actor
@@ -76,7 +76,9 @@ class AverageTrader:
     async def _record_closes(self, period: int) -> None:
         """Record one close per market with a fresh quote."""
         with_order = self.cache.settings.ma_trading == "orders"
-        markets = [market for market in self.session.traded if market.exchange == self.exchange]
+        crosses = crosses_of(self.session.markets, self.session.settlement_currency)
+        # nothing converts what a cross is priced in
+        markets = [one for one in self.session.traded if one.exchange == self.exchange and one not in crosses]
         quotes = await self.quotes.fetch([_key(market) for market in markets])
         found = [(market, quotes.get(_key(market))) for market in markets]
         now, max_age = self.clock.now(), self.cache.settings.max_quote_age_ms * 1_000

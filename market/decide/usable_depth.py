@@ -1,6 +1,6 @@
 """How much of a book trades can use: what changes behind that changes no decision."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_UP, Decimal
 
 from market.decide.settings import Settings
@@ -27,18 +27,21 @@ WHOLE_BOOK = Decimal(10) ** 18
 """More than any book offers, so every change counts."""
 
 
-def usable_notional(settings: Settings, market: Market, settlement: str) -> Decimal | None:
+def usable_notional(
+    settings: Settings, market: Market, settlement: str, *, is_in_cycle: bool = False
+) -> Decimal | None:
     """Return the most that all that is open together can take out of one side of the market's book, in its quote
     currency, with a margin. Limits of `settings` are in `settlement`.
 
-    0 for an FX rate, of which only the prices count; WHOLE_BOOK if quotes must be younger than `SHORT_AGE_MS`. None if
-    the worth of a currency is not known.
+    0 for an FX rate that no cycle trades: of it only the prices count; WHOLE_BOOK if quotes must be younger than
+    `SHORT_AGE_MS`. None if the worth of a currency is not known.
     """
     if settings.max_quote_age_ms < SHORT_AGE_MS:
         return WHOLE_BOOK
-    if market.is_fx:
+    if market.is_fx and not is_in_cycle:
         return ZERO
-    at_once = settings.max_open_arbitrages * settings.max_notional
+    own: Iterable[Decimal] = settings.cycle_notionals.values() if is_in_cycle else ()
+    at_once = settings.max_open_arbitrages * max([settings.max_notional, *own])
     most = min(settings.exchange_limit(market.exchange), settings.max_total_notional, at_once) + settings.ma_notional
     if market.quote_currency == settlement:
         return (most * MARGIN).to_integral_value(ROUND_UP)

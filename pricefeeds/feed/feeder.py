@@ -115,6 +115,7 @@ class Feeder:
         """The newest known."""
         self._depths: dict[str, Decimal] = {}
         """Symbol → how deep trades reach into its book."""
+        self._in_cycles = {leg.market for cycle in session.watched_cycles() for leg in cycle.legs}
         self._standby = StandbyAssets(session)
 
     def start(self, last_sequences: Mapping[str, int]) -> None:
@@ -234,7 +235,7 @@ class Feeder:
 
     def _set_depth(self, feed_session: FeedSession, settings: Settings) -> None:
         market, settlement = feed_session.feed.market, self._session.settlement_currency
-        usable = usable_notional(settings, market, settlement)
+        usable = usable_notional(settings, market, settlement, is_in_cycle=market in self._in_cycles)
         if usable is not None and usable != self._depths.get(market.symbol):
             self._depths[market.symbol] = usable
             feed_session.look_down_to(usable, self._clock.now())

@@ -116,6 +116,19 @@ def reported(trades: Sequence[AverageTrade]) -> list[tuple[str, Decimal]]:
     return [(trade.trade_type, trade.trade_price) for trade in trades]
 
 
+async def test_a_cross_has_no_average_since_nothing_converts_its_price() -> None:
+    cross = replace(USD_MARKET, symbol="ETH/BTC", base="ETH", quote_currency="BTC")
+    bench, coin = Bench(), replace(USD_MARKET, symbol="ETH/USD", base="ETH")
+    await bench.open()
+    bench.trader.session = replace(SESSION, markets=(USD_MARKET, coin, cross))
+    for price in PRICES:
+        now = bench.clock.now() + INTERVAL
+        bid, ask = (str(Decimal(price) + side) for side in (Decimal("-0.01"), Decimal("0.01")))
+        bench.shown.quotes[cross.exchange, cross.symbol] = seen(cross, bid, ask, "100", now, now)
+        await bench.periods([price])
+    assert {trade.symbol for trade in await bench.store.averages.trades()} == {"BTC/USD"}
+
+
 async def test_each_crossing_is_written_once() -> None:
     bench = Bench()
     await bench.periods(PRICES)

@@ -64,6 +64,26 @@ DEPTHS: dict[str, tuple[Market, Settings, int | None]] = {
 }
 
 
+# name: (market of a cycle, settings, what is used of its book at most, in its own currency)
+DEPTHS_IN_CYCLES: dict[str, tuple[Market, Settings, int | None]] = {
+    "a rate that is traded": (replace(USD_MARKET, is_fx=True), settings_of(), 5_125),
+    "a coin priced in a coin": (replace(USD_MARKET, quote_currency="BTC"), settings_of(), None),
+    "what a cycle may give": (
+        USD_MARKET, settings_of(max_notional=100, cycle_notionals={"alpha": 500}, ma_notional=10), 2_513
+    ),
+    "less than others may give": (
+        USD_MARKET, settings_of(max_notional=100, cycle_notionals={"alpha": 50}, ma_notional=10), 513
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("market", "settings", "expected"), DEPTHS_IN_CYCLES.values(), ids=DEPTHS_IN_CYCLES.keys())
+def test_cycles_reach_into_rates_and_as_deep_as_each_may(
+    market: Market, settings: Settings, expected: int | None
+) -> None:
+    assert usable_notional(settings, market, "USD", is_in_cycle=True) == expected
+
+
 @pytest.mark.parametrize(("market", "settings", "expected"), DEPTHS.values(), ids=DEPTHS.keys())
 def test_limits_say_how_deep_trades_reach(market: Market, settings: Settings, expected: int | None) -> None:
     assert usable_notional(settings, market, "USD") == expected
