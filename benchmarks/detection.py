@@ -1,9 +1,10 @@
 """From the tick to the opportunity at a given rate: Kafka and detection as they run in a session, and nothing else.
 
-`python -m benchmarks.detection [--rates 1000,5000] [--seconds 60] [--seed 1]`. Quotes of twenty assets on five
-exchanges (`benchmarks.generated_ticks`) are written to one partition of the log at each rate. An opportunity's latency
-is from its tick's arrival until Spark writes it. The floor is the time that the rows themselves take: from the same
-arrival until a plain reader of the log has them.
+`python -m benchmarks.detection [--rates 1000,5000] [--seconds 60] [--seed 1] [--cycles]`. Quotes of twenty assets on
+five exchanges (`benchmarks.generated_ticks`) are written to one partition of the log at each rate. An opportunity's
+latency is from its tick's arrival until Spark writes it. The floor is the time that the rows themselves take: from the
+same arrival until a plain reader of the log has them. With cycles all of three legs over these markets are watched,
+too.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -27,6 +28,7 @@ from launch.setup.login_files import own_logins, write_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import checked_java
 from launch.supervisor.readiness import until_ready
+from market.instruments.cycles import CycleTerms
 from runtime.clock import SystemClock, steady_now, wall_now
 from runtime.logins import Address, login_of
 from session.session import Services, Session
@@ -36,7 +38,7 @@ from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import OPPORTUNITIES, TICKS, partition_of
+from streams.topics import CYCLE_OPPORTUNITIES, OPPORTUNITIES, TICKS, partition_of, session_topics
 
 START_SECONDS = 120.0
 WARM_UP_SECONDS = 15.0
@@ -54,6 +56,7 @@ class Measured:
     """Milliseconds, from a tick's arrival."""
 
     opportunities: list[float] = field(default_factory=list)
+    cycles: list[float] = field(default_factory=list)
     rows: list[float] = field(default_factory=list)
 
 
@@ -114,21 +117,26 @@ async def read(reader: TopicReader, measured: Measured) -> None:
         ticks = [record for record in batch if record.topic == TICKS][:1]
         measured.rows += [(now - row_of(record.value)["received_time"]) / 1_000 for record in ticks]
         for record in batch:
-            if record.topic == OPPORTUNITIES and (row := row_of(record.value))["kind"] == "opportunity":
-                measured.opportunities.append((record.time - row["event_time"]) / 1_000)
+            found = {OPPORTUNITIES: measured.opportunities, CYCLE_OPPORTUNITIES: measured.cycles}.get(record.topic)
+            if found is not None and "event_time" in (row := row_of(record.value)):
+                found.append((record.time - row["event_time"]) / 1_000)
         await SystemClock().sleep(0)
 
 
 async def measure(session: Session, kafka: psutil.Process, rates: list[int], seconds: float, seed: int) -> None:
-    await ensure_topics(session.services.kafka, session.services.partitions)
+    watched = session.watched_cycles()
+    topics = (TICKS, OPPORTUNITIES, *((CYCLE_OPPORTUNITIES,) if watched else ()))
+    known = session_topics(has_regions=False, has_cycles=bool(watched))
+    await ensure_topics(session.services.kafka, session.services.partitions, known)
     ticks = GeneratedTicks(seed)
+    print(f"{len(watched)} cycles watched")
     print(f"{'quotes/s':>9}{'opportunities/s':>17}{'to the opportunity p50/p95/p99':>36}{'plain reader':>26}  cores")
     async with detection(session) as cep:
         parts = {"Spark": [cep, *cep.children(recursive=True)], "Kafka": [kafka]}
         await write(session, ticks, min(rates), WARM_UP_SECONDS)
         for rate in rates:
             measured, before = Measured(), used_by(parts)
-            async with TopicReader(session.services.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
+            async with TopicReader(session.services.kafka, topics, "latest") as reader:
                 reading = asyncio.create_task(read(reader, measured))
                 written = await write(session, ticks, rate, seconds)
                 reading.cancel()
@@ -141,6 +149,8 @@ def _print(rate: float, seconds: float, measured: Measured, cores: dict[str, flo
     taken = ", ".join(f"{name} {used:.2f}" for name, used in cores.items())
     ours, floor = (percentiles_text(one, 1) for one in (measured.opportunities, measured.rows))
     print(f"{rate:9,.0f}{len(measured.opportunities) / seconds:17,.1f}{ours:>36}{floor:>26}  {taken}")
+    if measured.cycles:
+        print(f"{'cycles':>9}{len(measured.cycles) / seconds:17,.1f}{percentiles_text(measured.cycles, 1):>36}")
 
 
 def main() -> None:
@@ -148,6 +158,7 @@ def main() -> None:
     parser.add_argument("--rates", default="1000,5000", help="quotes a second, one after the other")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each rate")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cycles", action="store_true", help="watch cycles of three legs over all markets, too")
     arguments = parser.parse_args()
     rates = [int(rate) for rate in arguments.rates.split(",")]
     with tempfile.TemporaryDirectory() as folder:
@@ -155,6 +166,9 @@ def main() -> None:
         (home / "jars").symlink_to((home_folder() / "jars").resolve())
         with broker(home) as (address, kafka):
             session = Session("benchmark", "paper", home, Services(address, "", "benchmark"), markets(), "USD")
+            if arguments.cycles:
+                everywhere = frozenset(session.exchanges)
+                session = replace(session, cycles=CycleTerms(3, everywhere, everywhere))
             asyncio.run(measure(session, kafka, rates, arguments.seconds, arguments.seed))
 
 
