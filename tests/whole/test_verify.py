@@ -1,5 +1,5 @@
-"""A recorded run with changes of the settings and kill -9 in it derives again: every opportunity, rejection and
-step."""
+"""A recorded run with changes of the settings and kill -9 in it derives again: every opportunity, cycle, rejection
+and step."""
 
 import json
 import os
@@ -49,7 +49,8 @@ def recorded_run(home: Path, seconds: float) -> Path:
     (home / "calm.app").write_text(CALM)
     configuration = home / "arbitrage.toml"
     configuration.write_text(
-        f"assets = ['BTC', 'ETH']\n[apps]\npublish = ['{home / 'calm.app'}']\n[apps.actions.calm]\n{MAY}"
+        "assets = ['BTC', 'ETH']\n[cycles]\nwithin = true\nacross = true\n"
+        f"[apps]\npublish = ['{home / 'calm.app'}']\n[apps.actions.calm]\n{MAY}"
     )
     with running_paper(home, "--record", "--config", str(configuration)) as paper:
         paper.wait_for("trading on paper", 240)
@@ -77,8 +78,8 @@ def assert_nothing_differs(home: Path, folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     (reported,) = [line for line in done.stdout.splitlines() if line.startswith("no difference: ")]
     counts = [int(word.replace(",", "")) for word in reported.split() if word[0].isdigit()]
-    # opportunities, rejections, arbitrages, signals of the moving average
-    assert len(counts) == 4
+    # opportunities, cycles, rejections, arbitrages, signals of the moving average
+    assert len(counts) == 5
     assert min(counts) > 0, reported
 
 
