@@ -11,6 +11,9 @@ WINDOW_BATCH_SECONDS = 15
 """Spark writes the spread windows that ended since its last micro-batch every so many seconds. Longer
 batches cost less in all, in the JVM where detection runs."""
 
+CYCLES_QUERY = "cycles"
+"""Name of the task that finds cycles: no query to Spark, but to those who look at its progress."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryProgress:

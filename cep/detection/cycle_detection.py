@@ -84,8 +84,10 @@ class CycleDetection:
     def _tick(self, kind: str, number: int, row: Row) -> CycleTick:
         moment = KINDS[kind], number, row["received_time"], row["sequence"]
         if kind in QUOTES:
+            # first, so that a row without prices changes nothing
+            tick = CycleTick(*moment, float(row["bid"]), float(row["ask"]))
             self._quotes[number] = row
-            return CycleTick(*moment, float(row["bid"]), float(row["ask"]))
+            return tick
         if kind.endswith("withdrawn"):
             self._quotes.pop(number, None)
         return CycleTick(*moment)

@@ -4,6 +4,7 @@ repeats rows, with equal ids, and loses none."""
 
 import asyncio
 import logging
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,10 @@ from cep.errors import CepStoppedError
 from cep.snapshot_folder import SnapshotFolder
 from market.instruments.cycles import Cycle
 from market.time_units import MICROSECONDS
-from runtime.clock import steady_now
+from runtime.clock import steady_now, wall_now
 from session.session import Session
 from streams.message_format import WireError, row_of
+from streams.query_progress import CYCLES_QUERY, QueryProgress
 from streams.records import Record
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
@@ -130,12 +132,24 @@ class CycleFollower:
             log.warning("state of cycles not used: the log is read again", extra={"reason": repr(error)})
 
 
+def saved_figures(folder: Path) -> dict[str, object]:
+    """Return fields of QueryProgress by the newest state in the folder; none before the first."""
+    try:
+        with SnapshotFolder(folder).path(PARTITION).open("rb") as file:
+            following, status = int(file.readline()), os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return {}
+    written_at = status.st_mtime_ns // 1_000
+    return {"offsets": {str(PARTITION): following}, "state_bytes": status.st_size, "checkpoint_at": written_at}
+
+
 class CycleQuery:
     """The job, in a thread of its own. Spark gives a lost worker no second one: the process is restarted, as it is for
     its other queries."""
 
-    def __init__(self, spark: SparkSession, task: CycleTask) -> None:
-        self._spark, self._task = spark, task
+    def __init__(self, spark: SparkSession, session_id: str, task: CycleTask) -> None:
+        self._spark, self._session_id, self._task = spark, session_id, task
+        self._started_at = wall_now()
         self._problem: str | None = None
         self._thread = InheritableThread(target=self._run, name="cycles", daemon=True)
         self._thread.start()
@@ -144,6 +158,19 @@ class CycleQuery:
         """Raise CepStoppedError if it has ended."""
         if not self._thread.is_alive():
             raise CepStoppedError(f"detection of cycles ended: {self._problem or 'it was stopped'}")
+
+    def progress(self, now: int) -> QueryProgress:
+        """Return how far it has come, as its newest state says."""
+        return QueryProgress(
+            session_id=self._session_id,
+            query=CYCLES_QUERY,
+            is_real_time=False,
+            is_active=self._thread.is_alive(),
+            reported_at=now,
+            started_at=self._started_at,
+            message="Finding cycles",
+            **saved_figures(self._task.folder),  # type: ignore[arg-type]  # its fields
+        )
 
     def _run(self) -> None:
         context = self._spark.sparkContext
@@ -156,5 +183,5 @@ class CycleQuery:
 def start_cycles(spark: SparkSession, session: Session, checkpoint: Checkpoint) -> CycleQuery:
     """Begin where the query of pairs began. The session watches cycles."""
     opening, folder = checkpoint.opening, checkpoint.folder.with_name("cycles")
-    first, region, cycles = opening.offsets[PARTITION], session.place.region, session.watched_cycles()
-    return CycleQuery(spark, CycleTask(cycles, region, session.services.kafka, first, opening.settings, folder))
+    reads = session.watched_cycles(), session.place.region, session.services.kafka, opening.offsets[PARTITION]
+    return CycleQuery(spark, session.session_id, CycleTask(*reads, opening.settings, folder))

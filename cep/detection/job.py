@@ -144,7 +144,7 @@ async def _run(
     while True:
         check()
         check_alive(windows.query, None)
-        heartbeat.send(watched)
+        heartbeat.send(watched, () if cycles is None else (cycles.progress,))
         await SystemClock().sleep(LOOK_SECONDS)
 
 

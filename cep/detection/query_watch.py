@@ -55,14 +55,15 @@ class QueryHeartbeat:
         self._probes = 0
         self._probed = [bases[0] for bases in bases_by_partition(session.bases, session.services.partitions).values()]
 
-    def send(self, queries: Iterable[WatchedQuery]) -> None:
-        """Send at once, but nothing before the next heartbeat is due. Raises Py4JError if Spark's JVM is
-        gone."""
+    def send(self, queries: Iterable[WatchedQuery], others: Iterable[Callable[[int], QueryProgress]] = ()) -> None:
+        """Send at once, but nothing before the next heartbeat is due. `others` tell of themselves, as of a moment of
+        the wall clock. Raises Py4JError if Spark's JVM is gone."""
         now = self._now()
         if now - self._sent_at < self._interval:
             return
         self._sent_at = now
-        rows = [(watched.query.name, progress_row(self._progress(watched, now))) for watched in queries]
+        reports = [*(self._progress(watched, now) for watched in queries), *(report(now) for report in others)]
+        rows = [(report.query, progress_row(report)) for report in reports]
         try:
             self._write(rows)
         except StreamError as error:

@@ -15,12 +15,13 @@ from runtime.backoff import backoff
 from runtime.clock import SystemClock, wall_now
 from runtime.recent_names import RecentNames
 from session.session import Session
+from streams.cycle_messages import FOUND
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of
 from streams.mirrored_rows import unrepeated_rows
 from streams.records import Record
 from streams.topic_reader import TopicReader
-from streams.topics import OPPORTUNITIES, TICKS
+from streams.topics import CYCLE_OPPORTUNITIES, OPPORTUNITIES, TICKS
 from ui.auth.api_keys import ensure_api_key
 
 REMEMBERED_IDS = 100_000
@@ -41,6 +42,7 @@ class SessionCounters:
         self._ids = RecentNames(REMEMBERED_IDS)
         self.quotes: dict[str, int] = dict.fromkeys(session.exchanges, 0)
         self.opportunities = 0
+        self.cycle_opportunities = 0
         self.first_opportunity_at: int | None = None
         """Wall clock, microseconds."""
         self.opportunity_latencies = array("d")
@@ -85,7 +87,9 @@ class SessionCounters:
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
-        async with TopicReader(self._session.services.kafka, (OPPORTUNITIES, TICKS), "latest", BATCH_SECONDS) as reader:
+        cycles = () if self._session.cycles is None else (CYCLE_OPPORTUNITIES,)
+        topics = (OPPORTUNITIES, TICKS, *cycles)
+        async with TopicReader(self._session.services.kafka, topics, "latest", BATCH_SECONDS) as reader:
             self._reading.set()
             async for record in reader.records():
                 try:
@@ -101,6 +105,10 @@ class SessionCounters:
                 return
             if row["kind"] in ("quote", "fx"):
                 self.quotes[row["exchange"]] = self.quotes.get(row["exchange"], 0) + 1
+            return
+        if record.topic == CYCLE_OPPORTUNITIES:
+            is_found = row["kind"] == FOUND and self._ids.is_new(row["opportunity_id"])
+            self.cycle_opportunities += is_found
             return
         found = opportunity_of(row, record.time, with_levels=False)
         if not isinstance(found, Opportunity):

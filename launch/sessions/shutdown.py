@@ -107,6 +107,7 @@ async def activity_of(
     return Activity(
         quotes=meter.quotes,
         opportunities=meter.opportunities,
+        cycle_opportunities=meter.cycle_opportunities,
         arbitrages=arbitrages,
         cycles=cycles,
         rejections=await store.rejection_counts(),

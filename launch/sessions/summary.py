@@ -50,6 +50,8 @@ class Activity:
     currency: str
     latencies: Latencies
     seconds_to_first_opportunity: float | None
+    cycle_opportunities: int = 0
+    """Distinct cycles at distinct quotes that detection found, traded or not."""
     episodes: Mapping[EpisodeOutcome, int] = field(default_factory=dict)
     """Outcome → how many episodes of opportunities."""
     restarts: Mapping[str, int] = field(default_factory=dict)
@@ -69,6 +71,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
     return {
         "quotes": dict(activity.quotes),
         "opportunities": activity.opportunities,
+        "cycle_opportunities": activity.cycle_opportunities,
         "episodes": dict(activity.episodes),
         "decisions": decisions_of(activity),
         "arbitrages": _counted((arbitrage.state for arbitrage in activity.arbitrages), removed.arbitrages),

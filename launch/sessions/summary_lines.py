@@ -23,6 +23,7 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     lines = [
         _line("quotes since ready", _counts(summary["quotes"], exchange_name)),
         _line("opportunities", _summed(summary["decisions"], decision_name)),
+        *_cycles_found(summary.get("cycle_opportunities")),
         _line("episodes (price gaps)", _summed(summary["episodes"], decision_name)),
         _line("arbitrages by end state", _summed(summary["arbitrages"], state_name) + _single_legs(summary)),
         *_cycles(summary.get("arbitrages_by_legs")),
@@ -44,6 +45,11 @@ def _cycles(by_legs: object) -> list[str]:
     return [
         _line(f"cycles of {legs} legs", _summed(states, state_name)) for legs, states in rows.items() if int(legs) > 2
     ]
+
+
+def _cycles_found(found: object) -> list[str]:
+    """Return a line for those that were found, if there are any."""
+    return [_line("cycles found", f"{found:,}")] if isinstance(found, int) and found else []
 
 
 def _verdict(summary: Mapping[str, object]) -> str:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from launch.sessions.counters import SessionCounters
 from runtime.clock import wall_now
+from streams.cycle_messages import cycle_opportunity_message, marker_message
+from streams.records import Record
+from streams.topics import CYCLE_OPPORTUNITIES
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.ui.samples import session_of
 
@@ -27,6 +30,15 @@ def test_what_waited_for_detection_to_be_ready_says_nothing_of_its_latency(tmp_p
     meter._record_opportunity(replace(found, opportunity_id="early", event_time=before - 1))
     meter._record_opportunity(replace(found, opportunity_id="late", event_time=wall_now()))
     assert (meter.opportunities, len(meter.opportunity_latencies)) == (2, 1)
+
+
+def test_each_cycle_at_the_same_quotes_is_counted_once(tmp_path: Path) -> None:
+    meter = SessionCounters(session_of(tmp_path))
+    probe = marker_message({"kind": "probe", "base": "BTC", "marker_id": "x"}, 3)
+    messages = [cycle_opportunity_message(one, "cycle", (), {}) for one in ("first", "second", "first")]
+    for offset, value in enumerate((*messages, probe)):
+        meter._count(Record(CYCLE_OPPORTUNITIES, 0, offset, None, value, 0))
+    assert (meter.cycle_opportunities, meter.opportunities) == (2, 0)
 
 
 def test_a_trade_is_shown_once_both_legs_have_ended_and_not_when_further_orders_close_it(tmp_path: Path) -> None:

@@ -97,6 +97,13 @@ def test_what_rejections_forwent_stands_beside_their_number_as_plain_digits() ->
     assert (summary["rejections"], summary["rejected_profit"]) == ({"stale": 3}, {"stale": "0.00000015"})
 
 
+@pytest.mark.parametrize(("found", "lines"), [(0, []), (8_745, ["cycles found                8,745"])])
+def test_cycles_that_were_found_are_said_if_there_are_any(found: int, lines: list[str]) -> None:
+    summary = summary_of(activity_of(cycle_opportunities=found))
+    assert summary["cycle_opportunities"] == found
+    assert [line for line in summary_lines(summary) if "cycles" in line] == lines
+
+
 def test_every_opportunity_was_taken_rejected_or_over_before_a_decision() -> None:
     one = arbitrage_of(PAIR, order_leg(USD_MARKET, "buy", Decimal(1), Decimal(100)))
     traded = [one, replace(one, strategy="ma")]

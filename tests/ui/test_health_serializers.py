@@ -25,6 +25,7 @@ def test_who_reads_what_and_how_far_behind(tmp_path: Path) -> None:
     session = session_of(tmp_path)
     signs = signs_of(session)
     signs.queries["spreads"] = QueryProgress("session-1", "spreads", False, True, START, START, "", offsets={"0": 900})
+    signs.queries["cycles"] = QueryProgress("session-1", "cycles", False, True, START, START, "", offsets={"0": 970})
     ends = {("ticks", 0): 1_000, ("opportunities", 0): 100, ("rejects", 0): 4}
     stranger = ConsumerPosition("bot-other", "other", START, 0, {"opportunities/0": 1})
     rows = {row["topic"]: row for row in topic_rows(session, signs, ends, {("ticks", 0): 118.0}, [BOT, stranger])}
@@ -33,6 +34,7 @@ def test_who_reads_what_and_how_far_behind(tmp_path: Path) -> None:
         ("dashboard", 20, False),
         ("cep (opportunities)", 50, True),
         ("cep (spreads)", 100, False),
+        ("cep (cycles)", 30, False),
     ]
     assert [(reader["reader"], reader["behind"]) for reader in rows["opportunities"]["readers"]] == [
         ("dashboard", 1),

@@ -12,7 +12,7 @@ from session.session import Session
 from store.records.consumer_position import ConsumerPosition
 from store.records.processes import Process
 from store.server.change_streams import ChangeStreamProgress
-from streams.query_progress import QueryProgress
+from streams.query_progress import CYCLES_QUERY, QueryProgress
 from streams.records import Position
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 from ui.live.consumer_lag import StreamLag
@@ -23,6 +23,7 @@ from ui.rows.market import FeedRow, SourcesRow
 DASHBOARD = "dashboard"
 DETECTION = "cep (opportunities)"
 WINDOWS = "cep (spreads)"
+CYCLES = "cep (cycles)"
 ARRIVAL = "exchange_to_received"
 DELIVERY = "hub_to_client"
 FOLLOWED = (TICKS, OPPORTUNITIES, SPREADS, HEALTH)
@@ -227,6 +228,9 @@ def _readers(
         yield DETECTION, None if detection is None else detection.next_offset
         windows = lag.queries.get("spreads")
         yield WINDOWS, None if windows is None else windows.offsets.get(str(partition))
+        cycles = lag.queries.get(CYCLES_QUERY)
+        if cycles is not None:
+            yield CYCLES, cycles.offsets.get(str(partition))
     name = f"{topic}/{partition}"
     for one in consumers:
         if one.exchange in session.exchanges and name in one.offsets:

@@ -17,7 +17,7 @@ from store.records.processes import Process
 from streams.errors import StreamError
 from streams.latest_rows import LatestRows
 from streams.records import Position
-from streams.topics import ALL_TOPICS
+from streams.topics import session_topics
 from ui.rows.attribute import row_from
 from ui.rows.health import (
     HealthReportRow,
@@ -54,7 +54,8 @@ class HealthService:
         self._session = session
         self._hub = hub
         self._reader = reader
-        self._latest = LatestRows(session.services.kafka, *ALL_TOPICS)
+        topics = session_topics(has_regions=False, has_cycles=session.cycles is not None)
+        self._latest = LatestRows(session.services.kafka, *topics)
         self._asking: asyncio.Task[None] | None = None
         self._ends: dict[Position, int] = {}
         self._rates: dict[Position, float] = {}

@@ -13,7 +13,7 @@ from market.time_units import MICROSECONDS
 from runtime.disk_space import megabytes
 from runtime.machine_load import MachineLoad
 from session.session import Session
-from streams.query_progress import WINDOW_BATCH_SECONDS
+from streams.query_progress import CYCLES_QUERY, WINDOW_BATCH_SECONDS
 from ui.live.region_standing import RegionMember
 from ui.rows.health import (
     DASHBOARD,
@@ -35,6 +35,8 @@ LOST_PROBE_SECONDS = 15.0
 SLOW_DETECTION_SECONDS = 1.0
 SILENT_QUERY_SECONDS = 20.0
 OLD_WINDOWS_SECONDS = 60.0
+OLD_CYCLES_SECONDS = 15.0
+"""A state is saved each second, and reported every two."""
 SILENT_PUBLISHER_SECONDS = 10.0
 SLOW_CHANGES_SECONDS = 5.0
 SILENT_BOT_SECONDS = 15.0
@@ -254,8 +256,17 @@ def _queries(report: HealthReportRow) -> Iterator[FindingRow]:
         elif query["report_age"] > SILENT_QUERY_SECONDS:
             what = f"No report from its driver for {query['report_age']:.0f} s."
             yield _finding("failing", part, what, CEP_AGAIN)
+        elif query["query"] == CYCLES_QUERY:
+            yield from _cycles(part, query)
         elif not query["is_real_time"]:
             yield from _micro_batch(part, query)
+
+
+def _cycles(part: str, query: QueryRow) -> Iterator[FindingRow]:
+    age = query["checkpoint_age"]
+    if age is not None and age > OLD_CYCLES_SECONDS:
+        what = f"Its newest state is {age:.0f} s old: cycles are found late, or not at all."
+        yield _finding("warning", part, what, CHECK_LOAD)
 
 
 def _micro_batch(part: str, query: QueryRow) -> Iterator[FindingRow]:
