@@ -45,7 +45,7 @@ def recorded(folder: Path, messages: Sequence[bytes], region: str | None) -> Rec
     parts = LogParts(folder / "raw")
     parts.write(TICKS, log)
     last = {base: len(messages) + number for number, base in enumerate(BASES)}
-    span = LogSpan("it", MARKETS, "USD", 1, {0: 0}, None, last, START, region)
+    span = LogSpan("it", MARKETS, "USD", 1, {0: 0}, None, last, START, region=region)
     build_tick_set(parts, span, folder / "ticks")
     return RecordedSession(folder, SessionHead("paper", span))
 
