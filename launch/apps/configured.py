@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from launch.apps.acting import check_may_act
@@ -13,12 +13,14 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from runtime.backoff import retry_on
 from session.session import Session
-from store.errors import AppExistsError, LoginRefusedError, StoreError, StoreUnavailableError, VersionConflictError
+from store.errors import LoginRefusedError, StoreError, StoreUnavailableError
 from store.mongo.store import open_store
 from store.ports.apps import StoredApps
 from store.records.apps import NAME_ADVICE, is_app_name
 
 AUTHOR = "configuration"
+WAITS = (StoreUnavailableError, LoginRefusedError)
+"""A new data folder's store refuses logins until its users are made."""
 
 log = logging.getLogger("launch")
 
@@ -40,17 +42,9 @@ async def publishing(session: Session, config: Configuration, echo: Callable[[st
 
     async def publish() -> None:
         async with await open_store(session) as store:
-            for name, text in texts.items():
-                try:
-                    if await publish_configured(store.apps, name, text):
-                        echo(f"app {name}: published as [apps] publish says")
-                except (VersionConflictError, AppExistsError) as error:
-                    # somebody changed it at this moment, and what people do stays
-                    log.warning("configured app not published", extra={"app": name, "error": str(error)})
+            await publish_all(store.apps, texts, echo)
 
-    # a new data folder's store refuses logins until its users are made
-    waits = (StoreUnavailableError, LoginRefusedError)
-    task = asyncio.create_task(retry_on(publish, waits, lambda _: None)) if texts else None
+    task = asyncio.create_task(retry_on(publish, WAITS, lambda _: None)) if texts else None
     try:
         yield
     finally:
@@ -59,6 +53,20 @@ async def publishing(session: Session, config: Configuration, echo: Callable[[st
             (fault,) = await asyncio.gather(task, return_exceptions=True)
             if isinstance(fault, StoreError):
                 log.warning("configured apps not published", extra={"error": str(fault)})
+
+
+async def publish_all(apps: StoredApps, texts: Mapping[str, str], echo: Callable[[str], None]) -> None:
+    """Publish each text under its name; one that cannot be stored is logged, and the others go on. Raises WAITS, after
+    which all of it is to be tried again."""
+    for name, text in texts.items():
+        try:
+            if await publish_configured(apps, name, text):
+                echo(f"app {name}: published as [apps] publish says")
+        except WAITS:
+            raise
+        except StoreError as error:
+            # somebody changed it at this moment, and what people do stays; or the store refuses this text
+            log.warning("configured app not published", extra={"app": name, "error": str(error)})
 
 
 async def publish_configured(apps: StoredApps, name: str, text: str) -> bool:

@@ -132,7 +132,7 @@ def _body(shape: QueryShape, leave: str) -> list[str]:
     """Return what is done with one row. `leave`: the statement by which a row that gives nothing is left."""
     return [
         *(f"if not {condition}: {leave}" for condition in shape.conditions),
-        *(_exchanged(shape) if _exchanges(shape) else _window(shape.window, shape.selection)),
+        *(_in_one_step(shape) if _has_one_step(shape) else _window(shape.window, shape.selection)),
         *_selected(shape, leave),
         *_passed_on(shape),
     ]
@@ -175,12 +175,12 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
             return []
 
 
-def _exchanges(shape: QueryShape) -> bool:
-    """Whether a row takes the place of the oldest in all aggregators at once. Decimals are left out, and what is
-    computed: there one of the two steps may fail alone."""
+def _has_one_step(shape: QueryShape) -> bool:
+    """Whether a row comes and others leave all aggregators at once. Decimals are left out, and what is computed: there
+    one of the two steps may fail alone."""
     selection = shape.selection
     return (
-        isinstance(shape.window, LengthPlan)
+        shape.window is not None
         and bool(selection.kinds)
         and selection.source.group is None
         and all(kind.source.exchange and kind.type == "double" for kind in selection.kinds)
@@ -188,10 +188,40 @@ def _exchanges(shape: QueryShape) -> bool:
     )
 
 
-def _exchanged(shape: QueryShape) -> list[str]:
+def _in_one_step(shape: QueryShape) -> list[str]:
+    if isinstance(shape.window, TimePlan):
+        return _moved_on(shape.window, shape.selection)
+    return _exchanged(0 if shape.window is None else shape.window.length, shape.selection)
+
+
+def _moved_on(window: TimePlan, selection: SelectorPlan) -> list[str]:
+    """Return the row enters a window `time`, and what leaves is taken from sums that are written back once."""
+    names = [_names(number) for number in range(len(selection.kinds))]
+    sources = [kind.source for kind in selection.kinds]
+    olds = [
+        line
+        for name, one, argument in zip(names, sources, selection.source.arguments, strict=True)
+        for line in (f"{name['x']} = {argument.replace('row', 'old')}", one.leave.format(**name))
+    ]
+    come = [
+        line
+        for name, one, argument in zip(names, sources, selection.source.arguments, strict=True)
+        for line in (f"{name['x']} = {argument}", one.come.format(**name), one.store.format(**name))
+    ]
+    return [
+        *(one.load.format(**name) for name, one in zip(names, sources, strict=True)),
+        f"oldest = clock.now - {window.milliseconds}",
+        "while kept and kept[0][1] <= oldest:",
+        *_indented(["old = leave()[2]", *olds]),
+        "enter((EXPIRED, at, row))",
+        "if not window.is_swept: window.sweep_later()",
+        *come,
+    ]
+
+
+def _exchanged(length: int, selection: SelectorPlan) -> list[str]:
     """Return the row enters a window `length`, and takes the place of the one that leaves."""
-    kinds, arguments = shape.selection.kinds, shape.selection.source.arguments
-    length = shape.window.length if isinstance(shape.window, LengthPlan) else 0
+    kinds, arguments = selection.kinds, selection.source.arguments
     names = [_names(number) | {"o": f"o{number}"} for number in range(len(kinds))]
     olds = [f"{name['o']} = {source.replace('row', 'old')}" for name, source in zip(names, arguments, strict=True)]
     both = [
@@ -239,7 +269,7 @@ def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
 
 def _selected(shape: QueryShape, leave: str) -> list[str]:
     selection, source = shape.selection, shape.selection.source
-    added = [] if _exchanges(shape) else _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
+    added = [] if _has_one_step(shape) else _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
     values = [
         f"{aggregated_name(number)} = {kind.source.value.format(**_names(number))}"
         for number, kind in enumerate(selection.kinds)

@@ -29,7 +29,7 @@ from cep.apps.hosts.app_files import app_files
 from cep.apps.hosts.app_messages import AppRow, given_again
 from cep.apps.hosts.app_outside import AppOutside, StoredTable, app_outside
 from cep.apps.hosts.input_log import CALLS, REPLAYS, TABLES
-from cep.apps.hosts.log_rows import LogRows
+from cep.apps.hosts.log_rows import LogRows, RowReading
 from cep.apps.hosts.product_streams import PRODUCT_STREAMS, STORE, parse_with_product_streams, read_streams
 from cep.apps.hosts.shared_parts import SharedParts, shared_parts
 from cep.apps.hosts.shared_rows import NoSharedRows, RegionRows, SharedRows
@@ -214,8 +214,8 @@ class HostedApp:
         again is left out. `observe`: called with the engine, once there is one, by who looks at its rows."""
         self._source, self._partition, self._observe = source, partition, observe
         self.question_limits = QUESTION_LIMITS
-        streams = read_streams(source.app)
-        self._log = LogRows(source.topic, streams, is_merged=source.is_merged, unrepeated=unrepeated)
+        streams, self._is_merged = read_streams(source.app), source.is_merged
+        self._log = LogRows(source.topic, streams, is_merged=self._is_merged, unrepeated=unrepeated)
         self._stored = {one.table: one for one in source.outside.tables}
         self._regions: RegionRows = NoSharedRows()
         if source.region is not None and source.shared is not None:
@@ -270,14 +270,11 @@ class HostedApp:
             self._engine.amounts.check()
 
     def take(
-        self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
+        self, offset: int, written_at: int, row: Mapping[str, Any], read: RowReading | None = None
     ) -> list[AppRow]:
         """Take a row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left
-        out and moves no clock. `read`: what the row is in each stream of the product, as far as other apps have read
-        it; each stream is read once for all of them.
-
-        Raises AppFailedError.
-        """
+        out and moves no clock. `read`: what other apps have read of it. Raises
+        AppFailedError."""
         self.position = offset + 1
         try:
             topic, at, rows = self._log.read(row, written_at, read)
@@ -295,7 +292,7 @@ class HostedApp:
             raise failure(error, self._at(offset), self._source.app) from error
         finally:
             self.busy_with = None
-        return self._given(offset)
+        return self._given(offset) if self._out or self._replays is not None else []
 
     def _compute(self, engine: StreamEngine, topic: str, at: int, rows: list[tuple[str, Row]]) -> None:
         if topic == TABLES and rows:
@@ -307,7 +304,12 @@ class HostedApp:
             if topic == SHARED_IN:
                 self._regions.take(engine, rows)
             return
-        at, sent = max(at, engine.now), self._source.sent_streams if topic == self._source.rows_topic else {}
+        at = max(at, engine.now)
+        if not self._is_merged:
+            for name, values in rows:
+                engine.send(name, at, values)
+            return
+        sent = self._source.sent_streams if topic == self._source.rows_topic else {}
         for name, values in rows:
             if name == REPLAYS:
                 engine.advance(at)
@@ -434,8 +436,6 @@ class HostedApp:
 
     def _given(self, offset: int) -> list[AppRow]:
         replays, self._replays = self._replays, None
-        if not self._out:
-            return []
         begin, name, rows = f"{self._source.label}:{self._partition}:{offset}", self._source.name, list[AppRow]()
         for number, (stream, at, values) in enumerate(self._out):
             named = dict(zip(self._names[stream], values, strict=True))

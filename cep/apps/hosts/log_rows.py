@@ -1,6 +1,7 @@
 """What a row of an app's log is to the app: its time, and its values in each stream; what came again is left out."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from cep.apps.hosts.input_log import time_of
@@ -10,6 +11,16 @@ from streams.mirrored_rows import UnrepeatedRows, market_of
 from streams.topics import TICKS
 
 
+@dataclass(slots=True)
+class RowReading:
+    """What a row of a product's topic is to the apps that take it: read by the first that asks, for all of them.
+
+    `time`: milliseconds. `values`: by stream; None if it is no row of that."""
+
+    time: int | None = None
+    values: dict[str, Row | None] = field(default_factory=dict)
+
+
 class LogRows:
     """The rows of one partition of a log."""
 
@@ -17,20 +28,21 @@ class LogRows:
         self, topic: str, streams: tuple[ProductStream, ...], *, is_merged: bool, unrepeated: UnrepeatedRows | None
     ) -> None:
         """`streams`: those that the app reads. `unrepeated`: of no row yet, if rows of `ticks` may come again."""
-        self._topic, self._streams, self._is_merged = topic, streams, is_merged
+        self._topic, self._is_merged = topic, is_merged
+        self._streams = [(stream.name, stream.row_of) for stream in streams]
         self._unrepeated = unrepeated if topic == TICKS else None
         self._taken_of: dict[str, int] = {}
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
 
     def read(
-        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None] | None = None
+        self, row: Mapping[str, Any], written_at: int, read: RowReading | None = None
     ) -> tuple[str, int, list[tuple[str, Row]]]:
-        """Return the topic that it came from, its time in milliseconds, and what it is in each stream. `read`: what the
-        row is in each stream of the product, as far as other apps have read it.
+        """Return the topic that it came from, its time in milliseconds, and what it is in each stream. `read`: as far
+        as other apps have read it.
 
         Raises ValueError, TypeError, AttributeError, KeyError if it is none of the log's, or came again.
         """
-        return self._merged(row) if self._is_merged else self._plain(row, written_at, {} if read is None else read)
+        return self._merged(row) if self._is_merged else self._plain(row, written_at, read or RowReading())
 
     @property
     def taken(self) -> dict[str, int]:
@@ -53,19 +65,20 @@ class LogRows:
             self._unrepeated.last[exchange, symbol] = sequence
 
     def _plain(
-        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None]
+        self, row: Mapping[str, Any], written_at: int, read: RowReading
     ) -> tuple[str, int, list[tuple[str, Row]]]:
         if self._unrepeated is not None:
             source, sequence = market_of(row), row.get("sequence")
             if not self._unrepeated.counts(source, sequence):
                 raise ValueError(f"row {sequence} of {source} was there before")
-        at = time_of(self._topic, row, written_at) // 1_000
-        rows = list[tuple[str, Row]]()
-        for stream in self._streams:
-            name = stream.name
-            if name not in read:
-                read[name] = stream.row_of(row)
-            values = read[name]
+        at = read.time
+        if at is None:
+            at = read.time = time_of(self._topic, row, written_at) // 1_000
+        rows, known = list[tuple[str, Row]](), read.values
+        for name, row_of in self._streams:
+            if name not in known:
+                known[name] = row_of(row)
+            values = known[name]
             if values is not None:
                 rows.append((name, values))
         return self._topic, at, rows

@@ -279,6 +279,12 @@ class AggregatorSource:
     exchange: str = ""
     """What `remove` of the value `{o}` and `add` do one after the other if both are numbers; "": no shorter than they
     are."""
+    load: str = ""
+    """What takes its state into `{n}` and `{t}`, so that several values may come (`come`) and leave (`leave`) before
+    `store`; "": there is nothing of the kind."""
+    come: str = ""
+    leave: str = ""
+    store: str = ""
 
 
 OF_COUNT = AggregatorSource("{a}.value += 1", "{a}.value -= 1")
@@ -289,6 +295,10 @@ OF_SUM = AggregatorSource(
     "({t} if {n} else None)",
     # in the order of both, since floats round at each
     "{a}.total = {t} = {a}.total - {o} + {x}; {n} = {a}.count",
+    "{n}, {t} = {a}.count, {a}.total",
+    "if {x} is not None: {n} += 1; {t} += {x}",
+    "if {x} is not None: {n} -= 1; {t} -= {x}",
+    "{a}.count, {a}.total = {n}, {t}",
 )
 OF_AVERAGE = replace(OF_SUM, value="({t} / {n} if {n} else None)")
 

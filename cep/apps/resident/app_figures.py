@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from cep.apps.engine.junctions import RowListener
 from cep.apps.engine.stream_engine import StreamEngine
@@ -11,23 +11,15 @@ from cep.apps.language.stream_names import output_streams, stream_names
 from cep.apps.parts.chunks import Row
 from cep.apps.resident.written_mark import WrittenMark
 from runtime.app_door import MOST_ROWS
-from runtime.clock import steady_now, wall_now
-from streams.records import Record
+from runtime.clock import wall_now
 
 ROWS_BETWEEN_TIMES = 32
 """One row in so many is timed, since reading a clock twice for each would cost more than many an app does."""
 
 
-class SeenRow(NamedTuple):
-    """A tuple, since one is made for every row of every stream.
-
-    `offset`: of the row of the log that caused it. `number`: among the app's rows for that (`given`), or among the
-    stream's. `time`: milliseconds."""
-
-    offset: int
-    number: int
-    time: int
-    values: Row
+SeenRow = tuple[int, int, int, Row]
+"""A plain tuple, since one is made for every row of every stream: the offset of the row of the log that caused it, its
+number among the app's rows for that (`given`) or among the stream's, its time in milliseconds, and its values."""
 
 
 Follower = Callable[[SeenRow], None]
@@ -46,10 +38,11 @@ class AppFigures:
         self.repeats = 0
         """Rows given again."""
         self._followers: dict[str, list[Follower]] = {}
-        self._busy_us = self._records = 0
-        self._timed_from: int | None = None
+        self._busy_us = 0
         self._begun_at = wall_now()
-        self._last_at = self._saved_at = 0
+        self.last_at = 0
+        """When the last row that it took was written, microseconds."""
+        self._saved_at = 0
         self._state_bytes = 0
 
     def observe(self, app: HostedApp, engine: StreamEngine) -> None:
@@ -58,18 +51,9 @@ class AppFigures:
             self._columns[stream] = tuple(column.name for column in columns)
             engine.listen(stream, self._listener(stream, app))
 
-    def begin(self, record: Record) -> None:
-        """Note that it is about to take a row of its log."""
-        self._records += 1
-        self._last_at = record.time
-        if self._records % ROWS_BETWEEN_TIMES == 0:
-            self._timed_from = steady_now()
-
-    def end(self) -> None:
-        """Note that it has taken the row."""
-        if self._timed_from is not None:
-            self._busy_us += (steady_now() - self._timed_from) * ROWS_BETWEEN_TIMES
-            self._timed_from = None
+    def took(self, microseconds: int) -> None:
+        """Note how long it took over a row that is one of ROWS_BETWEEN_TIMES."""
+        self._busy_us += microseconds * ROWS_BETWEEN_TIMES
 
     def gave(self, offset: int) -> None:
         """Note that the row of the log at the offset gave rows."""
@@ -98,11 +82,12 @@ class AppFigures:
 
     def row(self, stream: str, seen: SeenRow) -> Mapping[str, Any]:
         """Return the row as others see it. The id of a row in the topic `apps` is the one there."""
-        within = str(seen.number) if stream in self._given else f"{stream}.{seen.number}"
+        offset, number, time, values = seen
+        within = str(number) if stream in self._given else f"{stream}.{number}"
         return {
-            "id": f"{self._source.label}:{self._partition}:{seen.offset}:{within}",
-            "time": seen.time,
-            "values": dict(zip(self._columns[stream], seen.values, strict=True)),
+            "id": f"{self._source.label}:{self._partition}:{offset}:{within}",
+            "time": time,
+            "values": dict(zip(self._columns[stream], values, strict=True)),
         }
 
     def reported(self, app: HostedApp, following: int) -> Mapping[str, Any]:
@@ -120,7 +105,7 @@ class AppFigures:
             "streams": dict(self.counts),
             "offset": following,
             "log_time": 0 if app.engine is None else app.engine.now,
-            "last_row_at": self._last_at,
+            "last_row_at": self.last_at,
             "busy_us": self._busy_us,
             "state_bytes": self._state_bytes,
             "snapshot_at": self._saved_at,
@@ -132,16 +117,17 @@ class AppFigures:
         kept, counts, is_given = deque[SeenRow](maxlen=MOST_ROWS), self.counts, stream in self._given
         self.newest[stream] = kept
         followers, before = self._followers.setdefault(stream, []), self._mark.before
+        last, within = -1, 0
 
         def listener(at: int, row: Row) -> None:
+            nonlocal last, within
             offset = app.busy_with or 0
             if offset >= before:
                 counts[stream] += 1
             elif is_given:
                 self.repeats += 1
-            within = kept[-1].number + 1 if kept and kept[-1].offset == offset else 0
-            number = app.given - 1 if is_given else within
-            seen = SeenRow(offset, number, at, row)
+            last, within = offset, within + 1 if offset == last else 0
+            seen = offset, app.given - 1 if is_given else within, at, row
             kept.append(seen)
             for follower in followers:
                 follower(seen)

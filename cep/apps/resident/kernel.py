@@ -10,7 +10,7 @@ from cep.apps.engine.snapshots import SnapshotError
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.app_messages import AppRow
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
-from cep.apps.parts.chunks import Row
+from cep.apps.hosts.log_rows import RowReading
 from cep.snapshot_folder import SnapshotFolder
 from streams.mirrored_rows import unrepeated_rows
 from streams.records import Position, Record
@@ -56,7 +56,7 @@ class ResidentKernel:
     def is_saved(self) -> bool:
         return self._saved == self.next
 
-    def take(self, record: Record, row: Mapping[str, Any] | None, read: dict[str, Row | None]) -> list[AppRow]:
+    def take(self, record: Record, row: Mapping[str, Any] | None, read: RowReading) -> list[AppRow]:
         """`row`: what is in the record; None if that cannot be read. `read`: of `HostedApp.take`. Rows from before
         its own next one, which are there for other apps, are left out. Raises AppFailedError."""
         if record.offset < self.next:

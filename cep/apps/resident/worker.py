@@ -10,12 +10,12 @@ from collections.abc import Callable, Coroutine, Mapping
 
 from cep.apps.engine.on_demand import Answer
 from cep.apps.errors import AppFailedError, AppNotYetError
-from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.event_watch import EventWatch, watched
+from cep.apps.hosts.log_rows import RowReading
 from cep.apps.language.app_tree import OnDemandQuery
 from cep.apps.parts.app_limits import AppLimitError
-from cep.apps.parts.chunks import Row
-from cep.apps.resident.app_figures import AppFigures
+from cep.apps.resident.app_figures import ROWS_BETWEEN_TIMES, AppFigures
 from cep.apps.resident.ended_apps import note_end, noted_end
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
 from cep.apps.resident.partition_readers import PartitionReaders
@@ -36,6 +36,9 @@ LONGEST_SNAPSHOT_SECONDS = 1.5
 """If a round takes long, for many apps or much state: then what is computed again stays below two seconds."""
 SNAPSHOT_PAUSES = 10
 """Times as long as its rounds compute, a process goes without one, up to that."""
+WAIT_MS = 2
+"""How long a row of an app waits for those of the other apps for the same row of the log: a request to Kafka for each
+costs it and this process more than all else that they do for it."""
 SLICE = 20_000
 """Microseconds after which whoever asks an app is answered between two rows."""
 ROWS_BETWEEN_FLUSHES = 10_000
@@ -56,10 +59,10 @@ class AppWorker:
         self._readers: dict[Position, PartitionReaders[ResidentKernel]] = {}
         self._last: ResidentKernel | None = None
         """The one that was given a row last."""
-        self._unflushed = 0
+        self._taken = self._unflushed = 0
         self._changed = asyncio.Event()
         self._is_lasting = self._is_observed = False
-        self._writer = TopicWriter(kafka)
+        self._writer = TopicWriter(kafka, wait_ms=WAIT_MS)
         self._reader: TopicReader | None = None
 
     async def stay(self, beside: Beside | None = None) -> None:
@@ -181,25 +184,39 @@ class AppWorker:
             row = row_of(record.value)
         except WireError:
             row = None
-        notes, offset, read = self._notes, record.offset, dict[str, Row | None]()
-        for place, kernel in self._readers[record.position].due(offset):
-            self._last, figures = kernel, self.figures.get(place)
-            if figures is not None:
-                figures.begin(record)
-            notes.begin(place, offset)
+        notes, read, given = self._notes, RowReading(), list[tuple[int, list[AppRow]]]()
+        due = self._readers[record.position].due(record.offset)
+        self._taken += 1
+        is_timed = self._taken % ROWS_BETWEEN_TIMES == 0
+        notes.begin_row(record.offset, len(due))
+        for place, kernel in due:
+            self._last, began = kernel, steady_now() if is_timed else 0
+            notes.begin_app(place)
             try:
                 found = kernel.take(record, row, read)
             except (AppFailedError, AppLimitError) as error:
                 self._end(place, str(error))
-                found = []
-            notes.end()
+                continue
+            if found:
+                given.append((place, found))
+            figures = self.figures.get(place)
             if figures is not None:
-                figures.end()
-            for out in found:
-                self._writer.write(APPS, app_message(out), self.apps[place].source.label, self.partition)
-            if found and figures is not None:
-                figures.gave(offset)
-            self._unflushed += len(found)
+                figures.last_at = record.time
+                if is_timed:
+                    figures.took(steady_now() - began)
+        # no app is to blame for what Kafka does
+        notes.end()
+        for place, found in given:
+            self._write(place, record.offset, found)
+
+    def _write(self, place: int, offset: int, rows: list[AppRow]) -> None:
+        """Write what an app gave for the row of its log at the offset."""
+        label = self.apps[place].source.label
+        for row in rows:
+            self._writer.write(APPS, app_message(row), label, self.partition)
+        if place in self.figures:
+            self.figures[place].gave(offset)
+        self._unflushed += len(rows)
 
     def _end(self, place: int, sentence: str) -> None:
         """End one app; the others go on."""

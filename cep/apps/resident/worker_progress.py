@@ -33,7 +33,7 @@ class WorkerProgress:
 
 
 class ProgressNotes:
-    """A worker's own notes. Noting a row costs some hundred nanoseconds and no system call."""
+    """A worker's own notes. Noting an app costs some ten nanoseconds, a row a hundred, and neither a system call."""
 
     def __init__(self, cells: memoryview) -> None:
         self._cells = cells
@@ -46,6 +46,15 @@ class ProgressNotes:
         cells[_OFFSET] = offset
         cells[_ROWS] += 1
         cells[_APP] = app + 1
+
+    def begin_row(self, offset: int, apps: int) -> None:
+        """Note that so many apps compute a row, one after the other, each of which `begin_app` then names."""
+        cells = self._cells
+        cells[_OFFSET] = offset
+        cells[_ROWS] += apps
+
+    def begin_app(self, app: int) -> None:
+        self._cells[_APP] = app + 1
 
     def begin_question(self, app: int) -> None:
         """Note that an app, by its place, answers an on-demand query."""

@@ -12,7 +12,7 @@ from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
 from cep.apps.hosts.app_messages import AppRow
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
-from cep.apps.parts.chunks import Row
+from cep.apps.hosts.log_rows import RowReading
 from streams.mirrored_rows import UnrepeatedRows
 
 
@@ -47,7 +47,7 @@ class KeyedApp(HostedApp):
             self.restore(data)
 
     def take(
-        self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
+        self, offset: int, written_at: int, row: Mapping[str, Any], read: RowReading | None = None
     ) -> list[AppRow]:
         """Raise AppFailedError, also if what was kept of a key cannot be read."""
         try:

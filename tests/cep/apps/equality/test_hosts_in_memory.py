@@ -13,6 +13,7 @@ import pytest
 from backtest.apps.replay import replayed
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.log_rows import RowReading
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
 from cep.apps.structured.keyed_app import KeyedApp
 from streams.message_format import row_of
@@ -73,7 +74,9 @@ def test_cut_and_gone_on_from_its_snapshots_the_resident_kernel_gives_the_same(n
         placed = PlacedApp(one.source, tmp_path, {(one.source.topic, partition): 0})
         for part in parts_of(of_partition(one, partition), random.Random(name)):
             kernel = ResidentKernel(placed, partition)
-            found += [app_message(row) for record in part for row in kernel.take(record, row_of(record.value), {})]
+            found += [
+                app_message(row) for record in part for row in kernel.take(record, row_of(record.value), RowReading())
+            ]
             kernel.save(kernel.app.snapshot(), kernel.next)
     assert sorted(found) == sorted(wanted(name))
 

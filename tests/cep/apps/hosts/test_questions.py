@@ -16,6 +16,7 @@ from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import AppRow
 from cep.apps.hosts.event_watch import EventWatch, bounded_memory
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
+from cep.apps.hosts.log_rows import RowReading
 from cep.apps.language.app_parser import parse_on_demand
 from cep.apps.parts.app_limits import AppLimits
 from cep.apps.resident.ended_apps import noted_end
@@ -178,7 +179,9 @@ def test_no_question_ends_the_process_or_its_app(tmp_path: Path) -> None:
         worker = AppWorker("127.0.0.1:9", 0, notes, {})
         worker.begin(7, placed)
         for number in range(ROWS):
-            worker.kernels[7].take(Record("health", 0, number, None, b"", number * 1_000_000), row(number), {})
+            worker.kernels[7].take(
+                Record("health", 0, number, None, b"", number * 1_000_000), row(number), RowReading()
+            )
         worker.kernels[7].app.question_limits = PATIENT
         queries = (LONG_TEXTS, DEEP, "from T select count() as n")
         asked = [Asked(number, "query", 7, text=text) for number, text in enumerate(queries)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cep.apps.engine.snapshots import FORMAT
+from cep.apps.hosts.log_rows import RowReading
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
 from cep.snapshot_folder import SnapshotFolder
 from streams.message_format import row_of
@@ -25,7 +26,7 @@ def kernel(folder: Path, text: str = QUOTE_APP) -> ResidentKernel:
 
 
 def rows_of(app: ResidentKernel, log: list[Record]) -> list[tuple[str, str, int, dict[str, object]]]:
-    return told(row for one in log for row in app.take(one, row_of(one.value), {}))
+    return told(row for one in log for row in app.take(one, row_of(one.value), RowReading()))
 
 
 def snapshot_at_the_cut(folder: Path, text: str = QUOTE_APP) -> list[tuple[str, str, int, dict[str, object]]]:

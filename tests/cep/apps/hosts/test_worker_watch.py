@@ -130,6 +130,13 @@ def test_progress_is_read_while_it_is_made(tmp_path: Path) -> None:
         notes.end()
         notes.begin(3, 1)
         assert worker_progress(tmp_path, PARTITION) == WorkerProgress(2, 3, 1)
+        notes.end()
+        # one row for several apps, of which each is named while it computes
+        notes.begin_row(2, 5)
+        assert worker_progress(tmp_path, PARTITION) == WorkerProgress(7, None, 2)
+        for app in (4, 0):
+            notes.begin_app(app)
+            assert worker_progress(tmp_path, PARTITION) == WorkerProgress(7, app, 2)
     forget_progress(tmp_path)
     assert worker_progress(tmp_path, PARTITION) is None
 
