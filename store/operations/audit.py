@@ -55,9 +55,12 @@ class MongoAudit:
         before: Mapping[str, object],
         after: Mapping[str, object],
         reason: str = "",
+        at: int | None = None,
     ) -> None:
-        """How it ended."""
+        """Record how it ended. `at`: when it was done, if what was changed keeps a time of its own (microseconds by the
+        server's clock); None: the entry keeps the time at which it was begun."""
         ended: Document = {"outcome": outcome, "before": dict(before), "after": dict(after), "reason": reason}
+        ended |= {} if at is None else {"at": at}
         with translated_errors():
             await self._database[AUDIT].update_one({"_id": entry_id}, {"$set": ended})
 

@@ -64,6 +64,7 @@ from store.server.documents import (
     cycle_trade_of,
     feed_of,
     fill_of,
+    integer_of,
     opportunity_of,
     rejection_of,
     settings_of,
@@ -179,6 +180,12 @@ class TradeReader:
         with translated_errors():
             found = await self._database[STEPS].find_one({"arbitrage_id": arbitrage_id}, sort=[("number", ASCENDING)])
         return None if found is None else str(found["text"])
+
+    async def settings_changed_at(self, version: int) -> int | None:
+        """Return when that version began, by the server's clock, as the primary has it. Raises StoreError."""
+        with translated_errors():
+            found = await self._primary[SETTINGS_VERSIONS].find_one({"_id": version}, {"at": 1})
+        return None if found is None else integer_of(found["at"])
 
     async def settings_version(self, version: int) -> SettingsVersion | None:
         with translated_errors():

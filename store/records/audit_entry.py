@@ -11,7 +11,8 @@ was."""
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """`at`: microseconds UTC by the store's clock. `before` and `after`: what was changed, by name; no secret."""
+    """`at`: microseconds UTC by the store's clock: when it was begun, of a change of the settings that was made that of
+    its version. `before` and `after`: what was changed, by name; no secret."""
 
     entry_id: str
     who: str

@@ -77,10 +77,12 @@ class RecordedAudit(MongoAudit):
         before: Mapping[str, object],
         after: Mapping[str, object],
         reason: str = "",
+        at: int | None = None,
     ) -> None:
         await self.may_end.wait()
         begun = self.entries[entry_id]
-        self.entries[entry_id] = replace(begun, outcome=outcome, before=before, after=after, reason=reason)
+        done = replace(begun, outcome=outcome, before=before, after=after, reason=reason, at=at or begun.at)
+        self.entries[entry_id] = done
 
 
 class AuditingReader(TradeReader):

@@ -96,6 +96,7 @@ async def close_now(
             raise SettingsMissingError
         figures = {name: text_of(getattr(closing, name)) for name in ("amount", "price", "limit_price")}
         note.after = {"version": saved.version, "side": closing.side, **figures}
+        note.settings_version = saved.version
     dashboard.hub.apply_settings(saved)
     fields = {"opportunity_id": arbitrage.arbitrage_id, "who": caller.name, "version": saved.version}
     log.warning("arbitrage closed by an operator", extra=fields)

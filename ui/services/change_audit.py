@@ -37,6 +37,9 @@ class AuditNote:
 
     before: Mapping[str, object] = field(default_factory=dict)
     after: Mapping[str, object] = field(default_factory=dict)
+    settings_version: int | None = None
+    """The version of the settings that the change led to: its entry gets the time of that version, so that history and
+    audit log say one time of one change."""
 
 
 @asynccontextmanager
@@ -56,7 +59,7 @@ async def auditing(
             dashboard, kept.entry_id, "failed" if is_outcome_unknown(error) else "rejected", note, reason_of(error)
         )
         raise
-    await _end(dashboard, kept.entry_id, "done", note)
+    await _end(dashboard, kept.entry_id, "done", note, at=await _done_at(dashboard, note, kept.at))
 
 
 async def audit_rejection(dashboard: Dashboard, caller: Caller, action: str, target: str, reason: str) -> None:
@@ -130,11 +133,32 @@ def _shown(value: object, depth: int) -> object:
     return str(value)[:LONGEST_TEXT].encode(errors="replace").decode()
 
 
-async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note: AuditNote, reason: str = "") -> None:
+async def _done_at(dashboard: Dashboard, note: AuditNote, began_at: int) -> int | None:
+    """Return the time of the version that the change made; None if it made none, or while the store is away."""
+    if note.settings_version is None:
+        return None
+    try:
+        at = await dashboard.reader.settings_changed_at(note.settings_version)
+    except StoreError:
+        return None
+    # an older one was in force already: nothing changed
+    return at if at is not None and at >= began_at else None
+
+
+async def _end(
+    dashboard: Dashboard,
+    entry_id: str,
+    outcome: AuditOutcome,
+    note: AuditNote,
+    reason: str = "",
+    *,
+    at: int | None = None,
+) -> None:
     """Record how the change ended. The change stands either way; if this cannot be written, the entry stays
     `started`."""
     try:
-        await dashboard.reader.audit.end(entry_id, outcome, shown_safely(note.before), shown_safely(note.after), reason)
+        before, after = shown_safely(note.before), shown_safely(note.after)
+        await dashboard.reader.audit.end(entry_id, outcome, before, after, reason, at)
     except StoreError as error:
         log.error("end of a change not recorded", extra={"entry": entry_id, "outcome": outcome, "reason": str(error)})
 

@@ -53,7 +53,7 @@ async def change_settings(
     async with auditing(dashboard, caller, "settings.change", "settings", on_behalf) as note:
         note.after = changes
         saved = await _changed_over_apps(dashboard, changes, expected_version, on_behalf or caller.name, note)
-        note.after = values_of(saved, changes)
+        note.after, note.settings_version = values_of(saved, changes), saved.version
     dashboard.hub.apply_settings(saved)
     log.info("settings changed", extra={"version": saved.version, "who": caller.name, "fields": sorted(changes)})
     return saved
@@ -112,6 +112,7 @@ async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Call
         if saved is None:
             raise SettingsMissingError
         note.after = {"trading_state": saved.trading_state, "version": saved.version}
+        note.settings_version = saved.version
     dashboard.hub.apply_settings(saved)
     log.warning("trading switched", extra={"version": saved.version, "who": caller.name, "trading_state": state})
     return saved
@@ -143,7 +144,7 @@ async def switch_asset(dashboard: Dashboard, base: str, is_on: bool, caller: Cal
         saved = await dashboard.reader.settings.amend(switched, caller.name)
         if saved is None:
             raise SettingsMissingError
-        note.after = {"enabled": is_on, "version": saved.version}
+        note.after, note.settings_version = {"enabled": is_on, "version": saved.version}, saved.version
     dashboard.hub.apply_settings(saved)
     log.info("asset switched", extra={"version": saved.version, "who": caller.name, "base": base, "is_on": is_on})
     return saved

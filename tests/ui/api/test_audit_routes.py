@@ -38,6 +38,36 @@ async def test_a_change_says_who_what_before_and_after(api: httpx.AsyncClient, k
     assert entry["address"] == "127.0.0.1"
 
 
+async def test_a_change_of_the_settings_has_one_time_in_the_history_and_in_the_audit_log(
+    api: httpx.AsyncClient, key: str
+) -> None:
+    headers = {"X-API-Key": key}
+    changes: list[tuple[str, str, object]] = [
+        ("PATCH", "/api/settings", {"version": 1, "min_net_bps": 7.5}),
+        ("PUT", "/api/trading-state", {"state": "halted"}),
+        ("DELETE", "/api/assets/BTC", None),
+        ("PUT", "/api/assets/BTC", None),
+    ]
+    for method, path, body in changes:
+        assert (await api.request(method, path, json=body, headers=headers)).status_code == 200
+    versions = (await api.get("/api/settings/versions")).json()["items"]
+    audited = await entries(api, key)
+    assert [(row["after"], row["at"]) for row in map(versioned, audited)] == [
+        (row["version"], row["changed_at"]) for row in versions if row["version"] > 1
+    ]
+    # what changes nothing has no version: its time is its own
+    await api.put("/api/trading-state", json={"state": "halted"}, headers=headers)
+    newest = (await entries(api, key))[0]
+    assert newest["action"] == "trading.switch"
+    assert int(str(newest["at"])) > max(row["changed_at"] for row in versions)
+
+
+def versioned(entry: dict[str, object]) -> dict[str, object]:
+    after = entry["after"]
+    assert isinstance(after, dict)
+    return entry | {"after": after["version"]}
+
+
 @pytest.mark.parametrize(
     ("body", "status", "reason"),
     [
