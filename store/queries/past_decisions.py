@@ -45,6 +45,15 @@ class PastDecisions:
         async for documents in self._lists(REJECTIONS, steps):
             yield documents
 
+    async def reason_between(self, base: str, buy: str, sell: str, since: int, until: int) -> str | None:
+        """Return the reason for which the first opportunity of a pair of exchanges was rejected from `since` to
+        `until`; None if none was."""
+        pair: Document = {"base": base, "buy_exchange": buy, "sell_exchange": sell}
+        wanted = self._of_session | pair | {"at": {"$gte": since, "$lte": until}}
+        with translated_errors():
+            found = await self._database[REJECTIONS].find_one(wanted, {"reason": 1}, sort=[("at", ASCENDING)])
+        return None if found is None else str(found["reason"])
+
     async def counts(self, since: int, reasons: Sequence[str]) -> tuple[int, int]:
         """Return how many of both there are."""
         with translated_errors():

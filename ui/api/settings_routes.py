@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import VersionConflictError
-from ui.desk.what_if import WhatIf
+from ui.desk.what_if import WhatIf, WhatIfBusyError
 from ui.desk.what_if_rows import WhatIfRow
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
 from ui.http.rejected_changes import record_rejection
@@ -171,6 +171,8 @@ async def what_if(request: Request) -> WhatIfRow:
         raise ProblemError(404, NO_SETTINGS) from None
     except SettingsInvalidError as invalid:
         raise ProblemError(422, f"Not tried. {invalid}.", {"errors": invalid.errors}) from None
+    except WhatIfBusyError as busy:
+        raise ProblemError(503, str(busy), headers={"Retry-After": "2"}) from None
 
 
 class AssetRow(TypedDict):

@@ -3,7 +3,7 @@
 
 import { choice, pick } from "./choices.js";
 import { element, setText } from "./elements.js";
-import { count, fullTime, MINUS, money, number, stateName, tone } from "./format.js";
+import { count, fullTime, MINUS, money, number, reasonName, stateName, tone } from "./format.js";
 import { persistentPart } from "./persistent_part.js";
 import { namedTable } from "./plain_table.js";
 import { PolledView } from "./polled_view.js";
@@ -11,6 +11,7 @@ import { ask, problemText } from "./requests.js";
 import { zoneWord } from "./zone.js";
 
 const POLL_MILLISECONDS = 10_000;
+const SESSION_MILLISECONDS = 30_000;
 const PATH = "/api/backtests";
 const SESSION = "session";
 const SIDES = ["first", "second"];
@@ -76,12 +77,13 @@ class ComparisonView extends PolledView {
     if (first === second) return this.showNothing(first === SESSION ? "There is no finished backtest yet to compare with." : "Choose two different ones.");
     const isNew = this.compared !== `${first} ${second}`;
     // what is done does not change; the session does
-    if (!isNew && ![first, second].includes(SESSION) && this.zone === zoneWord()) return undefined;
+    const isOld = [first, second].includes(SESSION) && Date.now() - this.comparedAt > SESSION_MILLISECONDS;
+    if (!isNew && !isOld && this.zone === zoneWord()) return undefined;
     if (isNew) this.showNothing("Reading…");
     const answer = await ask("GET", `${PATH}/compare?${new URLSearchParams({ first, second })}`);
     if (first !== this.selects.first.value || second !== this.selects.second.value) return undefined;
     if (!answer.isDone) return this.showNothing(`Not compared: ${problemText(answer)}`);
-    Object.assign(this, { compared: `${first} ${second}`, zone: zoneWord() });
+    Object.assign(this, { compared: `${first} ${second}`, comparedAt: Date.now(), zone: zoneWord() });
     return this.draw(answer.body);
   }
 
@@ -136,9 +138,12 @@ function settingText(value) {
 function aloneTable(found, side) {
   const trades = found[`${side}_alone`];
   const all = found[`only_${side}`];
-  const rows = trades.map((one) => tradeCells(one, found[side].currency, found[side].run_id === SESSION));
+  const isExplained = found[side === "first" ? "second" : "first"].run_id === SESSION;
+  const why = (one) => (isExplained ? [one.why_not ? reasonName(one.why_not) : "–"] : []);
+  const rows = trades.map((one) => [...tradeCells(one, found[side].currency, found[side].run_id === SESSION), ...why(one)]);
+  const heads = isExplained ? [...TRADE_HEADS, "Rejected here"] : TRADE_HEADS;
   const title = `Only in ${LETTERS[side]}${all > trades.length ? `: the first ${trades.length} of ${count(all)}` : ""}`;
-  return titled(title, namedTable(`Trades only in ${LETTERS[side]}`, TRADE_HEADS, rows, "None."), all);
+  return titled(title, namedTable(`Trades only in ${LETTERS[side]}`, heads, rows, "None."), all);
 }
 
 function tradeCells(one, currency, isOfSession = false) {

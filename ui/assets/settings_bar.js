@@ -20,7 +20,7 @@ export class SettingsBar {
     this.save.onclick = acts.save;
     this.root = element(
       "div", { class: "bar box" },
-      element("div", { class: "row" }, element("div", { class: "unsaved", "data-part": "unsaved" }, element("p", {}, this.count, this.lost), this.mine, this.effects.root), this.discard, this.save),
+      element("div", { class: "row" }, element("div", { class: "unsaved", "data-part": "unsaved", tabindex: "0", role: "group", "aria-label": "Unsaved changes" }, element("p", {}, this.count, this.lost), this.mine, this.effects.root), this.discard, this.save),
       this.whole, this.clash, this.said,
     );
   }

@@ -26,6 +26,8 @@ from ui.services.settings import SettingsMissingError, changed_settings, differi
 SPAN_SECONDS = 3_600
 MOST = 1_000
 """Arbitrages, and rejections: some 10 MB each, and a second of a core."""
+MOST_WAITING = 4
+MOST_SECONDS = 10.0
 MOST_FIELDS = 12
 """Fields that are tried by themselves; with more only all together."""
 LIMITS = (
@@ -43,23 +45,36 @@ class _Known:
     below: tuple[EpisodeSum, ...]
 
 
+class WhatIfBusyError(Exception):
+    """So many questions wait, or this one took so long, that nobody would wait for the answer."""
+
+
 class WhatIf:
     """Asks one question at a time: each holds what it reads."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._asking = asyncio.Lock()
+        self._waiting = 0
 
     async def row(self, dashboard: Dashboard, changes: Mapping[str, object]) -> WhatIfRow:
         """Return what `changes`, the body of a change, would have done. Raises SettingsInvalidError,
-        SettingsMissingError, StoreError."""
+        SettingsMissingError, WhatIfBusyError, StoreError."""
         current = dashboard.hub.settings
         if current is None:
             raise SettingsMissingError
         session = dashboard.session
         after = changed_settings(current, changes, session.exchanges, session.bases)
-        async with self._asking:
-            return await _row(dashboard, current, after, self._most)
+        if self._waiting > MOST_WAITING:
+            raise WhatIfBusyError("Others ask the same at the moment: try again in some seconds.")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(MOST_SECONDS), self._asking:
+                return await _row(dashboard, current, after, self._most)
+        except TimeoutError:
+            raise WhatIfBusyError(f"It took longer than {MOST_SECONDS:g} s: try again in a moment.") from None
+        finally:
+            self._waiting -= 1
 
 
 async def _row(dashboard: Dashboard, before: Settings, after: Settings, most: int) -> WhatIfRow:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from exchanges.labels import exchange_name
-from market.accounting.run_comparison import RunFigures, RunTrade, differing_texts, figures_of, matched
+from market.accounting.run_comparison import SAME_WITHIN, RunFigures, RunTrade, differing_texts, figures_of, matched
 from market.money import ZERO, decimal_of_whole, text_of
 from ui.rows.attribute import row_from
 from ui.runs.compared_runs import MOST_TRADES, SESSION, Run, run_of, session_within
@@ -23,6 +23,8 @@ from ui.services.settings_fields import setting_label
 from wording.labels import BACKTEST_FIELDS
 
 SHOWN = 100
+EXPLAINED = 30
+"""Trades of which the session is asked why it did not make them."""
 AS_IT_WAS = "as it was"
 """Of the session: nobody set a latency, a share of failed orders or a seed."""
 FIGURES = {
@@ -45,7 +47,21 @@ async def comparison_of(dashboard: Dashboard, first_id: str, second_id: str) -> 
     first, second = await run_of(dashboard, first_id), await run_of(dashboard, second_id)
     span = _common_span(first, second)
     first, second = [await _with_session(dashboard, one, span) for one in (first, second)]
-    return await asyncio.to_thread(compared, first, second, span)
+    row = await asyncio.to_thread(compared, first, second, span)
+    if dashboard.session.replay is None:
+        # a replay rejects by another clock than it trades
+        for run, alone in ((second, row["first_alone"]), (first, row["second_alone"])):
+            if run.run_id == SESSION:
+                await _say_why_not(dashboard, alone[:EXPLAINED])
+    return row
+
+
+async def _say_why_not(dashboard: Dashboard, trades: Sequence[ComparedTradeRow]) -> None:
+    """Fill in why the session did not make them."""
+    for one in trades:
+        exchanges = (one["bought_on"].partition(" ")[0], one["sold_on"].partition(" ")[0])
+        around = (one["event_time"] - SAME_WITHIN, one["event_time"] + 2 * SAME_WITHIN)
+        one["why_not"] = await dashboard.reader.past_decisions.reason_between(one["base"], *exchanges, *around)
 
 
 async def _with_session(dashboard: Dashboard, run: Run, span: tuple[int, int] | None) -> Run:
@@ -145,7 +161,7 @@ def _pair_row(pair: tuple[RunTrade, RunTrade]) -> TradePairRow:
 
 
 def _trade_rows(trades: Sequence[RunTrade]) -> list[ComparedTradeRow]:
-    return [row_from(ComparedTradeRow, one) for one in trades]
+    return [row_from(ComparedTradeRow, one, why_not=None) for one in trades]
 
 
 def _remarks(first: Run, second: Run, span: tuple[int, int] | None) -> Iterable[str]:

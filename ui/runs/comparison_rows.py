@@ -38,7 +38,8 @@ class DifferingSettingRow(TypedDict):
 
 
 class ComparedTradeRow(TypedDict):
-    """`trade_id`: the arbitrage's id in the session, the number in a backtest."""
+    """`trade_id`: the arbitrage's id in the session, the number in a backtest. `why_not`: the reason for which the
+    session rejected an opportunity of that route then, if only the backtest has the trade; null if it is not known."""
 
     trade_id: str
     event_time: int
@@ -48,6 +49,7 @@ class ComparedTradeRow(TypedDict):
     amount: str
     state: str
     net: str | None
+    why_not: str | None
 
 
 class TradePairRow(TypedDict):

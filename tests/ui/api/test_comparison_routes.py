@@ -9,12 +9,15 @@ import pytest
 
 from market.decide.settings_texts import settings_texts
 from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Rejection
 from runtime.clock import wall_now
 from store.mongo.store import MongoTradeStore
 from store.records.backtest_requests import BacktestFigures, BacktestRequest, BacktestTrade, TickSetSummary
+from store.server.documents import REJECTIONS
 from tests.store.reservation_requests import opportunity
 from tests.ui.samples import SETTINGS
 from tests.ui.trading import traded
+from tests.ui.waiting import until
 
 NOW = wall_now()
 BEGIN, END = NOW - 3_600 * MICROSECONDS, NOW + 3_600 * MICROSECONDS
@@ -85,16 +88,24 @@ async def test_a_backtest_and_the_session_are_compared_within_the_time_of_both(
     earlier = made_trade(1, BEGIN - 5)
     same, missed = made_trade(2, NOW + 400_000, "1.5"), made_trade(3, NOW - 60 * MICROSECONDS)
     await ran(store, "one", [earlier, missed, same], {}, seed=7)
+    for number, (at, reason) in enumerate(((missed.event_time + 1, "too_many_open"), (NOW - 9, "stale"))):
+        await store.reject([Rejection(f"r{number}", "o", "BTC", "alpha", "beta", "alpha", reason, 4.0, Decimal(1), at)])
+    # what does not wait for the disk is read a moment later
+    await until(lambda: kept(store, 2))
     found = await compared(api, "session", "one")
     assert (found["first"]["run_id"], found["second"]["tick_set"]) == ("session", "alpha-beta")
     assert (found["since"], found["until"] <= wall_now()) == (BEGIN, True)
     assert (found["both"], found["only_first"], found["only_second"]) == (1, 0, 1)
-    assert [row["trade_id"] for row in found["second_alone"]] == ["3"]
+    assert [(row["trade_id"], row["why_not"]) for row in found["second_alone"]] == [("3", "too_many_open")]
     (pair,) = found["pairs"]
     assert (pair["first"]["trade_id"], pair["first"]["net"], pair["difference"]) == ("live", "1", "0.5")
     assert {row["name"]: row["first"] for row in found["settings"]}["seed"] == "as it was"
     # an earlier version kept no settings with a backtest
     assert [words for words in found["remarks"] if "settings of B are not known" in words]
+
+
+async def kept(store: MongoTradeStore, rejections: int) -> bool:
+    return await store._database[REJECTIONS].count_documents({}) == rejections
 
 
 async def test_runs_of_two_times_have_no_trade_in_common(api: httpx.AsyncClient, store: MongoTradeStore) -> None:

@@ -18,7 +18,7 @@ from store.server.documents import ARBITRAGES, REJECTIONS
 from tests.store.reservation_requests import episode_of, opportunity
 from tests.ui.trading import traded
 from tests.ui.waiting import until
-from ui.desk.what_if import WhatIf
+from ui.desk.what_if import WhatIf, WhatIfBusyError
 from ui.services.dashboard import dashboard_of
 
 MINUTE = 60_000_000
@@ -103,6 +103,12 @@ async def test_what_is_read_is_bounded_and_what_is_older_or_unreadable_is_left_o
     changes = {"min_net_bps": 60}
     answers = await asyncio.gather(*(asked.row(dashboard_of(application), changes) for _ in range(3)))
     assert [(row["taken"], row["all_taken"]) for row in answers] == [(1, 3)] * 3
+    # more than a few at a time are turned away at once, and those that wait get their answers
+    many = await asyncio.gather(
+        *(asked.row(dashboard_of(application), changes) for _ in range(12)), return_exceptions=True
+    )
+    turned_away = [one for one in many if isinstance(one, WhatIfBusyError)]
+    assert (len(turned_away), len(many) - len(turned_away)) == (7, 5)
 
 
 @pytest.mark.parametrize(
