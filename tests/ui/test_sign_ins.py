@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
@@ -12,6 +13,7 @@ from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key, owner_key
 from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SIGN_OUTS_FILE, SignIns
+from ui.auth.started_sign_ins import MOST_LISTED, SIGN_INS_FILE, StartedSignIn
 
 
 def desk(home: Path) -> StoredKey:
@@ -49,6 +51,23 @@ def test_the_list_of_sign_outs_forgets_what_is_over_and_a_line_that_was_cut_off(
     kept = (tmp_path / SIGN_OUTS_FILE).read_text().split("\n")
     assert [line.split()[0] for line in kept if line] == ["running", first.split(":")[2]]
     assert (sign_ins.caller(first), sign_ins.caller(second) is None) == (None, False)
+
+
+def test_the_list_of_sign_ins_is_private_bounded_and_forgets_what_is_over(tmp_path: Path) -> None:
+    sign_ins, key = SignIns(tmp_path), desk(tmp_path)
+    path = tmp_path / SIGN_INS_FILE
+    over = StartedSignIn("a", "desk", "viewer", key.mark, 1, 2)
+    long = StartedSignIn("b", "desk", "viewer", key.mark, 1, wall_now() + 60 * MICROSECONDS)
+    path.write_bytes(TypeAdapter(tuple[StartedSignIn, ...]).dump_json((over, *[long] * MOST_LISTED)))
+    cookie = sign_ins.begin(key, "10.0.0.7", "x" * 1_000)
+    assert (len(sign_ins.current()), path.stat().st_mode & 0o777) == (MOST_LISTED, 0o600)
+    newest = sign_ins.current()[0]
+    assert (newest.address, len(newest.browser), newest.sign_in_id in cookie) == ("10.0.0.7", 200, False)
+    # one that cannot be read costs the list, and no sign-in
+    path.write_text("{")
+    assert sign_ins.current() == []
+    assert sign_ins.caller(cookie) is not None
+    assert sign_ins.caller(sign_ins.begin(key)) is not None
 
 
 def test_what_a_sign_in_opened_holds_no_longer_than_it(tmp_path: Path) -> None:

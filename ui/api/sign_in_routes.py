@@ -59,7 +59,7 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
         raise ProblemError(401, UNKNOWN_KEY, headers=CHALLENGE)
     response.set_cookie(
         COOKIE,
-        access.sign_ins.begin(key),
+        access.sign_ins.begin(key, address, request.headers.get("user-agent", "")),
         max_age=SIGN_IN_SECONDS,
         secure=_is_behind_tls(request),
         httponly=True,

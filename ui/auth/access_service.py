@@ -7,6 +7,7 @@ from session.session import Session
 from ui.auth.address_groups import counted_address
 from ui.auth.api_keys import caller_of, key_named, known_key
 from ui.auth.callers import ANYBODY, Caller
+from ui.auth.last_seen import LastSeen
 from ui.auth.oidc_tokens import Tokens
 from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import SignIns
@@ -29,6 +30,7 @@ class Access:
         """Whether reading needs no key."""
         self.tickets = Tickets()
         self.sign_ins = SignIns(session.home)
+        self.seen = LastSeen()
         self.requests = Rates(terms.requests)
         self.changes = Rates(terms.changes)
         self.questions = Rates(QUESTIONS)

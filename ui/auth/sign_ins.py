@@ -13,10 +13,11 @@ from pathlib import Path
 
 from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
-from ui.auth.api_keys import caller_of, ensure_secret, key_named, keys_folder
+from ui.auth.api_keys import caller_of, ensure_secret, key_named, keys_folder, known_keys
 from ui.auth.callers import Caller
 from ui.auth.key_store import StoredKey
 from ui.auth.private_files import replace_file
+from ui.auth.started_sign_ins import LONGEST_TEXT, StartedSignIn, list_sign_in, started_sign_ins
 
 COOKIE = "arbitrage_sign_in"
 SIGN_IN_SECONDS = 12 * 3_600
@@ -31,11 +32,32 @@ class SignIns:
     def __init__(self, home: Path) -> None:
         self._home = home
 
-    def begin(self, key: StoredKey) -> str:
-        """Return the cookie's value."""
-        ends_at = wall_now() + SIGN_IN_SECONDS * MICROSECONDS
-        said = f"{key.name}:{ends_at}:{secrets.token_hex(8)}"
+    def begin(self, key: StoredKey, address: str = "", browser: str = "") -> str:
+        """Return the cookie's value. `browser`: as it says of itself, for the list of those that are signed in."""
+        began_at, identity = wall_now(), secrets.token_hex(8)
+        ends_at = began_at + SIGN_IN_SECONDS * MICROSECONDS
+        said = f"{key.name}:{ends_at}:{identity}"
+        place = (address[:LONGEST_TEXT], browser[:LONGEST_TEXT])
+        started = StartedSignIn(identity, key.name, key.role, key.mark, began_at, ends_at, *place)
+        list_sign_in(keys_folder(self._home), started)
         return f"{said}:{self._signature(said, key)}"
+
+    def current(self) -> list[StartedSignIn]:
+        """Return those that are valid, the newest first."""
+        folder, marks = keys_folder(self._home), {key.name: key.mark for key in known_keys(self._home)}
+        ended = _ends(folder / SIGN_OUTS_FILE)
+        return [
+            one for one in started_sign_ins(folder) if marks.get(one.name) == one.mark and one.identity not in ended
+        ]
+
+    def end_by_id(self, sign_in_id: str) -> StartedSignIn:
+        """Sign that browser out, for good, and return which it was. Raises KeyError if none is signed in by that id,
+        OSError if it cannot be stored."""
+        found = next((one for one in self.current() if one.sign_in_id == sign_in_id), None)
+        if found is None:
+            raise KeyError(sign_in_id)
+        _record_end(keys_folder(self._home), found.identity, found.ends_at)
+        return found
 
     def end(self, cookie: str | None) -> None:
         """Sign out, for good: a restart does not undo it. Raises OSError if that cannot be stored."""

@@ -48,6 +48,7 @@ async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie:
         detail = "Reading needs an API key here: send the header X-API-Key, or sign in at /sign-in."
         raise await _rejection(request, ProblemError(401, detail, headers=CHALLENGE))
     spend(access.requests, rate_name(caller))
+    access.seen.note(caller)
     return caller
 
 
@@ -112,6 +113,7 @@ async def _changing(
         # browsers send a cookie by themselves; a change must come from our own page, which names its origin
         detail = "The cookie alone allows changes only from the dashboard's own pages; send a key."
         raise await _rejection(request, ProblemError(403, detail), caller)
+    access_of(request).seen.note(caller)
     # for the audit log, in case the request turns out invalid
     request.state.caller = caller
     return caller

@@ -1,4 +1,4 @@
-"""The page Bots & thresholds: kill switch, assets, bots, settings, history and preview."""
+"""The page Bots & thresholds: kill switch, assets, bots, settings, history, preview and people."""
 
 import streamlit
 
@@ -26,3 +26,4 @@ def render_bots() -> None:
     render_settings(dashboard)
     render_history(dashboard)
     render_preview()
+    own_component("people_view")(key="people_view")

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Request, Route, expect
 
@@ -177,6 +178,20 @@ def test_a_change_says_before_it_is_saved_what_it_would_have_done(steering: Stee
     steering.page.get_by_role("button", name="Discard").click()
     expect(tried).to_be_empty()
     assert steering.patches == []
+
+
+def test_an_operator_sees_who_is_signed_in_and_ends_a_sign_in(steering: Steering) -> None:
+    page, people = steering.page, steering.watched.part("people")
+    browsers = people.get_by_role("table", name="Browsers signed in")
+    expect(browsers).to_contain_text("owner (you)", timeout=NEWS_MS)
+    httpx.post(f"{steering.address}/api/sign-in", json={"key": steering.key}, headers={"User-Agent": "Tablet/1.0"})
+    other = browsers.get_by_role("row").filter(has_text="Tablet")
+    expect(other).to_be_visible(timeout=2 * NEWS_MS)
+    assert grave_violations(page) == []
+    for _ in range(2):
+        other.get_by_role("button", name="End the sign-in of owner").click()
+    expect(other).to_have_count(0, timeout=NEWS_MS)
+    expect(browsers).to_contain_text("owner (you)")
 
 
 class Redraws:

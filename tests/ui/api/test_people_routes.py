@@ -1,0 +1,90 @@
+"""Who may use the service, and who does: keys, browsers that are signed in, and ending a sign-in."""
+
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from runtime.clock import wall_now
+from session.session import Session
+from tests.ui.clients import client_of
+from ui.auth.api_keys import digest_of, keys_folder, new_key
+from ui.auth.key_store import StoredKey, add_key, revoke_key
+from ui.auth.sign_ins import COOKIE
+
+BROWSER = "Mozilla/5.0 (X11; Linux) Chrome/140.0 Safari/537.36"
+
+
+@pytest.fixture
+def desk_key(session: Session) -> str:
+    key = new_key()
+    add_key(keys_folder(session.home), StoredKey("desk", "viewer", wall_now(), digest_of(key)))
+    return key
+
+
+async def people(api: httpx.AsyncClient, key: str) -> Any:
+    return (await api.get("/api/people", headers={"X-API-Key": key})).raise_for_status().json()
+
+
+async def signed_in(api: httpx.AsyncClient, key: str) -> dict[str, str]:
+    """Return the headers of a browser that has just signed in."""
+    answer = await api.post("/api/sign-in", json={"key": key}, headers={"User-Agent": BROWSER})
+    cookie = answer.raise_for_status().cookies[COOKIE]
+    api.cookies.clear()
+    return {"Cookie": f"{COOKIE}={cookie}"}
+
+
+async def test_keys_and_browsers_are_listed_with_their_last_use(
+    api: httpx.AsyncClient, key: str, desk_key: str
+) -> None:
+    before = await people(api, key)
+    assert [(row["name"], row["role"]) for row in before["keys"]] == [("owner", "operator"), ("desk", "viewer")]
+    # asking was a use of the owner's key
+    assert [row["seen_at"] is None for row in before["keys"]] == [False, True]
+    assert (before["sign_ins"], before["tokens"], before["issuer"], before["is_reading_open"]) == ([], [], None, True)
+    headers = await signed_in(api, desk_key)
+    (row,) = (await people(api, key))["sign_ins"]
+    assert (row["name"], row["role"], row["browser"], row["seen_at"]) == ("desk", "viewer", BROWSER, None)
+    assert row["began_at"] < row["ends_at"]
+    await api.get("/api/caller", headers=headers)
+    (row,) = (await people(api, key))["sign_ins"]
+    assert (row["seen_at"] is None, row["is_yours"]) == (False, False)
+    # the answer holds nothing that a cookie is made of
+    assert headers["Cookie"].split(":")[2] not in str(await people(api, key))
+
+
+async def test_an_operator_ends_a_sign_in_for_good(
+    api: httpx.AsyncClient, application: FastAPI, key: str, desk_key: str
+) -> None:
+    ended, other = await signed_in(api, desk_key), await signed_in(api, key)
+    rows = {row["name"]: row["sign_in_id"] for row in (await people(api, key))["sign_ins"]}
+    async with client_of(application) as browser:
+        own = (await browser.get("/api/people", headers=other)).json()["sign_ins"]
+    assert {row["name"]: row["is_yours"] for row in own} == {"desk": False, "owner": True}
+    headers = {"X-API-Key": key}
+    assert (await api.delete(f"/api/sign-ins/{rows['desk']}", headers=headers)).status_code == 204
+    names = [(await api.get("/api/caller", headers=one)).json()["means"] for one in (ended, other)]
+    assert names == ["open", "sign-in"]
+    assert [row["name"] for row in (await people(api, key))["sign_ins"]] == ["owner"]
+    again = await api.delete(f"/api/sign-ins/{rows['desk']}", headers=headers)
+    assert (again.status_code, "No browser is signed in" in again.json()["detail"]) == (404, True)
+    (entry, *_) = (await api.get("/api/audit?action=sign_in.end&outcome=done", headers=headers)).json()["items"]
+    assert (entry["who"], entry["before"]["name"]) == ("owner", "desk")
+
+
+async def test_browsers_of_a_revoked_key_and_those_that_signed_out_are_not_listed(
+    api: httpx.AsyncClient, session: Session, key: str, desk_key: str
+) -> None:
+    await signed_in(api, desk_key)
+    own = await signed_in(api, key)
+    assert (await api.post("/api/sign-out", headers=own)).status_code == 204
+    assert [row["name"] for row in (await people(api, key))["sign_ins"]] == ["desk"]
+    revoke_key(keys_folder(session.home), "desk")
+    assert (await people(api, key))["sign_ins"] == []
+
+
+async def test_it_is_for_operators_alone(api: httpx.AsyncClient, desk_key: str) -> None:
+    assert (await api.get("/api/people")).status_code == 401
+    assert (await api.get("/api/people", headers={"X-API-Key": desk_key})).status_code == 403
+    assert (await api.delete("/api/sign-ins/x", headers={"X-API-Key": desk_key})).status_code == 403
