@@ -170,6 +170,14 @@ class Session:
         return ReplayClock(self.replay.recording_start, self.replay.wall_start, self.replay.speed)
 
     @property
+    def data_home(self) -> Path:
+        """Return the data folder with the tick sets: sessions at real prices, and each region, have their own folder
+        within it."""
+        if self.place.region is not None:
+            return self.home.parents[1]
+        return self.home if self.mode == "paper" else self.home.parent
+
+    @property
     def began_at(self) -> int | None:
         """By the session's own clock, microseconds UTC: of a replay the recording's start. None if unknown."""
         return (self.started_at if self.replay is None else self.replay.recording_start) or None

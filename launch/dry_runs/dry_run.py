@@ -8,7 +8,6 @@ ends with one sentence on its error output.
 import asyncio
 import os
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -32,8 +31,8 @@ from launch.dry_runs.price_track import PriceTrack
 from launch.dry_runs.recorded_app_log import recorded_partitions
 from launch.dry_runs.running_app_log import LogRow, running_log
 from launch.errors import LaunchError
-from launch.sessions.backtest_runner import data_home
 from launch.setup.data_dir import home_folder, read_session, write_atomically
+from launch.setup.parent_watch import end_with_parent
 from market.time_units import MICROSECONDS
 from runtime.clock import steady_now
 from streams.errors import StreamError
@@ -96,7 +95,7 @@ def main(words: Sequence[str]) -> int:
     asked = parser.parse_args(words)
     folder: Path = asked.folder
     os.nice(NICENESS)
-    threading.Thread(target=_end_with_the_dashboard, daemon=True).start()
+    end_with_parent()
     request: Row = orjson.loads((folder / "request.json").read_bytes())
     try:
         terms = configured_terms(asked.config)
@@ -128,7 +127,7 @@ def log_of(source: AppSource, wanted: Row) -> Iterator[LogRow]:
     if "minutes" in wanted:
         yield from asyncio.run(running_log(source, float(wanted["minutes"])))
         return
-    partitions = recorded_partitions(data_home(session), source, str(wanted.get("session") or wanted.get("set")))
+    partitions = recorded_partitions(session.data_home, source, str(wanted.get("session") or wanted.get("set")))
     for one in partitions if source.is_keyed else partitions[:1]:
         for offset, written_at, row in one.messages():
             yield one.partition, offset, written_at, row
@@ -209,14 +208,6 @@ def _progress(folder: Path, begins: float, share: float) -> Callable[[int, int],
             write_atomically(folder / "progress.json", orjson.dumps(progress))
 
     return tell
-
-
-def _end_with_the_dashboard() -> None:
-    """End once the dashboard has: its end of the pipe is closed then."""
-    while os.read(sys.stdin.fileno(), 1):
-        # not by the buffered reader, whose lock this thread would hold at the process's own end
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ async def run_jobs(session: Session) -> None:
     while True:
         try:
             async with await open_store(session) as store:
-                runner = JobRunner(data_home(session), store.backtests, session.session_id)
+                runner = JobRunner(session.data_home, store.backtests, session.session_id)
                 delays = backoff()
                 await runner.run()
         except (StoreError, OSError) as error:
@@ -86,7 +86,7 @@ async def publish_tick_sets(session: Session) -> None:
     while True:
         try:
             async with await open_store(session) as store:
-                await JobRunner(data_home(session), store.backtests, session.session_id).publish_tick_sets()
+                await JobRunner(session.data_home, store.backtests, session.session_id).publish_tick_sets()
         except StoreUnavailableError:
             await SystemClock().sleep(next(delays))
         except (StoreError, OSError) as error:
@@ -107,14 +107,6 @@ async def with_backtests(session: Session, work: Awaitable[None]) -> None:
         (fault,) = await asyncio.gather(running, return_exceptions=True)
         if fault is not None and not isinstance(fault, asyncio.CancelledError):
             log.error("backtest runner failed", extra={"error": repr(fault)})
-
-
-def data_home(session: Session) -> Path:
-    """Return the data folder with the tick sets: sessions at real prices, and each region, have their own folder within
-    it."""
-    if session.place.region is not None:
-        return session.home.parents[1]
-    return session.home if session.mode == "paper" else session.home.parent
 
 
 class JobRunner:

@@ -18,7 +18,7 @@ from backtest.profile_sets import set_of_files
 from backtest.report.trade_files import trade_rows, trades_file
 from launch.commands.options.arguments import add_backtest
 from launch.regions.sessions import region_home
-from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_arguments, publish_tick_sets
+from launch.sessions.backtest_runner import JobFiles, JobRunner, job_arguments, publish_tick_sets
 from market.accounting.equity_curve import EquityPoint
 from market.time_units import MICROSECONDS
 from runtime.clock import SystemClock, wall_now
@@ -86,9 +86,10 @@ def test_a_request_becomes_the_words_of_the_command(tmp_path: Path) -> None:
 
 def test_tick_sets_lie_in_the_data_folder_whatever_the_mode(tmp_path: Path) -> None:
     session = session_of(tmp_path)
-    assert data_home(session) == tmp_path
-    assert data_home(replace(session, mode="live", home=tmp_path / "live")) == tmp_path
-    assert data_home(replace(session, place=Placement("us", ("us",)), home=region_home(tmp_path, "us"))) == tmp_path
+    assert session.data_home == tmp_path
+    assert replace(session, mode="live", home=tmp_path / "live").data_home == tmp_path
+    of_region = replace(session, place=Placement("us", ("us",)), home=region_home(tmp_path, "us"))
+    assert of_region.data_home == tmp_path
 
 
 async def test_nothing_is_run_where_nothing_waits(tmp_path: Path, store: MemoryTradeStore) -> None:

@@ -1,11 +1,21 @@
-"""The processes that the dashboard starts for stream apps, each a module with the words of its command."""
+"""The processes that the dashboard starts for stream apps and recordings, each a module with the words of its
+command."""
 
 import sys
 from pathlib import Path
 
+from ui.apps.dry_runs import DryRuns
+
 TEXTS = "launch.apps.text_worker"
 """Checks texts."""
 DRY_RUN = "launch.dry_runs.dry_run"
+RECORDINGS = "launch.commands.recordings.recording_job"
+
+
+def recording_jobs(home: Path) -> DryRuns:
+    """Return the jobs of recordings: imports, and looks at tick sets."""
+    command = (sys.executable, "-m", RECORDINGS)
+    return DryRuns(home, command, "recording-jobs", "import it with `arbitrage import`")
 
 
 def configured(module: str, config: Path | None = None) -> tuple[str, ...]:

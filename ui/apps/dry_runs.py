@@ -1,4 +1,5 @@
-"""Dry runs: queued, run one at a time as processes of low priority, cancelled, and kept for a while.
+"""Dry runs, and what is asked of recordings: queued, run one at a time as processes of low priority, cancelled, and
+kept for a while.
 
 A run is a folder of the data folder, so that those that wait outlive the dashboard; one that it interrupted runs again.
 """
@@ -38,12 +39,16 @@ class DryRuns:
 
     home: Path
     command: tuple[str, ...]
+    name: str = FOLDER
+    """Of the folder with the runs."""
+    advice: str = "choose less of the log"
+    """What to do about a run that takes too long."""
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     _worker: "asyncio.Task[None] | None" = None
 
     @property
     def folder(self) -> Path:
-        return self.home / FOLDER
+        return self.home / self.name
 
     def begin(self) -> None:
         """Go on with the runs that a dashboard before left."""
@@ -125,7 +130,7 @@ class DryRuns:
             self._note(self._state(run_id) | {"state": "failed", "reason": reason, "ended_at": wall_now()})
             return
         self._running[run_id] = process
-        reason = f"it took longer than {MOST_SECONDS:g} s; choose less of the log"
+        reason = f"it took longer than {MOST_SECONDS:g} s; {self.advice}"
         try:
             async with asyncio.timeout(MOST_SECONDS):
                 # not `communicate`, which would close the pipe by whose end the process knows of ours

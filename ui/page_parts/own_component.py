@@ -53,6 +53,8 @@ COMPONENTS = {
     "arbitrage_page": Files(STEERING_HTML, (*MARKET_CSS, "assets/arbitrage.css"), "arbitrage_page.js"),
     "alerts_view": Files(STEERING_HTML, (*STEERING_CSS, "assets/alerts.css"), "alerts_view.js"),
     "alert_rules": Files(STEERING_HTML, (*STEERING_CSS, "assets/alerts.css"), "alert_rules_view.js"),
+    "people_view": Files(STEERING_HTML, MARKET_CSS, "people_view.js"),
+    "recordings_view": Files(STEERING_HTML, (*MARKET_CSS, "assets/alerts.css"), "recordings_view.js"),
     "comparison_view": Files(STEERING_HTML, MARKET_CSS, "comparison_view.js"),
     "app_signals_view": Files(STEERING_HTML, (*STEERING_CSS, "assets/apps.css"), "app_signals_view.js"),
     "app_pins": Files(STEERING_HTML, APPS_CSS, "app_pins_view.js"),

@@ -15,6 +15,7 @@ from ui.services.dashboard import Dashboard
 from wording.labels import BACKTEST_FIELDS as LABELS
 
 PLACE = "backtests"
+RECORDINGS = "recordings_view"
 PREFIX = "backtest."
 EMPTY = "from the tick set"
 THRESHOLDS = ("min_net_bps", "max_notional", "max_total_notional", "cool_down_ms")
@@ -34,10 +35,10 @@ def render_backtests() -> None:
         return
     render_outcome(PLACE)
     require_operator(dashboard)
+    # its `started` draws the page again, with the backtest among those that are queued
+    own_component("recordings_view")(key=RECORDINGS, data={"sets": bool(tick_sets)}, on_started_change=lambda: None)
     if tick_sets:
         _render_form(dashboard, tick_sets)
-    else:
-        streamlit.info("There are no tick sets yet: make one from files with `arbitrage import`, or record a session.")
     render_jobs(dashboard, jobs, _end)
     own_component("comparison_view")(key="comparison_view")
 

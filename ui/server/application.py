@@ -20,7 +20,6 @@ from store.queries.trade_reader import open_reader
 from ui.api import audit_routes as audit
 from ui.api import backtest_routes as backtests
 from ui.api import bot_routes as bots
-from ui.api import comparison_routes as comparisons
 from ui.api import difference_routes as differences
 from ui.api import health_routes as health
 from ui.api import inventory_routes as inventory
@@ -52,9 +51,11 @@ from ui.api.apps.app_requests import answer_app_problems
 from ui.api.desk import alert_routes as alerts
 from ui.api.desk import alert_rule_routes as alert_rules
 from ui.api.desk import candle_routes as candles
+from ui.api.runs import comparison_routes as comparisons
+from ui.api.runs import recording_routes as recordings
 from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_endpoints import AppEndpoints
-from ui.apps.app_processes import DRY_RUN, TEXTS, configured
+from ui.apps.app_processes import DRY_RUN, TEXTS, configured, recording_jobs
 from ui.apps.app_signals import AppSignals
 from ui.apps.app_texts import AppTexts
 from ui.apps.dry_runs import DryRuns
@@ -80,6 +81,7 @@ from ui.http.route_auth import REJECTED, viewer
 from ui.http.same_host import SameHostOnly, names_of
 from ui.http.security_headers import SafeHeaders, page_policy
 from ui.pages.shell import ICON, PATHS, STREAMLIT, page_shell
+from ui.runs.uploads import Uploads
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
 from ui.services.dashboard import Dashboard, announce, dashboard_of, withdraw
@@ -174,6 +176,7 @@ READING = (
     market,
     notices,
     opportunities,
+    recordings,
     regions,
     risk,
     strategies,
@@ -262,11 +265,9 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
     app.state.signals = AppSignals(session.home)
     app.state.alerts = AlertKeeper(session.home, watch, hub, rules, notices, app.state.signals.alerting)
     alerting = asyncio.create_task(app.state.alerts.run())
-    app.state.what_if = WhatIf()
     app.state.app_texts = AppTexts(session, configured(TEXTS, config))
     app.state.app_endpoints = AppEndpoints(OrderedDict())
-    app.state.dry_runs = DryRuns(session.home, configured(DRY_RUN, config))
-    app.state.dry_runs.begin()
+    _begin_runs(app, session, config)
     announce(app.state.dashboard)
     try:
         yield
@@ -274,15 +275,25 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
         withdraw()
         await app.state.app_texts.close()
         await app.state.dry_runs.close()
-        following.cancel()
-        auditing.cancel()
-        acting.cancel()
-        alerting.cancel()
-        await asyncio.gather(following, auditing, acting, alerting, return_exceptions=True)
+        await app.state.recording_jobs.close()
+        tasks = (following, auditing, acting, alerting)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await hub.candles.write()
         await watch.close()
         await cycles.close()
         await reader.close()
+
+
+def _begin_runs(app: FastAPI, session: Session, config: Path | None) -> None:
+    """Take up what people asked of texts, recordings and settings."""
+    app.state.what_if = WhatIf()
+    app.state.uploads = Uploads(session.home / "uploads")
+    app.state.dry_runs = DryRuns(session.home, configured(DRY_RUN, config))
+    app.state.recording_jobs = recording_jobs(session.home)
+    app.state.dry_runs.begin()
+    app.state.recording_jobs.begin()
 
 
 def is_from_operator(app: FastAPI, headers: RawHeaders) -> bool:

@@ -67,18 +67,38 @@ def test_the_worst_trade_is_found_by_its_column_and_opened_by_its_row(
         assert watched.complaints == []
 
 
-def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, served_dashboard: Served) -> None:
+def test_somebody_without_a_recording_runs_the_example_and_sees_what_was_rejected(
+    wide: Watched, served_dashboard: Served
+) -> None:
     page, session = wide.page, served_dashboard.session
-    awaited(reported(session))
     wide.go("Backtests")
     page.get_by_label("API key", exact=True).fill((session.home / "api_key").read_text().strip(), timeout=PAINT_MS)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("may change settings")).to_be_visible(timeout=NEWS_MS)
+    said = wide.part("recordings-said")
+    page.get_by_role("button", name="Make the example and run a backtest on it").click()
+    expect(said).to_contain_text("waiting until backtests know it", timeout=PAINT_MS)
+    # as the part that runs backtests would
+    awaited(reported(session, replace(TICK_SET, name="example")))
+    expect(said).to_contain_text("A backtest of example is queued", timeout=NEWS_MS)
+    expect(page.get_by_text("Queued and running")).to_be_visible(timeout=NEWS_MS)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="What is in it").click()
+    expect(said).to_contain_text("3 rows rejected", timeout=PAINT_MS)
+    rejected = page.get_by_role("table", name="Rejected rows", exact=True)
+    expect(rejected.get_by_role("row").filter(has_text="Crossed book")).to_contain_text("60100.0,1,60090.0")
+    assert grave_violations(page) == []
+    assert wide.complaints == []
+
+
+def test_a_backtest_is_asked_for_by_the_form_and_cancelled(wide: Watched) -> None:
+    page = wide.page
     page.get_by_role("button", name="Start backtest").click()
     expect(page.get_by_text("Queued and running")).to_be_visible(timeout=NEWS_MS)
     page.get_by_role("button", name="Cancel").click()
     results = page.get_by_role("region", name="Finished backtests, newest first")
-    expect(results.get_by_text("cancelled before it began")).to_be_visible(timeout=NEWS_MS)
+    # the example's, and this one
+    expect(results.get_by_text("cancelled before it began")).to_have_count(2, timeout=NEWS_MS)
     assert wide.complaints == []
 
 
@@ -158,6 +178,6 @@ async def backtested(session: Session) -> None:
                 await store.backtests.finish(name, "test", figures, "<p>fine</p>", of)
 
 
-async def reported(session: Session) -> None:
+async def reported(session: Session, tick_set: TickSetSummary) -> None:
     async with await open_store(session) as store:
-        await store.backtests.report_tick_sets([TICK_SET])
+        await store.backtests.report_tick_sets([tick_set])

@@ -1,0 +1,1 @@
+"""What the page Backtests asks of recordings: processes that it starts."""

@@ -1,0 +1,1 @@
+"""Routes of runs: comparing them, and recordings to run on."""
