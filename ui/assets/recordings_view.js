@@ -153,7 +153,7 @@ class RecordingsView extends PolledView {
       await this.read();
     }
     if (this.known?.includes(set)) return true;
-    this.say(`${set} is made, but the part that runs backtests has not found it: is a session running, on this data folder?`, "bad");
+    this.say(`${set} is made, but the part that runs backtests does not know it yet: one that runs now goes first. If none does, is a session running on this data folder?`, "bad");
     return false;
   }
 
