@@ -11,17 +11,17 @@ from market.instruments.markets import FeeSide, Market
 from market.money import decimal_of
 
 _EIGHT_DIGITS = Decimal("0.00000001")
+_CURRENCY_STEP = Decimal("0.0001")
 _BITCOIN = ("BTC",)
 
 
 def paper_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:
     """Return the markets traded if no exchange is named, then the FX markets that convert euro and yen to dollars."""
     traded = [market for facts in all_facts() if facts.paper.is_usual for market in _traded_at(facts, bases)]
-    return (
-        *traded,
-        _market("kraken", "us", "EUR/USD", "0.00001", "0.5", "0.5", "quote", is_fx=True),
-        _market("kraken", "us", "USD/JPY", "0.001", "5", "20", "quote", is_fx=True),
-    )
+    euro = _market("kraken", "us", "EUR/USD", "0.00001", "0.5", "0.5", "quote", is_fx=True)
+    yen = _market("kraken", "us", "USD/JPY", "0.001", "5", "20", "quote", is_fx=True)
+    # cycles trade them: amounts have the digits in which Kraken keeps balances of these currencies
+    return (*traded, *(replace(market, lot_step=_CURRENCY_STEP) for market in (euro, yen)))
 
 
 def simulated_markets(bases: Collection[str] = _BITCOIN) -> tuple[Market, ...]:

@@ -93,7 +93,8 @@ def chaos_configuration(config: Configuration) -> Configuration:
         raise CannotStartError(
             "`kafka` or `mongodb` is set: a chaos run kills both, so it starts its own; remove them from its file."
         )
-    return config.model_copy(update={"bots_per_exchange": BOTS, "settings": SETTINGS})
+    # the audit knows pairs alone
+    return config.model_copy(update={"bots_per_exchange": BOTS, "settings": SETTINGS, "cycles": None})
 
 
 def chaos_home(home: Path) -> Path:

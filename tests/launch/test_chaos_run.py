@@ -314,9 +314,12 @@ def test_without_a_place_for_the_document_nothing_starts(
 
 def test_a_run_has_the_users_exchanges_and_its_own_settings() -> None:
     asked = {"assets": ["BTC", "ETH"], "exchange": {"kraken": {"adapter": "generic"}}, "settings": {"max_notional": 5}}
+    asked |= {"cycles": {"within": True}}
     config = chaos_configuration(Configuration.model_validate(asked))
     assert (config.assets, config.exchange["kraken"].adapter) == (("BTC", "ETH"), "generic")
     assert (config.bots_per_exchange, config.settings) == (BOTS, SETTINGS)
+    # whose audit knows pairs alone
+    assert config.cycles is None
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from market.instruments.cycles import Cycle, CycleTerms, watched_cycles
 from session.simulated_market import MarketName
+from simulators.kraken.rows import ledger_text
 from simulators.market.chosen_market import ChosenMarket
 from simulators.matching.listings import CROSSES, Listing, listings_of, opening_balances
 
@@ -81,3 +82,11 @@ def test_cycles_within_an_exchange_open_and_close(exchange: str, fee_bps: float)
     assert max(episodes) < 10
     assert sum(episodes) < 0.3 * len(path) * STEP
     assert sorted(path)[len(path) // 2] < 12
+
+
+def test_kraken_keeps_balances_of_whatever_an_order_of_one_lot_moves() -> None:
+    """Euros have four digits there: an order of eight would leave a balance that it cannot say."""
+    markets = {row.market.symbol: row.market for row in listed(has_crosses=True)["kraken"]}
+    assert {"EUR/USD", "USD/JPY", "BTC/USD", "ETH/BTC"} <= markets.keys()
+    for market in markets.values():
+        assert Decimal(ledger_text(market.base, market.lot_step)) == market.lot_step
