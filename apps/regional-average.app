@@ -5,7 +5,8 @@
 from quotes
 select exchange, symbol, (bid + ask) / 2 as price,
     ifThenElse(exchange == 'bitstamp', 'eu',
-        ifThenElse(exchange == 'bitflyer', 'jp', ifThenElse(exchange == 'binance' or exchange == 'bybit', 'sg', 'us'))) as region
+        ifThenElse(exchange == 'bitflyer', 'jp', ifThenElse(exchange == 'okx', 'hk',
+            ifThenElse(exchange == 'binance' or exchange == 'bybit', 'sg', 'us')))) as region
 insert into Placed;
 
 from Placed[region == context:getVar('region')]#window.time(10 sec)

@@ -21,6 +21,7 @@ EXCHANGES = (
     "kraken",
     "binance",
     "bybit",
+    "okx",
 )
 """In the order in which sessions and reports name them."""
 

@@ -14,6 +14,7 @@ EXCHANGES = (
     "kraken",
     "binance",
     "bybit",
+    "okx",
 )
 
 

@@ -186,7 +186,7 @@ def test_the_table_of_shared_connections_has_what_feeds_do() -> None:
     }
     sharing = {name: wire_of(name).sharing for name in documented}
     assert documented == {name: shared.symbols for name, shared in sharing.items() if shared is not None}
-    assert len(documented) == 6
+    assert len(documented) == 7
 
 
 def levels(layers: Iterable[str]) -> dict[str, int]:

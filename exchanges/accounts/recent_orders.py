@@ -6,6 +6,7 @@ from typing import Any
 import ccxt
 
 from exchanges.ccxt.client import ExchangeConfig, make_exchange
+from exchanges.ccxt.order_documents import our_id
 from exchanges.errors import ExchangeUnavailableError
 from exchanges.ports.error_mapping import read_error
 from exchanges.ports.orders import AnswerNotUnderstoodError, rows_of, understood
@@ -26,7 +27,7 @@ async def recent_session_orders(
         await MeasuredClock(client).measure()
         await understood(client.load_markets())
         rows = [row for market in markets for row in await _ended(client, market.symbol, since // 1_000)]
-        found = (row.get("clientOrderId") for row in rows)
+        found = (our_id(client.id, row.get("clientOrderId")) for row in rows)
         return frozenset(one for one in found if isinstance(one, str) and is_session_order(one))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, config.credentials) from None

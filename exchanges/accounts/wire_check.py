@@ -12,7 +12,7 @@ import ccxt
 
 from exchanges.accounts.order_apis import order_api
 from exchanges.catalogue import facts_of
-from exchanges.ccxt.order_documents import order_document
+from exchanges.ccxt.order_documents import order_document, sent_id
 from exchanges.ccxt.order_quirks import order_quirks
 from exchanges.ccxt.sent_orders import SentRequest, order_fault
 from exchanges.errors import AccountRejectedError, ExchangeError
@@ -101,9 +101,10 @@ class WireBench:
         order, market = self.order("buy"), self.market
         quirks = order_quirks(self.entry.ccxt)
         theirs = THEIR_ID if quirks.client_id_parameter is not None else ""
+        ours = sent_id(self.entry.ccxt, OUR_ID)
         return {
             "read an order": (theirs, lambda: self.api.report(order, market, THEIR_ID)),
-            "find an order": (OUR_ID if quirks.finds_by_client_id else "", lambda: self.api.find(order, market, ())),
+            "find an order": (ours if quirks.finds_by_client_id else "", lambda: self.api.find(order, market, ())),
             "cancel an order": (THEIR_ID, lambda: self.client.cancel_order(THEIR_ID, market.symbol)),
             "read balances": ("", self.api.balances),
             "list open orders": ("", lambda: self.api.open_orders([market])),

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import ccxt
 
+from exchanges.ccxt.order_documents import our_id, sent_id
 from exchanges.errors import OutcomeUnknownError
 from exchanges.ports.error_mapping import is_clock_fault, is_not_found
 from exchanges.ports.order_terms import EarlierPage, OrderQuirks
@@ -68,6 +69,8 @@ class GenericOrderApi:
     def __init__(self, client: Any, quirks: OrderQuirks) -> None:
         # ccxt's numbers as texts with the exchange's own digits, not as floats
         client.number = str
+        if quirks.options:
+            client.options |= quirks.options
         self._client = client
         self._quirks = quirks
         self._turn = asyncio.Lock()
@@ -76,7 +79,7 @@ class GenericOrderApi:
         # ccxt takes floats; one prints the digits that it was made from, up to fifteen
         parameters = dict(self._quirks.parameters)
         if self._quirks.client_id_parameter is not None:
-            parameters[self._quirks.client_id_parameter] = order.client_order_id
+            parameters[self._quirks.client_id_parameter] = self._sent_id(order)
         numbers = float(order.amount), float(order.price)
         return text_in(await self._row("create_order", order.symbol, "limit", order.side, *numbers, parameters), "id")
 
@@ -97,11 +100,11 @@ class GenericOrderApi:
         Raises OutcomeUnknownError if two orders match: then a person must decide.
         """
         if self._quirks.finds_by_client_id:
-            row = await self._order_row(market, "", {"clientOrderId": order.client_order_id})
+            row = await self._order_row(market, "", {"clientOrderId": self._sent_id(order)})
             return None if row is None else await self._report_of(row, order, market)
         since = on_exchange_clock(self._client, order.intended_at, SEARCH_MARGIN)
         rows = await self._orders_since(market, since // _MICROS_OF_MS)
-        named = [row for row in rows if row.get("clientOrderId") == order.client_order_id]
+        named = [row for row in rows if row.get("clientOrderId") == self._sent_id(order)]
         fitting = [row for row in rows if _fits(row, order, since) and text_in(row, "id") not in others]
         ids = list(dict.fromkeys(text_in(row, "id") for row in named or fitting))
         if len(ids) > 1:
@@ -113,6 +116,9 @@ class GenericOrderApi:
         # a list may know an order before the exchange finds it by its id
         return await self.report(order, market, ids[0]) or report_of(ids[0], False, ZERO, [])
 
+    def _sent_id(self, order: LimitOrder) -> str:
+        return sent_id(self._client.id, order.client_order_id)
+
     async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
         await self._call(self._client.cancel_order, exchange_order_id, market.symbol)
 
@@ -123,8 +129,22 @@ class GenericOrderApi:
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
         found = []
         for market in markets:
-            found += [_open_order(row, market) for row in await self._rows("fetch_open_orders", market.symbol)]
+            found += [self._open_order(row, market) for row in await self._rows("fetch_open_orders", market.symbol)]
         return found
+
+    def _open_order(self, row: Mapping[str, Any], market: Market) -> OpenOrder:
+        price = _stated(row, "price")
+        return OpenOrder(
+            exchange=market.exchange,
+            symbol=market.symbol,
+            exchange_order_id=text_in(row, "id"),
+            client_order_id=our_id(self._client.id, row.get("clientOrderId") or None),
+            side=side_in(row, "side"),
+            amount=Amount(number_in(row, "amount")),
+            # a market order may have zero
+            price=Price(price) if price else None,
+            placed_at=int(number_in(row, "timestamp")) * _MICROS_OF_MS,
+        )
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
         began = on_exchange_clock(self._client, since)
@@ -304,18 +324,3 @@ def _has_twice(trades: Sequence[Mapping[str, Any]]) -> bool:
 
 def _stated(row: Mapping[str, Any], name: str) -> Decimal | None:
     return None if row.get(name) is None else number_in(row, name)
-
-
-def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
-    price = _stated(row, "price")
-    return OpenOrder(
-        exchange=market.exchange,
-        symbol=market.symbol,
-        exchange_order_id=text_in(row, "id"),
-        client_order_id=row.get("clientOrderId") or None,
-        side=side_in(row, "side"),
-        amount=Amount(number_in(row, "amount")),
-        # a market order may have zero
-        price=Price(price) if price else None,
-        placed_at=int(number_in(row, "timestamp")) * _MICROS_OF_MS,
-    )

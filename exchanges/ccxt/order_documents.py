@@ -80,6 +80,18 @@ def order_document(ccxt_id: str) -> OrderDocument | None:
     return _OTHERS.get(ccxt_id) if facts is None else facts.order_document
 
 
+def sent_id(ccxt_id: str, ours: str) -> str:
+    """Return our order id as it is sent: not every exchange takes the form of ours."""
+    document = order_document(ccxt_id)
+    return ours if document is None else document.sent_id(ours)
+
+
+def our_id(ccxt_id: str, sent: str | None) -> str | None:
+    """Return an order id of an exchange's answers or records as ours was before it was sent."""
+    document = order_document(ccxt_id)
+    return sent if document is None else document.our_id(sent)
+
+
 def documented_exchanges() -> tuple[str, ...]:
     """Return ccxt's names of all whose documents were read."""
     return (*EXCHANGES, *_OTHERS)

@@ -35,7 +35,7 @@ def order_fault(
         return f"sends {request.method} {request.path}, which is not the request of a new order"
     fields = _fields(request)
     return (
-        _id_fault(document, fields, order.client_order_id)
+        _id_fault(document, fields, document.sent_id(order.client_order_id))
         or _immediate_fault(document, fields)
         or _terms_fault(document, fields, order, market_id)
         or _unknown_fault(document, fields)

@@ -33,6 +33,7 @@ _CLOCK_TEXTS = (
     "ahead of the server",
     '"code":-1021',
     '"retcode":10002,',
+    '"code":"50102"',  # OKX
 )
 _ACCOUNT_TEXTS = (
     '"status":-500',  # bitFlyer: key not found, invalid signature
@@ -48,11 +49,16 @@ _USED_TEXTS = (
     "duplicate order sent",
     '"retcode":170141,',  # Bybit, of spot and of all markets
     '"retcode":110072,',
+    '"scode":"51016"',  # OKX, of the client's id and of its own
+    '"scode":"51011"',
 )
 _PAST_DEADLINE = "eservice:deadline elapsed"
 _UNKNOWN_AT_BYBIT = (10000, 10016, 170001, 170007, 170032, 170035, 170146, 170234)
 """Time-outs, errors of its servers and "submitted to the system": with HTTP 200, and ccxt takes most for rejections
 (https://bybit-exchange.github.io/docs/v5/error)."""
+_UNKNOWN_AT_OKX = (50004, 50013, 50026, 51054, 51149)
+"""Time-outs and errors of its servers (https://www.okx.com/docs-v5/en/#error-code): of the answer or of an order's row,
+some with HTTP 429, and ccxt does not know the last two."""
 # The exchange itself does not know the outcome.
 _UNKNOWN_TEXTS = (
     "egeneral:internal error",
@@ -61,6 +67,7 @@ _UNKNOWN_TEXTS = (
     '"500.002"',
     "execution status unknown",
     *(f'"retcode":{code},' for code in _UNKNOWN_AT_BYBIT),
+    *(f'code":"{code}"' for code in _UNKNOWN_AT_OKX),
 )
 _NOT_FOUND_TEXTS = ("order not found", '"notfound"', "eorder:unknown order")
 
@@ -72,7 +79,7 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "rejected"),
     ((ccxt.RequestTimeout,), "unknown"),
 )
-_CODE_IN_EACH = {"bybit": "retCode"}
+_CODE_IN_EACH = {"bybit": "retCode", "okx": "code"}
 # ccxt's text of an HTTP error: "<id> <method> <url> <code> <reason> <body>".
 _HTTP_CODE = re.compile(r"https?://\S+ (\d{3}) ")
 _SIGNATURE = re.compile(r"(?i)(signature=)[^&\s]+")

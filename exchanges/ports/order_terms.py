@@ -1,11 +1,14 @@
 """What an exchange's documents want of an order, and what ccxt does not tell of its orders: the types."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
+from uuid import UUID
 
 IOC: Mapping[str, object] = {"timeInForce": "IOC"}
+_BARE_UUID = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class OrderQuirks:
     """The parameter in which ccxt takes ours and sends it as it is; None if the exchange knows none."""
     order_parameters: Mapping[str, object] = field(default_factory=dict)
     """What ccxt's `fetch_order` needs besides."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """ccxt's own options by which it sends the request that the exchange documents for one order."""
     finds_by_client_id: bool = False
     """Whether ccxt's `fetch_order` takes ours. Otherwise the order is searched for among the account's orders."""
     fee_field: str | None = None
@@ -67,12 +72,24 @@ class OrderDocument:
     """Other fields that the page has, or the one on signing, and that change nothing of all this."""
     ids: str = r"[A-Za-z0-9_-]{1,36}"
     """Pattern of the client's order ids that the exchange takes."""
+    has_hyphens: bool = True
+    """Whether it takes hyphens in them; otherwise ours, which are UUIDs, leave without."""
     shown_as: str | None = None
     """The field of an order in the exchange's answers that has the client's order id."""
     account_answers: Mapping[str, object] = field(default_factory=dict)
     """By the end of their paths, answers to what ccxt asks of the account before an order: of the usual account."""
     copy: str | None = None
     """Where the page's words were read, if not on the page itself: others' copies, which may be older."""
+
+    def sent_id(self, ours: str) -> str:
+        """Return our order id as it is sent."""
+        return ours if self.has_hyphens else ours.replace("-", "")
+
+    def our_id(self, sent: str | None) -> str | None:
+        """Return an order id of the exchange's answers as ours was before it was sent; another's stays as it is."""
+        if self.has_hyphens or sent is None or _BARE_UUID.fullmatch(sent) is None:
+            return sent
+        return str(UUID(sent))
 
     @property
     def seen(self) -> str:

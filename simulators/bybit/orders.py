@@ -1,12 +1,12 @@
 """Bybit's private endpoints for orders and fills of spot."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from decimal import Decimal
-from itertools import accumulate, islice
+from itertools import islice
 
 from market.instruments.orders import Side
-from market.money import EXACT, ZERO, total
+from market.money import total
 from simulators.bybit.endpoints import (
     BybitEndpoint,
     Fields,
@@ -21,6 +21,7 @@ from simulators.bybit.endpoints import (
 )
 from simulators.bybit.rejections import CodedError
 from simulators.bybit.rows import LARGEST_AT_MARKET, LARGEST_LIMIT, fill_row, largest_amount, order_row
+from simulators.matching.funded_account import first_fills
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import lots_within
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
@@ -63,7 +64,7 @@ class BybitOrders:
 
     def streamed_order(self, order: SimulatedOrder) -> Row:
         """Return the order with the fills that this state of it counts: all are booked before any is reported."""
-        fills = _first_fills(self._exchange.customer.fills_of(order.order_id), order.filled)
+        fills = first_fills(self._exchange.customer.fills_of(order.order_id), order.filled)
         return order_row(order, fills, self._exchange.listings[order.symbol].market_id)
 
     def streamed_fill(self, fill: SimulatedFill) -> Row:
@@ -279,9 +280,3 @@ def _span(fields: Fields, now: int) -> tuple[int, int]:
 
 def _ids(order: SimulatedOrder) -> Row:
     return {"orderId": order.order_id, "orderLinkId": order.client_order_id or ""}
-
-
-def _first_fills(fills: Sequence[SimulatedFill], filled: Decimal) -> list[SimulatedFill]:
-    """Return the order's first fills, as many as add up to `filled`."""
-    sums = accumulate((fill.amount for fill in fills), EXACT.add, initial=ZERO)
-    return [fill for fill, before in zip(fills, sums, strict=False) if before < filled]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from market.instruments.orders import Side
@@ -10,9 +9,9 @@ from simulators.bybit.endpoints import Row
 from simulators.bybit.rows import day_row, streamed_trade
 from simulators.market.traded_day import DayFigures, TradedDay
 from simulators.matching.engine import MatchingBook
-from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.book_views import BookView, ViewedLevels
 from simulators.web.exchange_gateway import MarketStep, json_fields
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
@@ -25,46 +24,6 @@ _IDS_MICROSECONDS = 100
 """Update ids start at ten thousand per second since 1970, so that they grow across restarts."""
 _TOPIC = re.compile(r"(?:orderbook\.(1|50|200|1000)|publicTrade|tickers)\.([A-Z0-9]{1,30})")
 _WIRE_SIDES: tuple[tuple[str, Side], ...] = (("b", "buy"), ("a", "sell"))
-
-Levels = list[tuple[int, int]]
-
-
-@dataclass(slots=True)
-class BookView:
-    """The best `depth` levels of a book as the readers of one topic know them, and the id of their last message."""
-
-    listing: Listing
-    depth: int
-    last_id: int
-    known: dict[Side, Levels] = field(default_factory=dict)
-
-    def snapshot(self, book: MatchingBook) -> Row:
-        """Return the view as its readers know it; if there are none, as it stands."""
-        rows: Row = {"s": self.listing.market_id}
-        for name, side in _WIRE_SIDES:
-            levels = self.known.setdefault(side, book.levels(side, self.depth))
-            rows[name] = [self._level(*level) for level in levels]
-        return rows
-
-    def changes(self, book: MatchingBook) -> Row | None:
-        """Return what has changed since the last message, None if nothing has. A level that is gone, or out of the
-        depth, has no amount."""
-        rows: Row = {"s": self.listing.market_id}
-        has_changed = False
-        for name, side in _WIRE_SIDES:
-            before, after = dict(self.known[side]), book.levels(side, self.depth)
-            standing = dict(after)
-            changed = [(ticks, 0) for ticks in before if ticks not in standing]
-            changed += [(ticks, lots) for ticks, lots in after if before.get(ticks) != lots]
-            rows[name], self.known[side] = [self._level(*level) for level in changed], after
-            has_changed = has_changed or bool(changed)
-        if not has_changed:
-            return None
-        self.last_id += 1
-        return rows
-
-    def _level(self, ticks: int, lots: int) -> list[str]:
-        return [self.listing.price_text(ticks), self.listing.amount_text(lots) if lots else "0"]
 
 
 class BybitStream:
@@ -152,7 +111,7 @@ class BybitStream:
             connection.publish(topic, self._stamped(topic, day))
         elif kind == "orderbook":
             view = self._view(symbol, int(depth[0]))
-            connection.publish(topic, self._book_message(topic, "snapshot", view, self._snapshot(view)))
+            connection.publish(topic, self._book_message(topic, "snapshot", view, view.snapshot(self._book(view))))
 
     def _view(self, symbol: str, depth: int) -> BookView:
         if (symbol, depth) not in self._views:
@@ -169,19 +128,21 @@ class BybitStream:
             # the next reader begins with the book as it stands then
             del self._views[symbol, depth]
             return
-        changes = view.changes(self._exchange.books[symbol])
+        changes = view.changes(self._book(view))
         if changes is None:
             return
+        view.last_id += 1
         # of one level, whole books are sent
-        kind, rows = ("snapshot", self._snapshot(view)) if depth == 1 else ("delta", changes)
-        self._subscribers.broadcast(topic, self._book_message(topic, kind, view, rows))
+        kind, levels = ("snapshot", view.snapshot(self._book(view))) if depth == 1 else ("delta", changes)
+        self._subscribers.broadcast(topic, self._book_message(topic, kind, view, levels))
 
-    def _snapshot(self, view: BookView) -> Row:
-        return view.snapshot(self._exchange.books[view.listing.market.symbol])
+    def _book(self, view: BookView) -> MatchingBook:
+        return self._exchange.books[view.listing.market.symbol]
 
-    def _book_message(self, topic: str, kind: str, view: BookView, rows: Row) -> Row:
+    def _book_message(self, topic: str, kind: str, view: BookView, levels: ViewedLevels) -> Row:
+        rows = {name: [list(level) for level in levels[side]] for name, side in _WIRE_SIDES}
         numbers = {"u": view.last_id, "seq": self._steps[view.listing.market.symbol]}
-        message = self._stamped(topic, {"type": kind, "data": {**rows, **numbers}})
+        message = self._stamped(topic, {"type": kind, "data": {"s": view.listing.market_id, **rows, **numbers}})
         return {**message, "cts": message["ts"]}
 
     def _day(self, symbol: str) -> Row:

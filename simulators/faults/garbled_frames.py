@@ -18,7 +18,8 @@ _GARBAGE: tuple[Frame, ...] = (
     b"\xff\xfe\x00\x01\x80",
 )
 _PINGS = ('"ping"', '"bts:heartbeat"')
-"""Text messages that exchanges define as pings."""
+_WHOLE_PING = "ping"
+"""Text messages that exchanges define as pings: parts of one, and a whole one."""
 
 
 @dataclass(slots=True)
@@ -55,7 +56,8 @@ class FrameFaults:
 
     def ignores_ping(self, text: str | None = None) -> bool:
         """Return whether a ping stays unanswered; `text` if it is a message that may be one."""
-        if self.faults.is_quiet or (text is not None and not any(ping in text for ping in _PINGS)):
+        is_ping = text is None or text == _WHOLE_PING or any(ping in text for ping in _PINGS)
+        if self.faults.is_quiet or not is_ping:
             return False
         return self.faults.inject("no_pongs") is not None
 

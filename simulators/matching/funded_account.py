@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import accumulate
 
 from market.instruments.orders import changes_of
-from market.money import ZERO, total
+from market.money import EXACT, ZERO, total
 from simulators.matching.account_history import AccountHistory
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PreventedTrade, RequestRejectedError, SimulatedFill, SimulatedOrder
@@ -136,6 +137,12 @@ def executed_cost(fills: Iterable[SimulatedFill]) -> Decimal:
 
 def charged_fee(fills: Iterable[SimulatedFill]) -> Decimal:
     return total(fill.fee for fill in fills)
+
+
+def first_fills(fills: Sequence[SimulatedFill], filled: Decimal) -> list[SimulatedFill]:
+    """Return an order's first fills, as many as add up to `filled`."""
+    sums = accumulate((fill.amount for fill in fills), EXACT.add, initial=ZERO)
+    return [fill for fill, before in zip(fills, sums, strict=False) if before < filled]
 
 
 def average_price(fills: Sequence[SimulatedFill]) -> Decimal:

@@ -15,7 +15,10 @@ from simulators.matching.order_records import RequestRejectedError
 from simulators.web.exchange_gateway import Gateway, json_fields
 from simulators.web.subscribers import HAND_OVER
 
-_KEY_HEADERS = ("CB-ACCESS-KEY", "X-Auth", "ACCESS-KEY", "API-Key", "X-MBX-APIKEY", "X-BAPI-API-KEY")
+_KEY_HEADERS = (
+    *("CB-ACCESS-KEY", "X-Auth", "ACCESS-KEY", "API-Key", "X-MBX-APIKEY", "X-BAPI-API-KEY"),
+    "OK-ACCESS-KEY",
+)
 _SCHEME = "BITSTAMP "
 _KEY_FIELDS = ("key", "api_key", "apiKey", "token", "auth")
 """Fields of messages that name the account: a key, or a token that a signed request has got."""
@@ -99,10 +102,12 @@ def _words_in(text: str) -> Iterator[str]:
         fields = json_fields(text)
     except RequestRejectedError:
         return
-    for part in (fields, *(fields.get(name) for name in ("params", "data", "subscription"))):
+    arguments = fields.get("args")
+    # OKX's names the key in the first of them
+    signed = arguments[0] if isinstance(arguments, list) and arguments else None
+    for part in (fields, signed, *(fields.get(name) for name in ("params", "data", "subscription"))):
         if isinstance(part, dict):
             yield from (str(part[name]) for name in _KEY_FIELDS if name in part)
-    arguments = fields.get("args")
     if fields.get("op") == "auth" and isinstance(arguments, list):
         # Bybit's: key, expiry, signature
         yield from map(str, arguments[:1])

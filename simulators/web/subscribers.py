@@ -126,7 +126,11 @@ class SubscriberConnection:
 
     def send(self, message: object) -> None:
         """Send an answer to this client; stream faults do not apply."""
-        self._outbox.put(orjson.dumps(message).decode())
+        self.send_text(orjson.dumps(message).decode())
+
+    def send_text(self, text: str) -> None:
+        """Send an answer that is no JSON, likewise."""
+        self._outbox.put(text)
 
     def publish(self, channel: str, message: object) -> None:
         """Send a message of a channel; stream faults may apply."""

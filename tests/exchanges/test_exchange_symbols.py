@@ -17,6 +17,7 @@ from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
 from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
 from exchanges.kraken.orders import KrakenOrderApi
 from exchanges.kraken.symbols import kraken_market_id, kraken_pair, kraken_stream_symbol
+from exchanges.okx.symbols import okx_instrument
 from market.instruments.markets import Market
 from tests.market.samples import USD_MARKET
 
@@ -53,6 +54,7 @@ def market(symbol: str) -> Market:
         (binance_symbol, "MATIC/USDT", "MATICUSDT"),
         (binance_symbol, "LUNC/USDT", "LUNCUSDT"),
         (bybit_symbol, "LUNC/USDT", "LUNCUSDT"),
+        (okx_instrument, "LUNC/USDT", "LUNC-USDT"),
         (coinbaseexchange_product, "MATIC/USD", "MATIC-USD"),
         (coinbaseexchange_product, "CELO/USD", "CGLD-USD"),
         (bitflyer_product, "BTC/JPY", "BTC_JPY"),

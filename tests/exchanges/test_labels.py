@@ -13,8 +13,9 @@ def test_names_are_short_and_for_people(words: str) -> None:
 
 
 def test_exchanges_that_are_traded_have_names() -> None:
-    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "bybit")
-    assert [exchange_name(one) for one in traded] == ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance", "Bybit"]
+    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "bybit", "okx")
+    names = ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance", "Bybit", "OKX"]
+    assert [exchange_name(one) for one in traded] == names
 
 
 def test_what_has_no_name_keeps_its_own() -> None:

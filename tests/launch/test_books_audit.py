@@ -10,6 +10,7 @@ import pytest
 
 from launch.chaos.audit.books import account_of
 from launch.chaos.audit.lateness import LATEST, late_while_stopped
+from launch.chaos.audit.orders import owned_postings
 from launch.chaos.audit.records import Stopped, ViolationKind
 from launch.chaos.audit.replacements import SEARCH_TIME
 from market.money import Amount, Price
@@ -19,6 +20,15 @@ from simulators.matching.exchange_journal import Entry
 from simulators.matching.order_records import OrderRequest, RejectedOrder, SimulatedOrder
 from store.queries.store_snapshot import LedgerEntry, TakenStep
 from tests.launch.audited_world import AMOUNT, NOON, World, clean_world
+
+
+def test_an_order_belongs_to_its_leg_where_ids_have_no_hyphens() -> None:
+    world = clean_world().with_leg("buy", exchange="okx")
+    account = world.accounts["alpha"]
+    bare = replace(account.orders[0], client_order_id=(account.orders[0].client_order_id or "").replace("-", ""))
+    at_okx = replace(account, exchange="okx", orders=(bare,))
+    [(_, owner)] = owned_postings(replace(world.evidence, accounts={"okx": at_okx}))
+    assert (owner.leg.role, owner.leg.exchange) == ("buy", "okx")
 
 
 def order_on(world: World, exchange: str) -> SimulatedOrder:

@@ -50,8 +50,8 @@ def test_on_paper_each_name_has_an_account_at_the_simulated_exchange() -> None:
 
 
 def test_any_other_exchange_goes_through_ccxt() -> None:
-    config = configured(exchange={"okx": {"mode": "public"}})
-    assert session_entries(config, "public") == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
+    config = configured(exchange={"gate": {"mode": "public"}})
+    assert session_entries(config, "public") == {"gate": ExchangeEntry("gate", "generic", 50, 4)}
 
 
 @pytest.mark.parametrize("name", ["binanceus", "coinbase", "kucoin"])
@@ -67,10 +67,10 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
     "nobody knows it": ({}, "mtgox", "public", "ccxt has no exchange mtgox"),
     "futures alone": ({}, "binanceusdm", "public", "binanceusdm cannot be used: ccxt knows no spot market there"),
     "no adapter of our own": (
-        {"exchange": {"okx": {"adapter": "verified"}}},
-        "okx",
+        {"exchange": {"gate": {"adapter": "verified"}}},
+        "gate",
         "public",
-        'adapter = "verified": there is none for okx, only for coinbaseexchange',
+        'adapter = "verified": there is none for gate, only for coinbaseexchange',
     ),
     "no sandbox": ({"exchange": {"kraken": {"adapter": "generic"}}}, "kraken", "sandbox", "has no sandbox here"),
     "a slip of the pen": ({"generic_live": ["okz"]}, "kraken", "live", "generic_live names okz, which is not"),
@@ -82,10 +82,10 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
         "bitflyer has no client order ids, and must be named bitflyer",
     ),
     "it takes no ids as long as ours": (
-        {"exchange": {"okx": {"mode": "live"}}, "generic_live": ["okx"]},
-        "okx",
+        {"exchange": {"gate": {"mode": "live"}}, "generic_live": ["gate"]},
+        "gate",
         "live",
-        "okx cannot be traded on: it is not known to keep our order ids",
+        "gate cannot be traded on: it is not known to keep our order ids",
     ),
     "ccxt does not send our ids": (
         {"exchange": {"cryptocom": {"mode": "live"}}, "generic_live": ["cryptocom"]},
@@ -106,10 +106,10 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
         "binance is an exchange itself; choose another name",
     ),
     "it is not simulated": (
-        {"exchange": {"okx2": {"ccxt": "okx"}}},
-        "okx2",
+        {"exchange": {"gate2": {"ccxt": "gate"}}},
+        "gate2",
         "paper",
-        "[exchange.okx2]: okx is not simulated, only coinbaseexchange, bitstamp",
+        "[exchange.gate2]: gate is not simulated, only coinbaseexchange, bitstamp",
     ),
 }
 
@@ -135,15 +135,15 @@ def test_markets_stand_under_our_names_in_their_regions() -> None:
     assert {one.tick_size for one in markets if one.symbol == "BTC/USD"} == {Decimal("0.1")}
 
 
-OKX = {"okx": {"mode": "public", "region": "hk"}}
+GATE = {"gate": {"mode": "public", "region": "hk"}}
 
 
 def test_markets_of_another_exchange_are_those_that_are_named() -> None:
-    config = configured(exchange=OKX, markets={"okx": {"symbols": ["BTC/USDT", "BTC/EUR"]}})
-    markets = named_markets(("okx", "kraken"), config)
+    config = configured(exchange=GATE, markets={"gate": {"symbols": ["BTC/USDT", "BTC/EUR"]}})
+    markets = named_markets(("gate", "kraken"), config)
     assert [(one.exchange, one.region, one.symbol) for one in markets] == [
-        ("okx", "hk", "BTC/USDT"),
-        ("okx", "hk", "BTC/EUR"),
+        ("gate", "hk", "BTC/USDT"),
+        ("gate", "hk", "BTC/EUR"),
         ("kraken", "us", "BTC/USD"),
         ("kraken", "us", "EUR/USD"),
         ("kraken", "us", "USDT/USD"),
@@ -151,59 +151,59 @@ def test_markets_of_another_exchange_are_those_that_are_named() -> None:
 
 
 def test_a_session_at_public_prices_of_another_exchange(tmp_path: Path) -> None:
-    document = {"exchange": OKX | {"kraken": {"mode": "public"}}, "markets": {"okx": {"symbols": ["BTC/USDT"]}}}
+    document = {"exchange": GATE | {"kraken": {"mode": "public"}}, "markets": {"gate": {"symbols": ["BTC/USDT"]}}}
     check_public(tmp_path, configured(**document))
     session = public_session(tmp_path, PaperOptions(), configured(**document))
-    assert session.reach.entries == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
-    assert session.local_accounts.balances["okx"] == {"BTC": 1, "USDT": 100_000}
+    assert session.reach.entries == {"gate": ExchangeEntry("gate", "generic", 50, 4)}
+    assert session.local_accounts.balances["gate"] == {"BTC": 1, "USDT": 100_000}
     assert Session.from_json(session.to_json()) == session
 
 
 NO_MARKETS: dict[str, tuple[dict[str, object], str]] = {
-    "not named": ({"exchange": OKX}, 'set [markets.okx] symbols = ["BTC/USDT"]'),
+    "not named": ({"exchange": GATE}, 'set [markets.gate] symbols = ["BTC/USDT"]'),
     "no region": (
-        {"exchange": {"okx": {"mode": "public"}}, "markets": {"okx": {"symbols": ["BTC/USDT"]}}},
-        'set its region, as in [exchange.okx] region = "us"',
+        {"exchange": {"gate": {"mode": "public"}}, "markets": {"gate": {"symbols": ["BTC/USDT"]}}},
+        'set its region, as in [exchange.gate] region = "us"',
     ),
     "no spot market": (
-        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/USDT:USDT"]}}},
+        {"exchange": GATE, "markets": {"gate": {"symbols": ["BTC/USDT:USDT"]}}},
         "'BTC/USDT:USDT' is not a spot market",
     ),
     "no rate": (
-        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/KRW"]}}},
-        "okx BTC/KRW: no FX market converts KRW to USD",
+        {"exchange": GATE, "markets": {"gate": {"symbols": ["BTC/KRW"]}}},
+        "gate BTC/KRW: no FX market converts KRW to USD",
     ),
     "unknown code": (
-        {"exchange": OKX, "markets": {"okx": {"symbols": ["PEPE/USDT"]}}},
-        "okx PEPE/USDT: the asset PEPE there is not known; name the exchanges where it is one asset in [asset.PEPE] "
+        {"exchange": GATE, "markets": {"gate": {"symbols": ["PEPE/USDT"]}}},
+        "gate PEPE/USDT: the asset PEPE there is not known; name the exchanges where it is one asset in [asset.PEPE] "
         "compare",
     ),
     "compared with none": (
-        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/USDT", "ETH/USDT"]}}},
-        "okx ETH/USDT: no other exchange trades ETH",
+        {"exchange": GATE, "markets": {"gate": {"symbols": ["BTC/USDT", "ETH/USDT"]}}},
+        "gate ETH/USDT: no other exchange trades ETH",
     ),
     "asset that none has": (
-        {"exchange": OKX, "assets": ["BTC", "PEPE"], "markets": {"okx": {"symbols": ["BTC/USDT"]}}},
+        {"exchange": GATE, "assets": ["BTC", "PEPE"], "markets": {"gate": {"symbols": ["BTC/USDT"]}}},
         "asset PEPE: none of the exchanges trades it",
     ),
     "said of an exchange that takes no part": (
         {
-            "exchange": OKX,
-            "markets": {"okx": {"symbols": ["BTC/USDT"]}},
-            "asset": {"BTC": {"compare": ["okx", "gate"]}},
+            "exchange": GATE,
+            "markets": {"gate": {"symbols": ["BTC/USDT"]}},
+            "asset": {"BTC": {"compare": ["gate", "bitget"]}},
         },
-        "[asset.BTC] compare: gate takes no part; the exchanges are okx, kraken",
+        "[asset.BTC] compare: bitget takes no part; the exchanges are gate, kraken",
     ),
     "said of a code that is not traded": (
         {
-            "exchange": OKX,
-            "markets": {"okx": {"symbols": ["BTC/USDT"]}},
-            "asset": {"ABC": {"compare": ["okx", "kraken"]}},
+            "exchange": GATE,
+            "markets": {"gate": {"symbols": ["BTC/USDT"]}},
+            "asset": {"ABC": {"compare": ["gate", "kraken"]}},
         },
-        "[asset.ABC] compare: okx has no market of ABC here; name one in [markets.okx] symbols",
+        "[asset.ABC] compare: gate has no market of ABC here; name one in [markets.gate] symbols",
     ),
     "not there": (
-        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/USDT"]}, "kraken": {"symbols": ["BTC/XAU"]}}},
+        {"exchange": GATE, "markets": {"gate": {"symbols": ["BTC/USDT"]}, "kraken": {"symbols": ["BTC/XAU"]}}},
         "[markets.kraken] symbols: 'BTC/XAU' is not a market there that is known",
     ),
 }
@@ -212,14 +212,14 @@ NO_MARKETS: dict[str, tuple[dict[str, object], str]] = {
 @pytest.mark.parametrize(("document", "said"), NO_MARKETS.values(), ids=NO_MARKETS)
 def test_markets_that_cannot_be(document: dict[str, object], said: str) -> None:
     with pytest.raises(CannotStartError) as refusal:
-        named_markets(("okx", "kraken"), configured(**document))
+        named_markets(("gate", "kraken"), configured(**document))
     assert said in str(refusal.value)
 
 
 def test_one_exchange_alone_is_no_arbitrage() -> None:
-    config = configured(exchange=OKX, markets={"okx": {"symbols": ["BTC/USDT"]}})
+    config = configured(exchange=GATE, markets={"gate": {"symbols": ["BTC/USDT"]}})
     with pytest.raises(CannotStartError, match="at least two"):
-        named_markets(("okx",), config)
+        named_markets(("gate",), config)
 
 
 def test_without_other_names_the_markets_are_as_ever() -> None:
@@ -228,39 +228,39 @@ def test_without_other_names_the_markets_are_as_ever() -> None:
 
 def test_a_code_that_nobody_listed_is_compared_where_the_user_says_so() -> None:
     config = configured(
-        exchange=OKX | {"kraken": {"mode": "public"}},
-        asset={"PEPE": {"compare": ["okx", "kraken"]}},
-        markets={"okx": {"symbols": ["PEPE/USDT"]}, "kraken": {"symbols": ["PEPE/USD"]}},
+        exchange=GATE | {"kraken": {"mode": "public"}},
+        asset={"PEPE": {"compare": ["gate", "kraken"]}},
+        markets={"gate": {"symbols": ["PEPE/USDT"]}, "kraken": {"symbols": ["PEPE/USD"]}},
     )
-    markets = named_markets(("okx", "kraken"), config)
+    markets = named_markets(("gate", "kraken"), config)
     assert [(one.exchange, one.symbol) for one in markets] == [
-        ("okx", "PEPE/USDT"),
+        ("gate", "PEPE/USDT"),
         ("kraken", "PEPE/USD"),
         ("kraken", "USDT/USD"),
     ]
     entries = session_entries(config, "public")
-    assert {name: entry.said_codes for name, entry in entries.items()} == {"okx": ("PEPE",), "kraken": ("PEPE",)}
+    assert {name: entry.said_codes for name, entry in entries.items()} == {"gate": ("PEPE",), "kraken": ("PEPE",)}
 
 
 def test_two_exchanges_or_more_are_compared() -> None:
     with pytest.raises(ValidationError, match="must name two exchanges or more"):
-        configured(asset={"PEPE": {"compare": ["okx", "okx"]}})
+        configured(asset={"PEPE": {"compare": ["gate", "gate"]}})
 
 
-LISTED = {"okx": {"symbols": ["BTC/USDT", "PEPE/USDT", "BTC/KRW"]}}
+LISTED = {"gate": {"symbols": ["BTC/USDT", "PEPE/USDT", "BTC/KRW"]}}
 
 
 def test_the_list_of_markets_says_why_something_is_not_compared() -> None:
-    config = configured(exchange=OKX, exchanges=["okx", "kraken"], markets=LISTED)
+    config = configured(exchange=GATE, exchanges=["gate", "kraken"], markets=LISTED)
     said: list[str] = []
     assert list_markets(MarketsOptions(), config, said.append) == 0
     rows = [line.split() for line in said[0].splitlines()]
-    of_okx = {row[2]: " ".join(row[3:]) for row in rows if row[1] == "okx"}
-    assert of_okx == {
+    of_gate = {row[2]: " ".join(row[3:]) for row in rows if row[1] == "gate"}
+    assert of_gate == {
         "BTC/USDT": "USDT/USD asked asked asked asked kraken",
         "PEPE/USDT": "– asked asked asked asked nothing: the asset PEPE there is not known; name the exchanges where "
         "it is one asset in [asset.PEPE] compare",
         "BTC/KRW": "– asked asked asked asked nothing: no FX market converts KRW to USD",
     }
     (of_kraken,) = [row for row in rows if row[1] == "kraken"]
-    assert " ".join(of_kraken[3:]) == "– 0.1 % 0.1 USD 0.00000001 0.00005 and 0.5 USD okx"
+    assert " ".join(of_kraken[3:]) == "– 0.1 % 0.1 USD 0.00000001 0.00005 and 0.5 USD gate"

@@ -34,6 +34,7 @@ SYMBOLS = {
     "kraken": "BTC/USD",
     "binance": "BTC/USDT",
     "bybit": "BTC/USDT",
+    "okx": "BTC/USDT",
 }
 
 

@@ -122,12 +122,12 @@ def codes(**said: str) -> SessionCodes:
 @pytest.mark.parametrize(
     ("one", "said", "fault"),
     [
-        (market("okx", "BTC/USDT"), codes(), None),
+        (market("gate", "BTC/USDT"), codes(), None),
         (market("upbit", "BTC/KRW"), codes(), None),
-        (market("okx", "PEPE/USDT"), codes(), "the asset PEPE there is not known; name the exchanges where it is one"),
-        (market("okx", "PEPE/USDT"), codes(okx="PEPE"), None),
-        (market("okx", "PEPE/USDT"), codes(bybit="PEPE"), "the asset PEPE there is not known"),
-        (market("okx", "NEIRO/USDT"), codes(), "NEIRO there may be NEIROCTO or NEIROETH; name the exchanges"),
+        (market("gate", "PEPE/USDT"), codes(), "the asset PEPE there is not known; name the exchanges where it is one"),
+        (market("gate", "PEPE/USDT"), codes(gate="PEPE"), None),
+        (market("gate", "PEPE/USDT"), codes(bybit="PEPE"), "the asset PEPE there is not known"),
+        (market("gate", "NEIRO/USDT"), codes(), "NEIRO there may be NEIROCTO or NEIROETH; name the exchanges"),
         (market("bybit", "BTC/USDT"), codes(), None),
         (market("kucoin", "ETH/USDT"), codes(), None),
         (market("bitfinex", "ETH/USDT"), codes(), None),

@@ -167,7 +167,7 @@ async def test_where_nobody_answers_every_symbol_is_told() -> None:
     assert [type(failure) for failure in failures] == [FeedDroppedError] * 3
 
 
-@pytest.mark.parametrize("exchange_name", ["coinbaseexchange", "bitstamp", "kraken", "binance", "bybit"])
+@pytest.mark.parametrize("exchange_name", ["coinbaseexchange", "bitstamp", "kraken", "binance", "bybit", "okx"])
 async def test_a_fault_of_one_symbol_leaves_the_others_live(world: World, exchange_name: str) -> None:
     markets = [row for row in simulated_markets(("BTC", "ETH")) if row.exchange == exchange_name and not row.is_fx][:2]
     session = replace(world.session, markets=tuple(markets))

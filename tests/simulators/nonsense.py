@@ -15,6 +15,7 @@ CODINGS: dict[str, Coding] = {
     "kraken": "form",
     "binance": "query",
     "bybit": "json",
+    "okx": "json",
 }
 """Where each exchange takes the fields of a change."""
 MARKETS = {
@@ -24,6 +25,7 @@ MARKETS = {
     "kraken": "XBTUSD",
     "binance": "BTCUSDT",
     "bybit": "BTCUSDT",
+    "okx": "BTC-USDT",
 }
 
 _LIFETIMES = ("GTC", "IOC", "FOK")
@@ -91,6 +93,18 @@ ORDERS: dict[str, tuple[str, dict[str, tuple[object, ...]]]] = {
             "marketUnit": ("baseCoin", "quoteCoin"),
         },
     ),
+    "okx": (
+        "/api/v5/trade/order",
+        {
+            "instId": ("BTC-USDT",),
+            "tdMode": ("cash",),
+            "side": ("buy", "sell"),
+            "ordType": ("limit", "market", "ioc", "fok", "post_only"),
+            "sz": _AMOUNTS,
+            "px": ("500", "60000", "70000"),
+            "tgtCcy": ("base_ccy", "quote_ccy", ""),
+        },
+    ),
 }
 """Where orders are placed, and which values make sense there."""
 OTHERS: dict[str, tuple[str, ...]] = {
@@ -117,6 +131,10 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "bybit": (
         *("category", "symbol", "limit", "cursor", "orderId", "orderLinkId", "openOnly", "orderStatus", "startTime"),
         *("endTime", "interval", "start", "end", "accountType", "coin", "qty", "price"),
+    ),
+    "okx": (
+        *("instId", "instType", "limit", "after", "before", "begin", "end", "ordId", "clOrdId", "state", "ordType"),
+        *("bar", "sz", "type", "ccy", "newSz", "newPx", "subType", "depId", "txId"),
     ),
 }
 """Fields that other calls of each exchange know."""
@@ -252,5 +270,12 @@ _FRAMES: dict[str, tuple[dict[str, object], ...]] = {
         {"op": "auth", "args": ["x", 1, "y"]},
         {"op": "subscribe", "args": ["order", "execution", "wallet"]},
         {"op": "ping", "req_id": 7},
+    ),
+    "okx": (
+        {"op": "subscribe", "args": [{"channel": "books", "instId": "BTC-USDT"}, {"channel": "trades"}]},
+        {"op": "unsubscribe", "args": [{"channel": "tickers", "instId": "BTC-USDT"}]},
+        {"op": "login", "args": [{"apiKey": "x", "passphrase": "y", "timestamp": "1", "sign": "z"}]},
+        {"op": "subscribe", "args": [{"channel": "orders", "instType": "SPOT"}, {"channel": "account"}]},
+        {"op": "subscribe", "args": [7]},
     ),
 }

@@ -33,6 +33,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "kraken": (200, "EAPI:Rate limit exceeded"),
         "binance": (429, "-1003"),
         "bybit": (200, "10006"),
+        "okx": (429, "50011"),
     },
     "http_418": {
         "coinbaseexchange": (418, "Forbidden"),
@@ -41,6 +42,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "kraken": (418, "EGeneral:Temporary lockout"),
         "binance": (418, "banned"),
         "bybit": (418, "10018"),
+        "okx": (418, "Forbidden"),
     },
     "http_5xx": {
         "coinbaseexchange": (500, "Internal server error"),
@@ -49,6 +51,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "kraken": (503, "EService:Busy"),
         "binance": (500, "-1000"),
         "bybit": (500, "10016"),
+        "okx": (500, "50026"),
     },
     "ban": {
         "coinbaseexchange": (403, "Forbidden"),
@@ -57,6 +60,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "kraken": (200, "EGeneral:Temporary lockout"),
         "binance": (418, "banned"),
         "bybit": (403, "10018"),
+        "okx": (403, "Forbidden"),
     },
     "maintenance": {
         "coinbaseexchange": (503, "under maintenance"),
@@ -65,6 +69,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "kraken": (200, "EService:Unavailable"),
         "binance": (503, "maintenance"),
         "bybit": (503, "maintenance"),
+        "okx": (503, "50001"),
     },
 }
 
@@ -153,6 +158,7 @@ SHOWN_CLOCKS: dict[str, tuple[str, Callable[[Answer], float] | None]] = {
     "kraken": ("/0/public/Time", lambda answer: answer.body["result"]["unixtime"]),
     "binance": ("/api/v3/time", lambda answer: answer.body["serverTime"] / 1_000),
     "bybit": ("/v5/market/time", lambda answer: answer.body["time"] / 1_000),
+    "okx": ("/api/v5/public/time", lambda answer: int(answer.body["data"][0]["ts"]) / 1_000),
 }
 
 

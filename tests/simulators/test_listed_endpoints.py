@@ -17,9 +17,10 @@ TITLES = {
     "kraken": "Kraken",
     "binance": "Binance",
     "bybit": "Bybit",
+    "okx": "OKX",
 }
 STREAMS = ("/ws", "/v5/public", "/v5/private")
-"""Paths of Kraken's older stream, beside the root, and of Bybit's."""
+"""Paths of Kraken's older stream, beside the root, of OKX's and of Bybit's."""
 REGIONS = {"eu", "usa"}
 """bitFlyer's lists of markets elsewhere; the same endpoint."""
 

@@ -33,6 +33,7 @@ MISSING = {
         404,
         {"retCode": 10017, "retMsg": "Route not found.", "result": {}, "retExtInfo": {}},
     ),
+    "okx": ("GET", "/api/v5/account/positions", 404, {"code": "404", "data": [], "msg": "Not Found"}),
 }
 
 

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
+from exchanges.ports.orders import iso_of
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.nonsense import ORDERS, frame_made, request_made
 from tests.simulators.visitor import DEADLINE, Visitor, visiting
@@ -26,8 +27,9 @@ PRIVATE = {
     "kraken": "/0/private/Balance",
     "binance": "/api/v3/account",
     "bybit": "/v5/account/wallet-balance",
+    "okx": "/api/v5/account/balance",
 }
-OTHER_SOCKETS = {"binance": "/ws-api/v3", "bybit": "/v5/private"}
+OTHER_SOCKETS = {"binance": "/ws-api/v3", "bybit": "/v5/private", "okx": "/ws/v5/private"}
 SOCKETS = [(wire, wire.stream) for wire in WIRE_CLIENTS] + [
     (wire, OTHER_SOCKETS[wire.exchange]) for wire in WIRE_CLIENTS if wire.exchange in OTHER_SOCKETS
 ]
@@ -148,6 +150,7 @@ BODY = {
     "kraken": ("POST", "/0/private/Balance"),
     "binance": ("POST", "/api/v3/order"),
     "bybit": ("POST", "/v5/order/create"),
+    "okx": ("POST", "/api/v5/trade/order"),
 }
 SIGNATURES = {
     "coinbaseexchange": (b"CB-ACCESS-KEY: %s", b"CB-ACCESS-SIGN: %s", b"CB-ACCESS-TIMESTAMP: %s"),
@@ -156,13 +159,16 @@ SIGNATURES = {
     "kraken": (b"API-Key: %s", b"API-Sign: %s"),
     "binance": (b"X-MBX-APIKEY: %s",),
     "bybit": (b"X-BAPI-API-KEY: %s", b"X-BAPI-SIGN: %s", b"X-BAPI-TIMESTAMP: %s", b"X-BAPI-RECV-WINDOW: \xff"),
+    "okx": (b"OK-ACCESS-KEY: %s", b"OK-ACCESS-SIGN: %s", b"OK-ACCESS-TIMESTAMP: %s", b"OK-ACCESS-PASSPHRASE: \xff"),
 }
 
 
 def nonsense_headers(visitor: Visitor) -> tuple[bytes, ...]:
     """Return the right key and a good time, and a signature that is no text."""
     key, now = visitor.keys.api_key.encode(), visitor.clock.now()
-    stamp = str(now // 1_000 if visitor.wire.exchange in ("bitstamp", "bybit") else now // 1_000_000).encode()
+    seconds = now // 1_000_000
+    stamps = {"bitstamp": str(now // 1_000), "bybit": str(now // 1_000), "okx": iso_of(now)}
+    stamp = stamps.get(visitor.wire.exchange, str(seconds)).encode()
     first, *others = SIGNATURES[visitor.wire.exchange]
     values = [stamp if b"TIMESTAMP" in other.upper() else b"\xff\xfe" for other in others]
     more = [other % value if b"%s" in other else other for other, value in zip(others, values, strict=True)]

@@ -74,6 +74,9 @@ async def taken(ask: Ask, client: Any, most: int) -> tuple[int, ccxt.BaseError |
         ("bybit", lambda one: one.privateGetV5AccountFeeRate({"category": "spot"}), 5, "10006", 1),
         ("bybit", lambda one: one.privatePostV5OrderCreate(_SPOT), 20, "10006", 1),
         ("bybit", lambda one: one.publicGetV5MarketTime(), 600, "10018", 600),
+        ("okx", lambda one: one.publicGetPublicTime(), 10, "50011", 2),
+        ("okx", lambda one: one.privateGetAccountConfig(), 5, "50011", 2),
+        ("okx", lambda one: one.privatePostTradeOrder({"instId": "BTC-USDT"}), 60, "50011", 2),
     ],
 )
 async def test_so_many_and_no_more(
@@ -87,6 +90,16 @@ async def test_so_many_and_no_more(
             raise error
         at.clock.advance(seconds)
         assert await taken(ask, at.client, 1) == (1, None)
+
+
+async def test_okx_counts_orders_by_their_instrument(tmp_path: Path) -> None:
+    async with limited("okx", tmp_path) as at:
+
+        def cancelling(instrument: str) -> Ask:
+            return lambda one: one.privatePostTradeCancelOrder({"instId": instrument, "ordId": "7"})
+
+        assert (await taken(cancelling("BTC-USDT"), at.client, 61))[0] == 60
+        assert await taken(cancelling("ETH-USDT"), at.client, 60) == (60, None)
 
 
 async def test_who_goes_on_after_429_is_banned_by_binance_for_a_while(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ _PATHS = {
     "bitstamp": "/bitstamp/ws",
     "bitflyer": "/bitflyer/ws",
     "bybit": "/bybit/v5/public/spot",
+    "okx": "/okx/ws/v5/public",
     "coinbaseexchange": _COINBASE,
     "kraken": "/kraken/ws/v2",
 }

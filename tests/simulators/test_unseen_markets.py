@@ -169,8 +169,14 @@ WIRES = (
         lambda name: {"op": "subscribe", "args": [f"orderbook.50.{name}"]},
         "/v5/public/spot",
     ),
+    Wire(
+        "okx",
+        tuple(f"/api/v5/market/{name}?instId={{}}" for name in ("books", "ticker", "trades", "candles")),
+        lambda name: {"op": "subscribe", "args": [{"channel": "books", "instId": name}]},
+        "/ws/v5/public",
+    ),
 )
-_NAMES_LINE = re.compile("connection_id|conn_id")
+_NAMES_LINE = re.compile("connection_id|conn_id|connId")
 EACH = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.exchange)
 
 

@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -124,6 +125,14 @@ def _sign_bybit(call: Call, keys: Credentials, now: int) -> Call:
     return Call(call.method, call.path, call.body, {f"X-BAPI-{name}": value for name, value in values.items()})
 
 
+def _sign_okx(call: Call, keys: Credentials, now: int) -> Call:
+    stamp = f"{datetime.fromtimestamp(now / MICROSECONDS, UTC):%Y-%m-%dT%H:%M:%S}.{now // 1_000 % 1_000:03d}Z"
+    text = f"{stamp}{call.method}{call.path}{call.body}"
+    signature = base64.b64encode(hmac.digest(keys.secret.encode(), text.encode(), "sha256")).decode()
+    values = {"KEY": keys.api_key, "SIGN": signature, "TIMESTAMP": stamp, "PASSPHRASE": keys.password}
+    return Call(call.method, call.path, call.body, {f"OK-ACCESS-{name}": value for name, value in values.items()})
+
+
 def _order_coinbase(amount: str, price: str, lifetime: Lifetime) -> Call:
     fields = {"product_id": "BTC-USD", "side": "buy", "type": "limit", "size": amount, "price": price}
     return Call("POST", "/orders", json.dumps({**fields, "time_in_force": lifetime}))
@@ -153,6 +162,12 @@ def _order_binance(amount: str, price: str, lifetime: Lifetime) -> Call:
 def _order_bybit(amount: str, price: str, lifetime: Lifetime) -> Call:
     fields = {"category": "spot", "symbol": "BTCUSDT", "side": "Buy", "orderType": "Limit", "qty": amount}
     return Call("POST", "/v5/order/create", json.dumps({**fields, "price": price, "timeInForce": lifetime}))
+
+
+def _order_okx(amount: str, price: str, lifetime: Lifetime) -> Call:
+    kind = "ioc" if lifetime == "IOC" else "limit"
+    fields = {"instId": "BTC-USDT", "tdMode": "cash", "side": "buy", "ordType": kind, "sz": amount, "px": price}
+    return Call("POST", "/api/v5/trade/order", json.dumps(fields))
 
 
 def _book_coinbase(message: Message) -> tuple[list[Any], list[Any]] | None:
@@ -190,6 +205,13 @@ def _book_binance(message: Message) -> tuple[list[Any], list[Any]] | None:
 def _book_bybit(message: Message) -> tuple[list[Any], list[Any]] | None:
     is_book = message.get("type") == "delta" and message["topic"].startswith("orderbook.")
     return (message["data"]["b"], message["data"]["a"]) if is_book else None
+
+
+def _book_okx(message: Message) -> tuple[list[Any], list[Any]] | None:
+    if message.get("action") != "update":
+        return None
+    bids, asks = ([level[:2] for level in message["data"][0][side]] for side in ("bids", "asks"))
+    return bids, asks
 
 
 WIRE_CLIENTS = (
@@ -272,5 +294,17 @@ WIRE_CLIENTS = (
         fills=Call("GET", "/v5/execution/list?category=spot&symbol=BTCUSDT"),
         subscribe=lambda _keys, _now: {"op": "subscribe", "args": ["orderbook.50.BTCUSDT"]},
         book_of=_book_bybit,
+    ),
+    WireClient(
+        exchange="okx",
+        symbol="BTC/USDT",
+        public="/api/v5/market/books?instId=BTC-USDT&sz=5",
+        stream="/ws/v5/public",
+        book_channel="books.BTC-USDT",
+        sign=_sign_okx,
+        order=_order_okx,
+        fills=Call("GET", "/api/v5/trade/fills?instType=SPOT&instId=BTC-USDT"),
+        subscribe=lambda _keys, _now: {"op": "subscribe", "args": [{"channel": "books", "instId": "BTC-USDT"}]},
+        book_of=_book_okx,
     ),
 )

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from exchanges.ccxt.order_documents import our_id
 from launch.chaos.audit.records import AuditedAccount, Evidence, Violation
 from launch.chaos.audit.replacements import RecordedLeg, replacements
 from market.instruments.orders import Fill, Side
@@ -76,7 +77,9 @@ def _recorded_legs(evidence: Evidence) -> list[RecordedLeg]:
 
 def _postings(account: AuditedAccount) -> list[PostedOrder]:
     taken = [_taken(order, account.came_at.get(order.order_id, order.placed_at)) for order in account.orders]
-    return sorted([*taken, *(_rejected(order) for order in account.rejected)], key=lambda posting: posting.at)
+    postings = sorted([*taken, *(_rejected(order) for order in account.rejected)], key=lambda posting: posting.at)
+    ours = (our_id(account.exchange, posting.client_order_id) for posting in postings)
+    return [replace(posting, client_order_id=each) for posting, each in zip(postings, ours, strict=True)]
 
 
 def _taken(order: SimulatedOrder, came_at: int) -> PostedOrder:

@@ -1,5 +1,6 @@
 """What an account makes of answers as they come over the wire: try again, give up, or outcome unknown."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -105,6 +106,12 @@ async def test_without_a_word_an_order_is_not_rejected_and_balances_are_not_empt
                 await account.balances()
 
 
+def okx_row(code: int) -> str:
+    """Return OKX's answer to an order that failed with this code."""
+    row = {"ordId": "", "clOrdId": "x", "tag": "", "ts": "1790000000000", "sCode": str(code), "sMsg": "Order failed."}
+    return json.dumps({"code": "1", "msg": "All operations failed", "data": [row]}, separators=(",", ":"))
+
+
 WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ("coinbaseexchange", 400, '{"message":"Insufficient funds"}', OrderRejectedError),
     ("coinbaseexchange", 400, '{"message":"size is too small. Minimum size is 0.0001"}', OrderRejectedError),
@@ -179,6 +186,32 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
         '{"retCode":10002,"retMsg":"invalid request, please check your server timestamp"}',
         OrderRejectedError,
     ),
+    ("okx", 200, okx_row(51008), OrderRejectedError),
+    ("okx", 200, okx_row(51020), OrderRejectedError),
+    # ccxt calls both an invalid order
+    ("okx", 200, okx_row(51016), OutcomeUnknownError),
+    ("okx", 200, okx_row(51011), OutcomeUnknownError),
+    ("okx", 200, okx_row(51149), OutcomeUnknownError),
+    ("okx", 200, okx_row(51054), OutcomeUnknownError),
+    ("okx", 200, okx_row(50026), OutcomeUnknownError),
+    # not known to ccxt
+    ("okx", 200, okx_row(54109), OrderRejectedError),
+    ("okx", 200, '{"code":"50004","data":[],"msg":"API endpoint request timeout"}', OutcomeUnknownError),
+    ("okx", 429, '{"code":"50013","data":[],"msg":"Systems are busy."}', OutcomeUnknownError),
+    ("okx", 503, '{"code":"50001","data":[],"msg":"Service temporarily unavailable."}', OrderRejectedError),
+    ("okx", 429, '{"code":"50011","data":[],"msg":"Too Many Requests"}', OrderRejectedError),
+    ("okx", 401, '{"code":"50111","data":[],"msg":"Invalid OK-ACCESS-KEY"}', AccountRejectedError),
+    ("okx", 401, '{"code":"50113","data":[],"msg":"Invalid Sign"}', AccountRejectedError),
+    (
+        "okx",
+        401,
+        '{"code":"50105","data":[],"msg":"Request header OK-ACCESS-PASSPHRASE incorrect."}',
+        AccountRejectedError,
+    ),
+    ("okx", 401, '{"code":"50110","data":[],"msg":"Your IP is not linked to your API key."}', AccountRejectedError),
+    ("okx", 403, "<html>Forbidden</html>", OrderRejectedError),
+    ("okx", 200, '{"data":[],"msg":""}', OutcomeUnknownError),
+    ("okx", 200, '{"code":"0","data":[],"msg":""}', OutcomeUnknownError),
     ("bybit", 200, '{"retCode":10003,"retMsg":"API key is invalid."}', AccountRejectedError),
     ("bybit", 200, '{"retCode":10004,"retMsg":"Error sign"}', AccountRejectedError),
     ("bybit", 200, '{"retCode":10005,"retMsg":"Permission denied"}', AccountRejectedError),
@@ -223,6 +256,7 @@ async def test_what_repeats_the_keys_does_not_get_them_repeated(exchange: str) -
         "kraken": '{"error":["EGeneral:no %s"]}',
         "binance": '{"code":-1100,"msg":"no %s"}',
         "bybit": '{"retCode":10001,"retMsg":"no %s"}',
+        "okx": '{"code":"51000","data":[],"msg":"no %s"}',
     }
     answering = Answering(400, bodies[exchange] % KEYS.api_key)
     async with account_at(exchange, answering) as account:

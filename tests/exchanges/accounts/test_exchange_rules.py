@@ -33,8 +33,12 @@ async def test_what_the_exchange_states_is_what_our_table_says(exchange: str, tm
     assert own.markets == (market,)
     assert own.taker_rate == stated.taker_rate == simulated_taker_fees()[exchange]
     [listed] = stated.markets
-    # ccxt states nothing of bitFlyer's sizes, nor how little Coinbase Exchange takes.
-    silent = {"bitflyer": market.__slots__, "coinbaseexchange": ("minimum_amount",)}.get(exchange, ())
+    # ccxt states nothing of bitFlyer's sizes, nor how little Coinbase Exchange takes; OKX has no least notional
+    silent = {
+        "bitflyer": market.__slots__,
+        "coinbaseexchange": ("minimum_amount",),
+        "okx": ("minimum_notional",),
+    }.get(exchange, ())
     for name in ("tick_size", "lot_step", "minimum_amount", "minimum_notional"):
         stated_value = getattr(listed, name)
         assert stated_value == (ONE if name in silent else getattr(market, name)), name
@@ -76,7 +80,7 @@ def test_a_market_that_is_another_is_rejected(exchange: str, row: dict[str, Any]
         market_as_listed(TRADED[exchange], row)
 
 
-UNLISTED = replace(TRADED["coinbaseexchange"], exchange="okx")
+UNLISTED = replace(TRADED["coinbaseexchange"], exchange="gate")
 
 
 @pytest.mark.parametrize(("fee_side", "expected"), [("get", "received"), ("base", "base"), (None, "quote")])
@@ -86,7 +90,7 @@ def test_an_exchange_whose_codes_nobody_listed_is_taken_by_ccxts_common_codes(
     row = ROW | {"base": "BTC", "quote": "USD", "baseId": "XBT-1", "feeSide": fee_side}
     listed = market_as_listed(UNLISTED, row)
     assert (listed.tick_size, listed.fee_side) == (Decimal("0.01"), expected)
-    with pytest.raises(AccountRejectedError, match="okx BTC/USD trades WBTC/USD"):
+    with pytest.raises(AccountRejectedError, match="gate BTC/USD trades WBTC/USD"):
         market_as_listed(UNLISTED, row | {"base": "WBTC"})
     with pytest.raises(AccountRejectedError, match="does not say in which steps BTC/USD is traded"):
         market_as_listed(UNLISTED, row | {"precision": {"amount": 1e-08, "price": None}})

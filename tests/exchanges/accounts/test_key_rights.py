@@ -16,6 +16,7 @@ from tests.exchanges.served import TRADED, served
         ("binance", KeyRights(may_withdraw=True, is_bound=False, pays_in="BNB")),
         ("kraken", KeyRights(may_withdraw=True, is_bound=False)),
         ("bybit", KeyRights(may_withdraw=True, is_bound=False)),
+        ("okx", KeyRights(may_withdraw=True, is_bound=False)),
         ("bitflyer", KeyRights(may_withdraw=True)),
         ("bitstamp", KeyRights()),
         ("coinbaseexchange", KeyRights()),

@@ -11,6 +11,7 @@ from exchanges.bitstamp.orders import BitstampOrderApi
 from exchanges.bybit.orders import BybitOrderApi
 from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
 from exchanges.kraken.orders import KrakenOrderApi
+from exchanges.okx.orders import OkxOrderApi
 from exchanges.ports.orders import AnswerNotUnderstoodError, OrderApi, Pages
 from tests.exchanges.served import TRADED
 
@@ -82,6 +83,19 @@ BYBIT = {
 }
 
 
+OKX = {
+    "instId": "BTC-USDT",
+    "side": "buy",
+    "ordId": "1",
+    "fillPx": "1",
+    "fillSz": "1",
+    "fee": "0",
+    "feeCcy": "BTC",
+    "tradeId": "1",
+    "ts": "1",
+}
+
+
 def answers() -> dict[str, tuple[list[int], OrderApi]]:
     """Exchange → how often it was asked, and its api before it."""
     made: dict[str, tuple[list[int], OrderApi]] = {}
@@ -115,6 +129,9 @@ def answers() -> dict[str, tuple[list[int], OrderApi]]:
     )
     client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetV5ExecutionList=reply)
     made["bybit"] = calls, BybitOrderApi(client)
+    calls, reply = always({"code": "0", "data": [{**OKX, "billId": str(number)} for number in range(100, 0, -1)]})
+    client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetTradeFillsHistory=reply)
+    made["okx"] = calls, OkxOrderApi(client)
     return made
 
 

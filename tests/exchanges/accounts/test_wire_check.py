@@ -39,6 +39,7 @@ ENTRIES = (
     *(ExchangeEntry(name, "generic") for name in GENERIC),
 )
 ENTRY_NAMES = [f"{entry.ccxt}, {entry.adapter}" for entry in ENTRIES]
+BARE_ID = OUR_ID.replace("-", "")
 OF_THE_SIGNATURE = {"nonce", "timestamp", "recvWindow", "signature"}
 
 
@@ -97,6 +98,11 @@ def of_bybit(side: str, symbol: str) -> dict[str, str]:
     return terms("qty", "price", orderLinkId=OUR_ID, **own)
 
 
+def of_okx(side: str, instrument: str, **others: str) -> dict[str, str]:
+    own = {"instId": instrument, "tdMode": "cash", "side": side, "ordType": "ioc", "clOrdId": BARE_ID}
+    return terms("sz", "px", **own, **others)
+
+
 KUCOIN = terms("size", "price", symbol=MARKET_ID, type="limit", timeInForce="IOC", clientOid=OUR_ID)
 
 Sent = tuple[str, str, dict[str, str], dict[str, str]]
@@ -144,6 +150,12 @@ POSTED: Mapping[str, Sent] = {
     ),
     "bybit, verified": (*("/v5/order/create",) * 2, of_bybit("Buy", "BTCUSD"), of_bybit("Sell", "BTCUSD")),
     "bybit, generic": (*("/v5/order/create",) * 2, of_bybit("Buy", MARKET_ID), of_bybit("Sell", MARKET_ID)),
+    "okx, verified": (*("/api/v5/trade/order",) * 2, of_okx("buy", "BTC-USD"), of_okx("sell", "BTC-USD")),
+    "okx, generic": (
+        *("/api/v5/trade/order",) * 2,
+        of_okx("buy", MARKET_ID, tgtCcy="base_ccy"),
+        of_okx("sell", MARKET_ID, tgtCcy="base_ccy"),
+    ),
     "coinbase, generic": (
         *("/api/v3/brokerage/orders",) * 2,
         {"side": "BUY", **COINBASE},
@@ -236,6 +248,14 @@ CALLS: Mapping[str, Mapping[str, Call]] = {
         "list open orders": ("GET", "/v5/order/realtime", {"category": "spot", "symbol": MARKET_ID}),
         "list fills": ("GET", "/v5/execution/list", {"category": "spot", "symbol": MARKET_ID}),
     },
+    "okx": {
+        "read an order": ("GET", "/api/v5/trade/order", {"instId": MARKET_ID, "ordId": THEIR_ID}),
+        "find an order": ("GET", "/api/v5/trade/order", {"instId": MARKET_ID, "clOrdId": BARE_ID}),
+        "cancel an order": ("POST", "/api/v5/trade/cancel-order", {"instId": MARKET_ID, "ordId": THEIR_ID}),
+        "read balances": ("GET", "/api/v5/account/balance", {}),
+        "list open orders": ("GET", "/api/v5/trade/orders-pending", {"instId": MARKET_ID}),
+        "list fills": ("GET", "/api/v5/trade/fills-history", {"instType": "SPOT", "instId": MARKET_ID}),
+    },
     "coinbase": {
         "read an order": ("GET", f"/api/v3/brokerage/orders/historical/{THEIR_ID}", {}),
         "find an order": ("GET", "/api/v3/brokerage/orders/historical/batch", {"product_id": MARKET_ID}),
@@ -300,6 +320,7 @@ UNFIT: Mapping[str, tuple[str, OrderQuirks, str]] = {
     ),
     "nothing of the time in force": ("kraken", OrderQuirks({}), "does not say timeinforce=IOC"),
     "no id at all": ("binance", OrderQuirks(client_id_parameter=None), "sends newClientOrderId"),
+    "a batch of one order": ("okx", OrderQuirks(), "sends POST /api/v5/trade/batch-orders, which is not the request"),
     "an order that cannot be read": ("bybit", OrderQuirks(), "does not read an order (ArgumentsRequired: bybit"),
 }
 

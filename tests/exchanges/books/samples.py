@@ -21,7 +21,8 @@ Rows = list[tuple[str, str]]
 
 
 def conversation_of(exchange: str, keys: Credentials | None = None) -> Conversation:
-    quote_currency = {"bitstamp": "EUR", "bitflyer": "JPY", "binance": "USDT", "bybit": "USDT"}.get(exchange, "USD")
+    others = {"bitstamp": "EUR", "bitflyer": "JPY", **dict.fromkeys(("binance", "bybit", "okx"), "USDT")}
+    quote_currency = others.get(exchange, "USD")
     return wire_of(exchange).conversation(market_of("BTC", quote_currency), keys)
 
 
@@ -129,3 +130,12 @@ def bybit_book(kind: str, update_id: int, bids: Rows, asks: Rows, symbol: str = 
     data = {"s": symbol, "b": bids, "a": asks, "u": update_id, "seq": 7961638724}
     times = {"ts": 1_700_000_000_124, "cts": 1_700_000_000_123}
     return json.dumps({"topic": f"orderbook.50.{symbol}", "type": kind, "data": data, **times})
+
+
+# -- OKX
+
+
+def okx_book(action: str, before: int, number: int, bids: Rows, asks: Rows, instrument: str = "BTC-USDT") -> str:
+    sides = {"asks": [[*row, "0", "1"] for row in asks], "bids": [[*row, "0", "1"] for row in bids]}
+    row = {**sides, "ts": "1700000000123", "checksum": 0, "seqId": number, "prevSeqId": before}
+    return json.dumps({"arg": {"channel": "books", "instId": instrument}, "action": action, "data": [row]})

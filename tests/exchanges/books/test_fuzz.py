@@ -34,6 +34,7 @@ from tests.exchanges.books.samples import (
     conversation_of,
     kraken_book,
     levels,
+    okx_book,
 )
 
 QUICK = 2_000
@@ -119,6 +120,16 @@ def bybit() -> Corpus:
     return Corpus([snapshot], [snapshot, *changes, *others])
 
 
+def okx() -> Corpus:
+    snapshot = okx_book("snapshot", -1, 10, BIDS, ASKS)
+    changes = [okx_book("update", 10 + n, 11 + n, [(f"{59990 + n}", f"{n % 3}")], [("60002", "1")]) for n in range(9)]
+    others = [
+        '{"event":"subscribe","arg":{"channel":"books","instId":"BTC-USDT"},"connId":"1"}',
+        '{"event":"error","code":"60018","msg":"Wrong URL or channel:books,instId:X doesn\'t exist.","connId":"1"}',
+    ]
+    return Corpus([snapshot], [snapshot, *changes, *others])
+
+
 CORPORA: dict[str, Callable[[], Corpus]] = {
     "coinbaseexchange": coinbase,
     "bitstamp": bitstamp,
@@ -126,6 +137,7 @@ CORPORA: dict[str, Callable[[], Corpus]] = {
     "kraken": kraken,
     "binance": binance,
     "bybit": bybit,
+    "okx": okx,
 }
 
 
@@ -241,6 +253,7 @@ def test_wrong_answers_by_rest(exchange: str) -> None:
         "bitflyer": board,
         "kraken": f'{{"error":[],"result":{{"XXBTZUSD":{{{rows}}}}}}}',
         "binance": f'{{"lastUpdateId":7,{rows}}}',
+        "okx": '{"code":"0","msg":"","data":[{"bids":[["1.5","2","0","1"]],"asks":[["2.5","1","0","1"]],"ts":"1"}]}',
         "bybit": '{"retCode":0,"result":{"s":"BTCUSDT","b":[["1.5","2"]],"a":[["2.5","1"]],"u":7},"time":1}',
     }
     times = [
@@ -248,6 +261,7 @@ def test_wrong_answers_by_rest(exchange: str) -> None:
         '{"error":[],"result":{"unixtime":1}}',
         '{"serverTime":1}',
         '{"retCode":0,"time":1}',
+        '{"code":"0","msg":"","data":[{"ts":"1"}]}',
     ]
     outcomes = Counter[str]()
     for _ in range(QUICK):

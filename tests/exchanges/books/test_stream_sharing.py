@@ -21,12 +21,13 @@ from tests.exchanges.books.samples import (
     coinbase_snapshot,
     coinbase_update,
     kraken_book,
+    okx_book,
 )
 
 KEYS = Credentials("key", "c2VjcmV0", "word")
 QUOTE_CURRENCIES = {
     **{"bitstamp": "EUR", "bitflyer": "JPY", "kraken": "USD", "coinbaseexchange": "USD"},
-    **{"binance": "USDT", "bybit": "USDT"},
+    **{"binance": "USDT", "bybit": "USDT", "okx": "USDT"},
 }
 # what an exchange says: whether it is about bitcoin
 MESSAGES: list[tuple[str, str, bool]] = [
@@ -51,6 +52,10 @@ MESSAGES: list[tuple[str, str, bool]] = [
     ("bybit", bybit_book("snapshot", 1, BIDS, ASKS), True),
     ("bybit", bybit_book("delta", 2, BIDS, ASKS), True),
     ("bybit", '{"success":true,"ret_msg":"subscribe","conn_id":"1","op":"subscribe"}', False),
+    ("okx", okx_book("snapshot", -1, 1, BIDS, ASKS), True),
+    ("okx", okx_book("update", 1, 2, BIDS, ASKS), True),
+    ("okx", '{"event":"subscribe","arg":{"channel":"books","instId":"BTC-USDT"},"connId":"1"}', True),
+    ("okx", '{"event":"notice","code":"64008","msg":"The connection will soon be closed.","connId":"1"}', False),
 ]
 
 
@@ -74,7 +79,15 @@ def test_leaving_ends_what_was_subscribed_to(exchange: str, keys: Credentials | 
 
 @pytest.mark.parametrize(
     ("exchange", "messages"),
-    [("coinbaseexchange", 1), ("kraken", 1), ("binance", 1), ("bybit", 1), ("bitstamp", 3), ("bitflyer", 6)],
+    [
+        ("coinbaseexchange", 1),
+        ("kraken", 1),
+        ("binance", 1),
+        ("bybit", 1),
+        ("okx", 1),
+        ("bitstamp", 3),
+        ("bitflyer", 6),
+    ],
 )
 def test_symbols_subscribe_together_where_a_request_takes_many(exchange: str, messages: int) -> None:
     wire, bases = wire_of(exchange), ("BTC", "ETH", "SOL")

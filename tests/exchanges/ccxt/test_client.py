@@ -53,7 +53,7 @@ async def test_all_places_have_the_same_class(exchange: str) -> None:
 @pytest.mark.parametrize("exchange", EXCHANGES)
 async def test_no_text_of_a_simulated_client_leads_to_the_real_exchange(exchange: str) -> None:
     client, real = simulated(exchange), client_class(exchange)()
-    hosts = {address.split("/")[2].split("{")[0] for address in every_address(real.urls["api"])}
+    hosts = {real.implode_hostname(address).split("/")[2] for address in every_address(real.urls["api"])}
     texts = [text for name, value in vars(client).items() if name != "logger" for text in every_address(value)]
     assert not [text for text in texts if "://" in text and any(host in text for host in hosts)]
     assert exchange not in ("bitflyer", "coinbaseexchange") or client.hostname == "127.0.0.1:1"

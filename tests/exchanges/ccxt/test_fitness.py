@@ -73,7 +73,7 @@ def test_our_own_are_verified_whatever_ccxt_says(name: str) -> None:
     assert fitness_of(name, {}) == Fitness("verified")
 
 
-@pytest.mark.parametrize("name", ["okx", "bitget", "bitfinex", "kucoin", "gate"])
+@pytest.mark.parametrize("name", ["bitget", "bitfinex", "kucoin", "gate"])
 def test_well_known_exchanges_can_be_traded_on(name: str) -> None:
     assert fitness_of(name, getattr(ccxt.pro, name)().has) == Fitness("generic")
 

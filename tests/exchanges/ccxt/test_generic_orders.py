@@ -50,6 +50,7 @@ class PlayedCcxt:
     resting: tuple[str, ...] = ()
     """Orders that can be cancelled."""
     cancelled: list[str] = field(default_factory=list)
+    id: str = "somewhere"
     exchange_ahead_ms: int = 0
     exchange_uncertainty_ms: int = 0
 

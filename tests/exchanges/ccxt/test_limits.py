@@ -59,19 +59,19 @@ def test_an_entry_has_the_limits_of_its_adapter() -> None:
     assert told.limits == generic_rules(1_000).limits
     assert told.leg == {"requests": 90}
     assert entry_rules(ExchangeEntry("kraken", "generic")) is None
-    assert entry_rules(ExchangeEntry("okx")) is None
+    assert entry_rules(ExchangeEntry("gate")) is None
 
 
 def test_partners_have_the_budgets_of_their_entries() -> None:
     entries = {
         "kraken": ExchangeEntry("kraken"),
         "kraken2": ExchangeEntry("kraken"),
-        "okx": ExchangeEntry("okx", "generic", 100),
+        "gate": ExchangeEntry("gate", "generic", 100),
         "untold": ExchangeEntry("bybit", "generic"),
     }
     partners = partners_of("kraken", entries)
-    assert sorted(partners.budgets) == ["kraken2", "okx"]
-    assert [partners.legs_left(name, ()) for name in ("kraken2", "okx", "untold")] == [3, 8, None]
+    assert sorted(partners.budgets) == ["gate", "kraken2"]
+    assert [partners.legs_left(name, ()) for name in ("kraken2", "gate", "untold")] == [3, 8, None]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-EXCHANGES = ("binance", "bitflyer", "bitstamp", "bybit", "coinbaseexchange", "kraken")
+EXCHANGES = ("binance", "bitflyer", "bitstamp", "bybit", "coinbaseexchange", "kraken", "okx")
 
 SEEN = f"""
 import json, sys
@@ -26,7 +26,7 @@ print(json.dumps({{
     "errors": [named(error) for error in (ccxt.BaseError, ccxt.pro.InvalidNonce)],
     "mode": ccxt.TICK_SIZE,
     "unknown": [hasattr(ccxt.pro, "nowhere"), hasattr(ccxt, "nowhere")],
-    "others": [name for name in ("okx", "kucoin") if f"ccxt.async_support.{{name}}" in sys.modules],
+    "others": [name for name in ("gate", "kucoin") if f"ccxt.async_support.{{name}}" in sys.modules],
 }}))
 """
 GENERIC = """
@@ -37,7 +37,7 @@ from exchanges.accounts.exchange_account import open_account
 from session.exchange_entries import ExchangeEntry
 
 async def opened():
-    config = ExchangeConfig("second", "public", None, None, listed_as=ExchangeEntry("okx", "generic"))
+    config = ExchangeConfig("second", "public", None, None, listed_as=ExchangeEntry("gate", "generic"))
     await BookSource(config).close()
     await open_account(config, []).close()
 
@@ -71,7 +71,7 @@ def whole() -> dict[str, object]:
 def test_it_offers_what_ccxt_offers_and_loads_no_other_exchange(whole: dict[str, object]) -> None:
     seen = json.loads(said(ON_DEMAND, SEEN))
     assert seen == whole | {"others": []}
-    assert whole["others"] == ["okx", "kucoin"]
+    assert whole["others"] == ["gate", "kucoin"]
     assert seen["unknown"] == [False, False]
 
 
@@ -84,4 +84,4 @@ def test_it_changes_nothing_where_ccxt_is_there_already(whole: dict[str, object]
 
 
 def test_a_generic_exchange_loads_no_other() -> None:
-    assert said(ON_DEMAND, GENERIC) == "['ccxt.pro.okx']\n"
+    assert said(ON_DEMAND, GENERIC) == "['ccxt.pro.gate']\n"

@@ -135,6 +135,7 @@ IDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "binance": ((VERSION_4, "A_b-1", "x" * 36), ("", "x" * 37, "a.b", "a/b", "a:b")),
     "binanceus": ((VERSION_4, "A_b-1", "x" * 36), ("", "x" * 37, "a.b")),
     "bybit": ((VERSION_4, "A_b-1", "x" * 36), ("", "x" * 37, "a.b")),
+    "okx": ((VERSION_4.replace("-", ""), "A1", "x" * 32), ("", VERSION_4, "x" * 33, "a_b")),
     "coinbase": ((VERSION_4, "any.text"), ("", "two words")),
     "cryptocom": ((VERSION_4, "x" * 36), ("", "x" * 37)),
     "kucoin": ((VERSION_4, "A_b-1", "x" * 40), ("", "x" * 41, "a.b")),
@@ -152,7 +153,8 @@ def test_the_ids_of_sessions_are_taken_by_each_exchange(arbitrage_id: str, sent_
     ours = client_order_id(arbitrage_id, "buy", sent_before)
     with_ids = {name: one.ids for name, one in DOCUMENTS.items() if one.client_id is not None}
     assert with_ids.keys() == IDS.keys()
-    assert [name for name, ids in with_ids.items() if not re.fullmatch(ids, ours)] == []
+    assert [name for name, ids in with_ids.items() if not re.fullmatch(ids, DOCUMENTS[name].sent_id(ours))] == []
+    assert {DOCUMENTS[name].our_id(DOCUMENTS[name].sent_id(ours)) for name in with_ids} == {ours}
 
 
 def test_an_id_that_coinbase_exchange_would_not_process_is_not_sent() -> None:

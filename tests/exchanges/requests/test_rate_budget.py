@@ -33,6 +33,7 @@ POSTS = {
     "kraken": CountedRequest(True, "POST", "AddOrder", {}),
     "binance": CountedRequest(True, "POST", "order", {}, 0.2),
     "bybit": CountedRequest(True, "POST", "v5/order/create", {}),
+    "okx": CountedRequest(True, "POST", "trade/order", {}),
 }
 
 
@@ -75,6 +76,7 @@ async def traded(budget: RateBudget) -> None:
         ("kraken", 3, 60),
         ("binance", 9, 480),
         ("bybit", 14, 4_800),
+        ("okx", 24, 7_200),
     ],
 )
 async def test_as_many_legs_begin_as_the_limits_bear(exchange: str, at_once: int, in_ten_minutes: int) -> None:
@@ -153,6 +155,7 @@ def test_new_trades_never_go_beyond_their_part_and_are_never_starved(
         ("kraken", LegPace(3, Fraction(6))),
         ("binance", LegPace(9, Fraction(48))),
         ("bybit", LegPace(14, Fraction(480))),
+        ("okx", LegPace(24, Fraction(720))),
     ],
 )
 def test_the_pace_is_what_an_unused_budget_allows(exchange: str, pace: LegPace) -> None:
@@ -349,6 +352,10 @@ def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
         ("bybit", CountedRequest(True, "POST", "v5/order/cancel", {}), {"address": 1, "orders": 1}),
         ("bybit", CountedRequest(True, "GET", "v5/order/realtime", {}), {"address": 1, "states": 1}),
         ("bybit", CountedRequest(False, "GET", "v5/market/time", {}), {"address": 1}),
+        ("okx", CountedRequest(True, "POST", "trade/cancel-order", {}), {"orders": 1}),
+        ("okx", CountedRequest(True, "GET", "trade/order", {}), {"states": 1}),
+        ("okx", CountedRequest(False, "GET", "market/books", {}), {"books": 1}),
+        ("okx", CountedRequest(True, "GET", "account/bills", {}), {}),
     ],
 )
 def test_what_a_request_counts_for(exchange: str, asked: CountedRequest, weights: dict[str, int]) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from email.utils import formatdate
 from typing import Any
 
@@ -29,11 +30,16 @@ SIGNED: dict[str, tuple[str, str, str, dict[str, str], Callable[[dict[str, Any]]
     "bitflyer": ("sendchildorder", "private", "POST", {"a": "b"}, lambda r: float(r["headers"]["ACCESS-TIMESTAMP"])),
     "binance": ("account", "private", "GET", {}, lambda r: _ms(r["url"].split("timestamp=")[1].split("&")[0])),
     "bybit": ("v5/order/create", "private", "POST", {"a": "b"}, lambda r: _ms(r["headers"]["X-BAPI-TIMESTAMP"])),
+    "okx": ("trade/order", "private", "POST", {"a": "b"}, lambda r: _of_iso(r["headers"]["OK-ACCESS-TIMESTAMP"])),
 }
 
 
 def _ms(text: str) -> float:
     return float(text) / 1_000
+
+
+def _of_iso(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
 
 
 def client_of(exchange: str, base_url: str = ANY) -> Any:
@@ -61,6 +67,7 @@ LIVE_ORDERS = {
     "kraken": ("AddOrder", "https://api.kraken.com/0/private/AddOrder", "API-Key"),
     "binance": ("order", "https://api.binance.com/api/v3/order", "X-MBX-APIKEY"),
     "bybit": ("v5/order/create", "https://api.bybit.com/v5/order/create", "X-BAPI-API-KEY"),
+    "okx": ("trade/order", "https://www.okx.com/api/v5/trade/order", "OK-ACCESS-KEY"),
 }
 
 
@@ -100,6 +107,7 @@ def clock_answer(exchange: str, ahead_ms: int) -> web.Response:
         "coinbaseexchange": {"epoch": milliseconds / 1_000},
         "binance": {"serverTime": milliseconds},
         "bybit": {"retCode": 0, "result": {}, "time": milliseconds},
+        "okx": {"code": "0", "msg": "", "data": [{"ts": str(milliseconds)}]},
         "kraken": {"error": [], "result": {"unixtime": milliseconds // 1_000}},
     }
     return web.json_response(bodies.get(exchange, {}), headers=date)

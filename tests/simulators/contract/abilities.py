@@ -34,6 +34,7 @@ ABILITIES: dict[str, tuple[str, ...]] = {
     "kraken": (*_EVERYWHERE, "fetchTradingFee", *_STREAMS),
     "binance": (*_EVERYWHERE, "fetchTradingFee", "fetchTradingFees", *_STREAMS),
     "bybit": (*_EVERYWHERE, "fetchTradingFee", "fetchTradingFees", *_STREAMS),
+    "okx": (*_EVERYWHERE, "fetchTradingFee", *_STREAMS),
 }
 """ccxt's names of what it has, of those that the suite tries."""
 
@@ -46,13 +47,19 @@ IN_NAME: dict[str, tuple[str, ...]] = {
 }
 """What ccxt says that it has and the exchange does not answer, or not with all that the suite looks at."""
 
-CANDLES = ("coinbaseexchange", "bitstamp", "kraken", "binance", "bybit")
+CANDLES = ("coinbaseexchange", "bitstamp", "kraken", "binance", "bybit", "okx")
 """Exchanges that have candles; bitFlyer has none."""
 STREAMED_CANDLES = ("kraken", "binance")
 """Exchanges whose candles ccxt streams."""
 
-CLIENT_IDS = ("coinbaseexchange", "bitstamp", "kraken", "binance", "bybit")
+CLIENT_IDS = ("coinbaseexchange", "bitstamp", "kraken", "binance", "bybit", "okx")
 """Exchanges whose orders can carry an id of the client's own; bitFlyer knows none."""
+
+NO_HYPHENS = ("okx",)
+"""Exchanges that take letters and digits alone in such an id."""
+
+FEES_AS_STREAMED = ("okx",)
+"""Exchanges whose streamed fees ccxt leaves as they are, negative if they are charged; those of REST it turns round."""
 
 IMMEDIATE: dict[str, dict[str, str]] = {
     "coinbaseexchange": {"timeInForce": "IOC"},
@@ -61,6 +68,7 @@ IMMEDIATE: dict[str, dict[str, str]] = {
     "kraken": {"timeInForce": "IOC"},
     "binance": {"timeInForce": "IOC"},
     "bybit": {"timeInForce": "IOC"},
+    "okx": {"timeInForce": "IOC"},
 }
 """Parameters by which ccxt cancels what does not fill at once."""
 

@@ -8,7 +8,7 @@ import pytest
 from tests.simulators.contract.abilities import on
 from tests.simulators.contract.bench import AMOUNT, Bench
 
-EDITED = ("bitstamp", "kraken", "binance", "bybit")
+EDITED = ("bitstamp", "kraken", "binance", "bybit", "okx")
 KEEPING = ("bitstamp", "kraken")
 """Exchanges on which the old order stays when the new terms are rejected. Binance has cancelled it by then."""
 

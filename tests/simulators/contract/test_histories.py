@@ -5,7 +5,7 @@ import pytest
 from tests.simulators.contract.abilities import everywhere, on
 from tests.simulators.contract.bench import AMOUNT, Bench
 
-DEPOSITS = ("coinbaseexchange", "bitflyer", "kraken", "binance", "bybit")
+DEPOSITS = ("coinbaseexchange", "bitflyer", "kraken", "binance", "bybit", "okx")
 
 
 @on(*DEPOSITS)

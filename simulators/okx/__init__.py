@@ -1,0 +1,1 @@
+"""A simulated OKX: spot of its interface of version 5."""

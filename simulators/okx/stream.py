@@ -1,0 +1,193 @@
+"""OKX's public stream: books by depth, trades and tickers, subscribed to by channel and instrument."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from market.time_units import MICROSECONDS
+from simulators.market.traded_day import TradedDay
+from simulators.matching.listings import Listing
+from simulators.matching.order_records import RequestRejectedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.okx.endpoints import Row, milliseconds
+from simulators.okx.rows import book_rows, ticker_row, trade_row
+from simulators.web.book_views import BookView
+from simulators.web.exchange_gateway import MarketStep, json_fields
+from simulators.web.subscribers import SubscriberConnection, Subscribers
+
+BOOKS, WHOLE_BOOKS = "books", {"books5": 5, "bbo-tbt": 1}
+_CHANNELS = (BOOKS, *WHOLE_BOOKS, "tickers", "trades")
+_DEPTH = 400
+_IDS_MICROSECONDS = 100
+"""Ids start at ten thousand per second since 1970, so that they grow across restarts."""
+_STILL = 60 * MICROSECONDS
+"""After that a channel `books` says that nothing has changed."""
+Argument = Mapping[str, str]
+
+
+class OkxStream:
+    def __init__(self, exchange: SimulatedExchange, subscribers: Subscribers) -> None:
+        self._exchange = exchange
+        self._subscribers = subscribers
+        self._days = {symbol: TradedDay() for symbol in exchange.listings}
+        self._steps = dict.fromkeys(exchange.listings, exchange.clock.now() // _IDS_MICROSECONDS)
+        self._views: dict[str, BookView] = {}
+        self._sent_at: dict[str, int] = {}
+        """Symbol → when its last message of `books` left."""
+
+    def step_number(self, symbol: str) -> int:
+        """Return the number of the market's last step, which grows across restarts."""
+        self._exchange.venue.steps.look(symbol)
+        return self._steps[symbol]
+
+    def ticker(self, listing: Listing) -> Row:
+        symbol, now = listing.market.symbol, self._exchange.clock.now()
+        self._exchange.venue.steps.look(symbol)
+        return ticker_row(listing, self._exchange.books[symbol], self._days[symbol].figures(now), now)
+
+    def publish(self, step: MarketStep) -> None:
+        symbol = step.symbol
+        self._steps[symbol] += 1
+        for trade in step.trades:
+            self._days[symbol].add(trade)
+        if step.is_late:
+            return
+        listing = self._exchange.listings[symbol]
+        self._publish_changes(listing)
+        for channel, depth in WHOLE_BOOKS.items():
+            if self._subscribers.has(_key(channel, listing.market_id)):
+                self._send(channel, listing.market_id, {"data": [self._whole_book(listing, depth)]})
+        if step.trades:
+            for trade in step.trades:
+                row = {**trade_row(trade, listing.market_id), "count": "1"}
+                self._send("trades", listing.market_id, {"data": [row]})
+            if self._subscribers.has(_key("tickers", listing.market_id)):
+                self._send("tickers", listing.market_id, {"data": [self.ticker(listing)]})
+
+    def beat(self) -> None:
+        """Say of books that have not changed for a minute that they have not."""
+        now = self._exchange.clock.now()
+        for symbol, view in self._views.items():
+            if now - self._sent_at.get(symbol, now) >= _STILL:
+                self._send_book(view, {"bids": [], "asks": []}, view.last_id)
+
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
+        fields = request_in(connection, text)
+        if fields is None:
+            return
+        operation = fields.get("op")
+        if operation not in ("subscribe", "unsubscribe"):
+            connection.send(error("60012", f"Invalid request: {text[:200]}", connection))
+            return
+        for argument in arguments_in(fields):
+            key = self._known_key(argument)
+            if key is None:
+                connection.send(error("60018", _no_channel(argument), connection))
+            else:
+                connection.send(reply(str(operation), argument, connection))
+                self._turn(connection, key, argument, is_start=operation == "subscribe")
+
+    def _turn(self, connection: SubscriberConnection, key: str, argument: Argument, *, is_start: bool) -> None:
+        """Begin or end a subscription; one that begins again sends its book again."""
+        if not is_start:
+            connection.channels.discard(key)
+            return
+        connection.channels.add(key)
+        channel, listing = argument["channel"], self._exchange.listings_by_id[argument["instId"]]
+        if channel == BOOKS:
+            view = self._view(listing)
+            rows = book_rows(view.snapshot(self._exchange.books[listing.market.symbol]))
+            connection.publish(key, self._book_message(view, "snapshot", rows, -1))
+        elif channel in WHOLE_BOOKS:
+            book = self._whole_book(listing, WHOLE_BOOKS[channel])
+            connection.publish(key, _message(channel, listing.market_id, {"data": [book]}))
+        elif channel == "tickers":
+            connection.publish(key, _message(channel, listing.market_id, {"data": [self.ticker(listing)]}))
+
+    def _known_key(self, argument: Argument) -> str | None:
+        """Return the name of the channel of an instrument; None if there is none."""
+        channel, instrument = argument.get("channel", ""), argument.get("instId", "")
+        is_known = channel in _CHANNELS and instrument in self._exchange.listings_by_id
+        return _key(channel, instrument) if is_known else None
+
+    def _view(self, listing: Listing) -> BookView:
+        symbol = listing.market.symbol
+        self._exchange.venue.steps.look(symbol)
+        if symbol not in self._views:
+            self._views[symbol] = BookView(listing, _DEPTH, self._steps[symbol])
+            self._sent_at[symbol] = self._exchange.clock.now()
+        return self._views[symbol]
+
+    def _publish_changes(self, listing: Listing) -> None:
+        symbol = listing.market.symbol
+        view = self._views.get(symbol)
+        if view is None:
+            return
+        if not self._subscribers.has(_key(BOOKS, listing.market_id)):
+            # the next reader begins with the book as it stands then
+            del self._views[symbol]
+            return
+        changes = view.changes(self._exchange.books[symbol])
+        if changes is not None:
+            before, view.last_id = view.last_id, self._steps[symbol]
+            self._send_book(view, book_rows(changes), before)
+
+    def _send_book(self, view: BookView, rows: Row, before: int) -> None:
+        self._sent_at[view.listing.market.symbol] = self._exchange.clock.now()
+        message = self._book_message(view, "update", rows, before)
+        self._subscribers.broadcast(_key(BOOKS, view.listing.market_id), message)
+
+    def _book_message(self, view: BookView, action: str, rows: Row, before: int) -> Row:
+        numbers: Row = {"checksum": 0, "seqId": view.last_id, "prevSeqId": before}
+        row = {**rows, "ts": milliseconds(self._exchange.clock.now()), **numbers}
+        return _message(BOOKS, view.listing.market_id, {"action": action, "data": [row]})
+
+    def _whole_book(self, listing: Listing, depth: int) -> Row:
+        symbol = listing.market.symbol
+        view = BookView(listing, depth, self.step_number(symbol))
+        now = milliseconds(self._exchange.clock.now())
+        rows = book_rows(view.snapshot(self._exchange.books[symbol]))
+        return {**rows, "instId": listing.market_id, "ts": now, "seqId": view.last_id}
+
+    def _send(self, channel: str, instrument: str, message: Row) -> None:
+        self._subscribers.broadcast(_key(channel, instrument), _message(channel, instrument, message))
+
+
+def _key(channel: str, instrument: str) -> str:
+    return f"{channel}.{instrument}"
+
+
+def _message(channel: str, instrument: str, fields: Row) -> Row:
+    return {"arg": {"channel": channel, "instId": instrument}, **fields}
+
+
+def _no_channel(argument: Argument) -> str:
+    named = ",".join(f"{name}:{value}" for name, value in argument.items())[:200]
+    return f"Wrong URL or {named} doesn't exist. Please use the correct URL, channel and parameters."
+
+
+def request_in(connection: SubscriberConnection, text: str) -> Mapping[str, Any] | None:
+    """Return the fields of a request; None if it needs no more than the answer that it has got: a ping, or nonsense."""
+    if text == "ping":
+        connection.send_text("pong")
+        return None
+    try:
+        return json_fields(text)
+    except RequestRejectedError:
+        connection.send(error("60012", f"Invalid request: {text[:200]}", connection))
+        return None
+
+
+def arguments_in(fields: Mapping[str, Any]) -> list[Argument]:
+    """Return the channels that a request names; what is no such thing is one without a name."""
+    rows = fields.get("args")
+    if not isinstance(rows, list) or not rows:
+        return [{}]
+    return [{str(name): str(value) for name, value in row.items()} if isinstance(row, dict) else {} for row in rows]
+
+
+def reply(event: str, argument: Argument, connection: SubscriberConnection) -> Row:
+    return {"event": event, "arg": dict(argument), "connId": f"{id(connection):x}"}
+
+
+def error(code: str, text: str, connection: SubscriberConnection) -> Row:
+    return {"event": "error", "code": code, "msg": text, "connId": f"{id(connection):x}"}
