@@ -33,16 +33,18 @@ from streams.topics import APPS
 MOST_AT_ONCE = 1_000
 ROWS_BETWEEN_PLACES = 10_000
 """Rows that did not fail, and may be read again."""
-FILE = "errors.place"
+ERRORS_PLACE = "errors.place"
 
 log = logging.getLogger("launch")
 
 
 class ErrorKeeper:
-    """`first`: where the session begins in the topic, by position. `folder`: of the app's version."""
+    """`first`: where the session begins in the topic, by position. `folder`: of the version whose rows it keeps, by the
+    version's label."""
 
     def __init__(self, session: Session, source: AppSource, first: Mapping[Position, int], folder: Path) -> None:
-        self._session, self._source, self._path = session, source, folder / FILE
+        self._session, self._source, self._path = session, source, folder / ERRORS_PLACE
+        self._label = folder.name
         self._streams = tuple(f"!{name}" for name in kept_streams(source.app))
         kept = _kept(self._path)
         self._next = {position: kept.get(str(position[1]), offset) for position, offset in first.items()}
@@ -55,7 +57,18 @@ class ErrorKeeper:
         def tell(error: Exception) -> None:
             log.warning("error store waits", extra={"app": self._source.name, "reason": str(error)})
 
+        if not self._path.exists():
+            # a later version goes on where this one was killed, so it has to know that it was there
+            await self._save()
         await retry_on(self._follow, (StreamUnavailableError, StoreUnavailableError), tell)
+
+    async def follow_to_end(self) -> None:
+        """Keep what was written before now, through outages. Raises StreamError, StoreError."""
+
+        def tell(error: Exception) -> None:
+            log.warning("error store waits", extra={"app": self._source.name, "reason": str(error)})
+
+        await retry_on(self.catch_up, (StreamUnavailableError, StoreUnavailableError), tell)
 
     async def catch_up(self) -> None:
         """Keep what was written to the topic before now. Raises StreamError, StoreError."""
@@ -78,24 +91,30 @@ class ErrorKeeper:
 
     async def _keep(self, failed: FailedRows, batch: Iterable[Record]) -> None:
         records = list(batch)
-        rows = list(failed_rows(records, self._source, self._streams))
+        rows = list(failed_rows(records, self._source, self._streams, self._label))
         if rows and (dropped := await failed.add(rows)):
             tell_dropped(self._warnings, dropped)
         for record in records:
             self._next[record.position] = record.offset + 1
         self._unsaved += len(records)
         if rows or self._unsaved >= ROWS_BETWEEN_PLACES:
-            places = {str(partition): offset for (_, partition), offset in self._next.items()}
-            await asyncio.to_thread(write_atomically, self._path, orjson.dumps(places))
-            self._unsaved = 0
+            await self._save()
+
+    async def _save(self) -> None:
+        places = {str(partition): offset for (_, partition), offset in self._next.items()}
+        await asyncio.to_thread(write_atomically, self._path, orjson.dumps(places))
+        self._unsaved = 0
 
 
-def failed_rows(records: Iterable[Record], source: AppSource, streams: tuple[str, ...]) -> Iterator[FailedRow]:
-    """Return the rows of these streams of errors of the app. A row whose request a sink gave up is no other."""
+def failed_rows(
+    records: Iterable[Record], source: AppSource, streams: tuple[str, ...], label: str | None = None
+) -> Iterator[FailedRow]:
+    """Return the rows of these streams of errors of the app. A row whose request a sink gave up is no other. `label`:
+    of the version; None: the source's."""
     sinks = {f"!{sink.stream}" for sink in source.outside.calls if sink.keeps_errors}
     for record in records:
-        row = given_row(record, source.label, streams)
-        if row is not None:
+        row = given_row(record, label or source.label, streams)
+        if row is not None and row.whole.get("app") == source.name:
             yield _failed(row, source.name, is_delivery=row.stream in sinks)
 
 

@@ -121,7 +121,14 @@ class RowCopier:
 
     async def follow(self) -> None:
         """Copy until cancelled, through outages of both Kafkas."""
+        if not self._path.exists():
+            # a later version goes on where this one was killed, so it has to know that it was there
+            self._save()
         await retry_on(self._follow, (StreamError,), self._tell)
+
+    async def follow_to_end(self) -> None:
+        """Copy what was given before now, through outages of both Kafkas."""
+        await retry_on(self.catch_up, (StreamError,), self._tell)
 
     async def finish(self) -> None:
         """Copy what was given before now, if its broker takes it in time."""

@@ -1,13 +1,13 @@
 """Writes the rows of an app's sink `kafka` to its topic, at least once, with their ids (`launch.apps.row_copier`)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from cep.apps.engine.app_labels import file_label
+from cep.apps.engine.app_labels import DIGEST_CHARACTERS, file_label, label_of_name
 from cep.apps.engine.snapshots import app_digest
 from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.hosts.kafka_ends import KafkaSink
@@ -34,7 +34,9 @@ class SinkTarget:
         return self.sink.topic
 
     def chosen(self, record: Record) -> GivenRow | None:
-        return given_row(record, self.label, (self.sink.stream,))
+        row = given_row(record, self.label, (self.sink.stream,))
+        # names of apps that differ in marks alone may share a label
+        return row if row is not None and row.whole.get("app") == self.app else None
 
     def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
         headers = {"id": row.id, "time": str(row.time)}
@@ -48,7 +50,24 @@ def sink_forwarder(
     """Return the copier. `kafka`: the session's. `address`: of the sink's broker. `folder`: of the app; `first`: as for
     `RowCopier`."""
     target = SinkTarget(source.name, source.label, sink, address)
-    return RowCopier(kafka, target, first, folder / place_file(sink.stream))
+    return RowCopier(kafka, target, first, folder / place_file(sink))
+
+
+def former_forwarders(
+    kafka: str, source: AppSource, sink: KafkaSink, address: str, first: Mapping[Position, int], folders: Path
+) -> Iterator[RowCopier]:
+    """Return copiers of what earlier versions of the app gave to the same sink, and nobody has written yet. `folders`:
+    where those of versions are."""
+    for label in former_labels(source, folders):
+        path = folders / label / place_file(sink)
+        if path.exists():
+            yield RowCopier(kafka, SinkTarget(source.name, label, sink, address), first, path)
+
+
+def former_labels(source: AppSource, folders: Path) -> list[str]:
+    """Return the labels of what may be other versions of the app."""
+    found = folders.glob(f"{label_of_name(source.name)}-{'[0-9a-f]' * DIGEST_CHARACTERS}")
+    return sorted(one.name for one in found if one.name != source.label)
 
 
 def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
@@ -58,6 +77,8 @@ def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
     return app if value in (None, "") else value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def place_file(stream: str) -> str:
-    """Return the name of a sink's file. A stream's name in backquotes may have any characters, and be of any length."""
-    return f"{file_label(stream, app_digest(stream))}.sink"
+def place_file(sink: KafkaSink) -> str:
+    """Return the name of a sink's file, which is another one if the sink writes to another topic. A stream's name in
+    backquotes may have any characters, and be of any length."""
+    whole = "\0".join((sink.stream, sink.servers, sink.topic))
+    return f"{file_label(sink.stream, app_digest(whole))}.sink"

@@ -20,12 +20,12 @@ from cep.apps.hosts.shared_rows import SharedReader, changed_before
 from cep.apps.hosts.stored_tables import TableSource, kept_values
 from cep.apps.language.app_ends import kept_streams
 from cep.apps.language.errors import AppTextError
-from launch.apps.error_keeper import ErrorKeeper
+from launch.apps.error_keeper import ERRORS_PLACE, ErrorKeeper
 from launch.apps.http_listeners import HttpListeners
 from launch.apps.row_copier import RowCopier
 from launch.apps.row_sharer import row_sharer
 from launch.apps.sent_rows import SentRows
-from launch.apps.sink_forwarder import sink_forwarder
+from launch.apps.sink_forwarder import former_forwarders, former_labels, sink_forwarder
 from launch.apps.table_keeper import TableKeeper
 from launch.apps.user_topics import topic_openers, user_brokers
 from launch.sessions.detection_start import detection_start
@@ -257,6 +257,8 @@ class LiveInput:
     """The reader of rows that others send."""
     ends: "OuterEnds | None" = None
     """Its sinks and sources at servers of others."""
+    former: tuple[RowCopier | ErrorKeeper, ...] = ()
+    """Copiers of what earlier versions gave, and nobody copied yet."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """Return the tasks beside the app."""
@@ -270,6 +272,8 @@ class LiveInput:
             yield self.errors.follow()
         for copier in self.copiers:
             yield copier.follow()
+        for former in self.former:
+            yield former.follow_to_end()
         if self.ends is not None:
             yield from self.ends.parts()
 
@@ -319,7 +323,21 @@ async def live_input(
     copiers = await _copiers(session, source, brokers)
     errors = await _error_keeper(session, source)
     ends = await _outer_ends(session, source, listeners or HttpListeners(), created_at)
-    return LiveInput(source, first, merger, recorder, keeper, errors, copiers, sent, ends)
+    former = tuple(await _former(session, source, brokers))
+    return LiveInput(source, first, merger, recorder, keeper, errors, copiers, sent, ends, former)
+
+
+async def _former(session: Session, source: AppSource, brokers: Mapping[str, str]) -> list[RowCopier | ErrorKeeper]:
+    """Return what copies the rest of earlier versions: what they gave before they were killed, or while a broker was
+    away."""
+    first, folders, kafka = await first_offsets(session, APPS), apps_folder(session), session.services.kafka
+    found: list[RowCopier | ErrorKeeper] = []
+    for sink in source.outside.kafka_sinks:
+        found += former_forwarders(kafka, source, sink, brokers[sink.servers], first, folders)
+    if kept_streams(source.app):
+        known = (folders / label for label in former_labels(source, folders))
+        found += [ErrorKeeper(session, source, first, one) for one in known if (one / ERRORS_PLACE).exists()]
+    return found
 
 
 async def _error_keeper(session: Session, source: AppSource) -> ErrorKeeper | None:

@@ -15,14 +15,14 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms
-from cep.apps.hosts.app_messages import app_message
+from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.hosted_app import HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, SourceRow
 from cep.apps.hosts.kafka_addresses import SESSION
 from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
 from cep.apps.language.errors import AppTextError
 from launch.apps.row_copier import CopyPlace, GivenRow, RowCopier, given_row
-from launch.apps.sink_forwarder import place_file, sink_forwarder, sink_key
+from launch.apps.sink_forwarder import former_forwarders, place_file, sink_forwarder, sink_key
 from launch.apps.user_topics import login_in, user_brokers
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
@@ -319,9 +319,33 @@ def test_a_login_file_of_nobody_is_one_sentence() -> None:
 def test_a_sinks_file_is_in_its_apps_folder_alone(tmp_path: Path, stream: str) -> None:
     folder = tmp_path / "app"
     folder.mkdir()
-    (folder / place_file(stream)).touch()
+    (folder / place_file(replace(SINK, stream=stream))).touch()
     assert len([*folder.iterdir()]) == 1
-    assert place_file("a b") != place_file("a-b")
+    others = [replace(SINK, stream="a b"), replace(SINK, stream="a-b"), replace(SINK, topic="app-other"), SINK]
+    assert len({place_file(one) for one in others}) == len(others)
+
+
+async def test_what_a_killed_version_gave_is_written_by_the_next_one(session: Session, tmp_path: Path) -> None:
+    # a name and a topic of its own: other tests write to the same Kafka at the same time
+    text, kafka = TEXT.replace("app-totals", "app-former"), session.services.kafka
+    terms = OperatorTerms(brokers=(replace(BROKER, writes=("app-former",)),))
+    old, new = (app_source(one, "former", (), terms) for one in (text, text.replace("sum(n)", "max(n)")))
+    await ensure_app_topic(kafka, "app-former", 1)
+    first, folders = await first_offsets(session, APPS), tmp_path / "apps"
+    (sink,) = old.outside.kafka_sinks
+    # begins, and is killed
+    await sink_forwarder(kafka, old, sink, kafka, first, folders / old.label).catch_up()
+    writer = TopicWriter(kafka)
+    for label, app, n in ((old.label, "former", 1), (new.label, "former", 2), (old.label, "Former", 3)):
+        row = AppRow(f"{label}:0:{n}:0", app, "Totals", 1_000 + n, {"symbol": "BTC", "n": n, "total": n})
+        writer.write(APPS, app_message(row), label, 0)
+    await writer.close(TIMEOUT_SECONDS)
+    for _ in range(2):
+        (former,) = former_forwarders(kafka, new, sink, kafka, first, folders)
+        await former.follow_to_end()
+    assert [name for name, _, _ in read_all(kafka, "app-former")] == [f"{old.label}:0:1:0"]
+    # it wrote to another topic
+    assert [*former_forwarders(kafka, new, replace(sink, topic="app-other"), kafka, first, folders)] == []
 
 
 def test_a_login_is_read_from_a_file_of_the_owners_alone(tmp_path: Path) -> None:
