@@ -1,5 +1,6 @@
 """What stream apps may do to a session beside halting an exchange, and the streams by whose rows they do it."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,8 @@ COLUMNS: Mapping[ActionStream, tuple[str, ...]] = {
     "OperatorNotices": ("text",),
 }
 """The columns that a row has; others beside them are not read."""
+_NOTICE = re.compile(r"""["']notice["']""", re.IGNORECASE)
+"""The type of a sink whose rows are those of OperatorNotices."""
 Bounds = tuple[float, float]
 """The lowest and the highest threshold that an app may set, bps."""
 
@@ -44,8 +47,9 @@ class AppActionTerms:
 
 
 def names_actions(text: str) -> bool:
-    """Return whether the text of an app may act; one that names no stream of `COLUMNS` does not."""
-    return any(name in text for name in COLUMNS)
+    """Return whether the text of an app may act; one that names no stream of `COLUMNS`, and no sink `notice`, does
+    not."""
+    return any(name in text for name in COLUMNS) or _NOTICE.search(text) is not None
 
 
 _SETTING: Mapping[ActionStream, str] = {

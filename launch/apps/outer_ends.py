@@ -18,6 +18,7 @@ from cep.apps.ends.server_names import allowed_server, check_parts
 from cep.apps.ends.sink_ends import (
     AnswerTarget,
     BucketTarget,
+    EventsTarget,
     HttpTarget,
     MongoTarget,
     MqttTarget,
@@ -42,15 +43,16 @@ from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import Place
 from cep.apps.transports.bucket_ends import BucketReceiver, BucketSender
+from cep.apps.transports.event_feed import EventFeed, EventSender
 from cep.apps.transports.file_receiver import FileReceiver
 from cep.apps.transports.http_answers import AnswerSender, WaitingRequests
-from cep.apps.transports.http_listener import HttpListener, HttpReceiver
+from cep.apps.transports.http_listener import FeedServer, HttpListener, HttpReceiver
 from cep.apps.transports.http_sender import HttpSender, HttpTerms
 from cep.apps.transports.mongo_ends import MongoReceiver, MongoSender
 from cep.apps.transports.mqtt_connection import MqttTerms
 from cep.apps.transports.mqtt_ends import MqttReceiver, MqttSender
 from cep.apps.transports.object_store import BucketTerms, ObjectBucket
-from cep.apps.transports.ports import Receiver, SinkSender
+from cep.apps.transports.ports import Receiver, SinkSender, TransportError
 from cep.apps.transports.socket_ends import EventReceiver, SocketReceiver, SocketSender
 from cep.apps.transports.tailed_folder import TailedFolder
 from launch.apps.app_intake import AppSourceIntake, RowsWriter
@@ -60,6 +62,7 @@ from launch.apps.row_sender import AppSink, RowSender
 from launch.apps.server_logins import ENCRYPTED, server_login, trusted
 from launch.errors import CannotStartError
 from launch.setup.data_dir import write_atomically
+from runtime.backoff import retry_on
 from runtime.logins import Address, Login
 from session.session import Session
 from streams.records import Position
@@ -78,6 +81,8 @@ class OuterEnds:
     sources: tuple[AppSourceIntake, ...] = ()
     failed: FailedEnds | None = None
     """Where messages that are no rows go, and rows that are given up."""
+    feeds: tuple[FeedServer, ...] = ()
+    warnings: CountedWarnings = field(default_factory=lambda: CountedWarnings({}))
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """Return the tasks beside the app."""
@@ -85,6 +90,11 @@ class OuterEnds:
             yield self.sender.follow()
         for source in self.sources:
             yield source.follow()
+        for feed in self.feeds:
+            yield retry_on(feed.run, (TransportError,), self._tell)
+
+    def _tell(self, error: Exception) -> None:
+        self.warnings.tell("nobody can listen", str(error))
 
     async def finish(self) -> None:
         try:
@@ -114,6 +124,14 @@ class _Here:
     requests: Mapping[str, WaitingRequests]
     http: list[HttpTerms] = field(default_factory=list)
     """Once they are made: an authority's certificates are read once for all ends."""
+
+    feeds: dict[str, FeedServer] = field(default_factory=dict)
+    """Of sinks that others listen to, by path."""
+
+    def feed(self, sink: SentSink, path: str) -> FeedServer:
+        """Raise AppTextError, CannotStartError."""
+        listener = _listener(sink.at, path, self.source.terms.receiving, self.listeners)
+        return self.feeds.setdefault(path, FeedServer(listener, path, EventFeed()))
 
     def http_terms(self) -> HttpTerms:
         if not self.http:
@@ -157,7 +175,7 @@ def outer_ends(
         AppSourceIntake(one, name, _receiver(one, here), writer, failed.keep_messages, warnings)
         for name, one in _named_sources(source.outside.received).items()
     )
-    return OuterEnds(sender, sources, failed)
+    return OuterEnds(sender, sources, failed, tuple(here.feeds.values()), warnings)
 
 
 def ends_folder(session: Session, source: AppSource) -> Path:
@@ -188,14 +206,23 @@ def _numbered(found: list[tuple[str, Any]]) -> dict[str, Any]:
 def _sender(sink: SentSink, here: _Here) -> SinkSender:
     """Raise AppTextError, CannotStartError."""
     _check_extra(sink)
-    source, terms = here.source, here.source.terms
     match sink.target:
         case HttpTarget() as target:
             return HttpSender(target, sink.writer, _checked_terms(sink.at, sink.server, here), HttpSessions())
         case AnswerTarget() as target:
             return AnswerSender(target, sink.writer, here.requests[target.source])
+        case EventsTarget(path=path) as target:
+            return EventSender(target, sink.writer, here.feed(sink, path).feed)
         case SocketTarget() as target:
             return SocketSender(target, sink.writer, _checked_terms(sink.at, sink.server, here))
+        case _:
+            return _other_sender(sink, here.source)
+
+
+def _other_sender(sink: SentSink, source: AppSource) -> SinkSender:
+    """As `_sender`, of what is no HTTP."""
+    terms = source.terms
+    match sink.target:
         case MqttTarget() as target:
             server = allowed_server(sink.at, target.server, terms.servers)
             if target.topic.is_fixed:
@@ -210,6 +237,8 @@ def _sender(sink: SentSink, here: _Here) -> SinkSender:
             server = allowed_server(sink.at, target.server, terms.servers)
             check_parts(sink.at, server, (f"{target.database}/{target.collection}",), is_read=False)
             return MongoSender(target, _mongo_address(server))
+        case other:
+            raise TypeError(f"no sender to {other}")
 
 
 def _receiver(one: ReceivedSource, here: _Here) -> Receiver:
@@ -219,7 +248,7 @@ def _receiver(one: ReceivedSource, here: _Here) -> Receiver:
     match one.origin:
         case HttpPath(path=path, service=service):
             requests = None if service is None else here.requests[service]
-            return HttpReceiver(_listener(one, path, terms.receiving, here.listeners), path, requests)
+            return HttpReceiver(_listener(one.at, path, terms.receiving, here.listeners), path, requests)
         case SocketMessages(url=url) as messages:
             return SocketReceiver(messages, _checked_terms(one.at, origin_of(url), here))
         case ServerEvents(url=url) as events:
@@ -313,16 +342,14 @@ def _client_name(source: AppSource, stream: str, kind: str) -> str:
     return f"app{sha256(whole.encode()).hexdigest()[:20]}"
 
 
-def _listener(
-    one: ReceivedSource, path: str, receiving: ReceivingTerms | None, listeners: HttpListeners
-) -> HttpListener:
+def _listener(at: Place, path: str, receiving: ReceivingTerms | None, listeners: HttpListeners) -> HttpListener:
     if receiving is None:
-        problem = "no app takes rows by HTTP here; the operator says where in [apps.receive]"
-        raise AppTextError(one.at, problem)
+        problem = "no app takes rows by HTTP here, or gives any; the operator says where in [apps.receive]"
+        raise AppTextError(at, problem)
     listener = listeners.listener(receiving)
     if path not in listener.keys:
         problem = f"the path {path!r} has no key; the operator gives it one in keys_file of [apps.receive]"
-        raise AppTextError(one.at, problem)
+        raise AppTextError(at, problem)
     return listener
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from cep.apps.ends.sink_ends import AnswerTarget, EventsTarget, SentSink
 from cep.apps.engine.app_cases import AppCaseError, differences, read_case
 from cep.apps.engine.explanation import described_parts
 from cep.apps.engine.host_choice import host_of
@@ -196,12 +197,22 @@ def _servers(source: AppSource) -> Iterator[str]:
     outside, terms = source.outside, source.terms
     known = {name for name, _ in terms.addresses} | {one.name for one in terms.servers}
     for sink in outside.sent:
-        where = sink.server or "the address in each row"
+        where = _where(sink)
         table = "[apps.addresses]" if sink.server is not None and sink.server.startswith("http") else "[apps.servers]"
         place = "" if sink.server is None or sink.server in known else f", not allowed here; see {table}"
         yield f"sink {sink.stream}: {sink.type} to {where}{place}"
     for one in outside.received:
         yield f"source {one.stream}: {one.type} {one.origin}"
+
+
+def _where(sink: SentSink) -> str:
+    match sink.target:
+        case EventsTarget(path=path):
+            return f"whoever listens at {path}"
+        case AnswerTarget(source=service):
+            return f"requests of the source {service}"
+        case _:
+            return sink.server or "the address in each row"
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -19,7 +19,7 @@ Columns = tuple[tuple[str, ValueType], ...]
 OnError = Literal["wait", "log", "store"]
 """What becomes of a row that is not taken: it is sent again until it is; or it is given up after some attempts, and
 kept in the error store if so said. One that is refused is given up at once, and kept there unless `log` is said."""
-SENT_TYPES = ("http", "mqtt", "mongodb", "websocket", "s3", "http-service-response")
+SENT_TYPES = ("http", "mqtt", "mongodb", "websocket", "s3", "http-service-response", "sse")
 HTTP_METHODS = ("GET", "DELETE", "POST", "PUT", "PATCH")
 OWN_HEADERS = ("host", "content-length", "transfer-encoding", "connection")
 """Headers that follow from the request itself."""
@@ -90,7 +90,14 @@ class AnswerTarget:
     message: RowTemplate
 
 
-Target = AnswerTarget | HttpTarget | MqttTarget | MongoTarget | SocketTarget | BucketTarget
+@dataclass(frozen=True, slots=True)
+class EventsTarget:
+    """Server-sent events at a path of ours, for whoever listens there."""
+
+    path: str
+
+
+Target = AnswerTarget | EventsTarget | HttpTarget | MqttTarget | MongoTarget | SocketTarget | BucketTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,7 @@ class SentSink:
         match self.target:
             case HttpTarget(url=url):
                 return origin_of(url.parts[0]) if _has_fixed_host(url) else None
-            case AnswerTarget():
+            case AnswerTarget() | EventsTarget():
                 return None
             case SocketTarget(url=url_text):
                 return origin_of(url_text)
@@ -134,6 +141,8 @@ def sent_sink(end: AppEnd, columns: Columns, schemas: Path | None) -> SentSink:
             options = EndOptions(end, "source.id", "message.id", "on.error", "map.*")
             message = _template(end, "message.id", options.required("message.id"), names)
             target = AnswerTarget(options.required("source.id"), message)
+        case "sse":
+            target = EventsTarget(own_path(end, EndOptions(end, "path", "on.error", "map.*").required("path")))
         case "websocket":
             options = EndOptions(end, "url", "headers", "on.error", "map.*")
             target = SocketTarget(socket_url(end, options), fixed_headers(end, options))
@@ -238,6 +247,13 @@ def socket_url(end: AppEnd, options: EndOptions) -> str:
     if problem is not None or not text.startswith(("ws://", "wss://")):
         raise refused(end, f"url = {text!r}: write ws:// or wss://, a host, and a path without '..'")
     return url
+
+
+def own_path(end: AppEnd, path: str) -> str:
+    """Return a path of the operator's own address. Raises AppUnsupportedError."""
+    if not re.fullmatch(r"(/[A-Za-z0-9_.~-]+)+", path) or "/." in path:
+        raise refused(end, f"path = {path!r}: write /name or /name/name, of letters, digits, '_', '-' and '.'")
+    return path
 
 
 def fixed_headers(end: AppEnd, options: EndOptions) -> tuple[tuple[str, str], ...]:

@@ -11,12 +11,15 @@ from cep.apps.ends.end_options import EndOptions, refused
 from cep.apps.ends.http_addresses import origin_of, url_problem
 from cep.apps.ends.sink_ends import (
     Columns,
+    EventsTarget,
+    SentSink,
     bucket_name,
     collection_name,
     fixed_headers,
     mongo_place,
     mqtt_server,
     mqtt_version,
+    own_path,
     quality,
     socket_url,
 )
@@ -172,9 +175,10 @@ def received_source(end: AppEnd, columns: Columns, schemas: Path | None) -> Rece
     return ReceivedSource(end.at, end.name, end.type.lower(), origin, reader, columns)
 
 
-def paths_of(sources: Iterable[ReceivedSource]) -> list[str]:
-    """Return the paths at which they take rows by HTTP."""
-    return [one.origin.path for one in sources if isinstance(one.origin, HttpPath)]
+def paths_of(sources: Iterable[ReceivedSource], sinks: Iterable[SentSink]) -> list[str]:
+    """Return the paths at which they take rows by HTTP, and are listened to."""
+    received = [one.origin.path for one in sources if isinstance(one.origin, HttpPath)]
+    return received + [one.target.path for one in sinks if isinstance(one.target, EventsTarget)]
 
 
 def services_of(sources: Iterable[ReceivedSource]) -> list[str]:
@@ -186,10 +190,7 @@ def services_of(sources: Iterable[ReceivedSource]) -> list[str]:
 def _path(end: AppEnd, options: EndOptions) -> str:
     # Siddhi names host and port too, which are the operator's here
     url = options.text("receiver.url", "")
-    path = options.text("path", re.sub(r"^https?://[^/]*", "", url)) or f"/{end.name}"
-    if not re.fullmatch(r"(/[A-Za-z0-9_.~-]+)+", path) or "/." in path:
-        raise refused(end, f"path = {path!r}: write /name or /name/name, of letters, digits, '_', '-' and '.'")
-    return path
+    return own_path(end, options.text("path", re.sub(r"^https?://[^/]*", "", url)) or f"/{end.name}")
 
 
 def _mqtt(end: AppEnd) -> MqttTopics:

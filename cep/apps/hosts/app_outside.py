@@ -21,11 +21,12 @@ from pathlib import Path
 
 from cep.apps.ends.end_options import EndOptions, refused
 from cep.apps.ends.http_addresses import origin_of, url_problem
-from cep.apps.ends.sink_ends import SENT_TYPES, AnswerTarget, SentSink, header_pairs, sent_sink
+from cep.apps.ends.sink_ends import SENT_TYPES, AnswerTarget, EventsTarget, SentSink, header_pairs, sent_sink
 from cep.apps.ends.source_ends import RECEIVED_TYPES, HttpPath, ReceivedSource, paths_of, received_source, services_of
 from cep.apps.formats.row_formats import RowReader, RowWriter, row_reader, row_writer
 from cep.apps.formats.typed_values import ColumnTypes
 from cep.apps.hosts.kafka_ends import KafkaSink, KafkaSource, kafka_sink, kafka_source, topic_name
+from cep.apps.hosts.notice_sinks import notice_text
 from cep.apps.language.app_ends import KINDS, STORE_ERRORS, AppEnd, app_ends, error_action, kept_streams
 from cep.apps.language.app_tree import AggregationDefinition, App, StreamDefinition, TableDefinition
 from cep.apps.language.errors import AppUnsupportedError
@@ -216,8 +217,10 @@ def _problem(part: Outside, outside: AppOutside) -> str | None:
 def _http_problem(part: Outside, outside: AppOutside) -> str | None:
     """As `_problem`, of rows that come by HTTP and their answers."""
     match part:
-        case ReceivedSource(origin=HttpPath(path=path)) if paths_of(outside.received).count(path) > 1:
-            return f"another source has the path {path!r} too; give each its own"
+        case ReceivedSource(origin=HttpPath(path=path)) | SentSink(target=EventsTarget(path=path)) if (
+            paths_of(outside.received, outside.sent).count(path) > 1
+        ):
+            return f"another source or sink has the path {path!r} too; give each its own"
         case SentSink(target=AnswerTarget(source=service)) if services_of(outside.received).count(service) != 1:
             return f"it needs one source http-service with the source.id {service!r}"
         case _:
@@ -273,6 +276,10 @@ def _sink(
                 raise refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
             if options.text("map.type", "json").lower() != "json":
                 raise refused(end, f"map type {options.text('map.type', '')!r}: rows of such a stream are json")
+            return NamedSink(end.name)
+        case "notice":
+            # a query gives its texts to the stream whose rows are notices
+            notice_text(end, tuple(name for name, _ in columns))
             return NamedSink(end.name)
         case "http-call":
             return _call_sink(end, definition, columns, schemas)

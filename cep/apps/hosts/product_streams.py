@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from cep.apps.compiler.expression_code import function_of, tuple_source
+from cep.apps.hosts.notice_sinks import notice_queries
 from cep.apps.language.app_parser import parse_app
 from cep.apps.language.app_tree import App, ColumnDefinition, StreamDefinition, TableDefinition
 from cep.apps.language.errors import AppTextError
@@ -214,10 +215,12 @@ def product_stream_mistakes(app: App) -> Iterator[AppTextError]:
 
 
 def with_product_streams(app: App) -> App:
-    """Return the app with a definition of each stream of the product that it reads."""
+    """Return the app with a definition of each stream of the product that it reads, and a query for each sink by which
+    it notifies people."""
     names = stream_names(app)
     given = [_definition(PRODUCT_STREAMS[name], names.read[name]) for name in _wanted(names) if name in PRODUCT_STREAMS]
-    return replace(app, definitions=(*given, *app.definitions))
+    elements = (*app.elements, *notice_queries(app))
+    return replace(app, definitions=(*given, *app.definitions), elements=elements)
 
 
 def _wanted(names: StreamNames) -> list[str]:

@@ -1,4 +1,5 @@
-"""Takes messages by HTTP for all apps of a process: `POST` to the path that a source names, with the key of that path.
+"""Takes messages by HTTP for all apps of a process: `POST` to the path that a source names, with the key of that path;
+and `GET` lets others listen to a sink's rows in the same way.
 
 The answer comes once the rows are kept: 200 with their number; or once a row of the app is the answer, 504 if none is.
 So who got no answer sends again; rows may then be there twice. 400 says why a body is no row, 401 that the key is not
@@ -9,11 +10,13 @@ import asyncio
 import hmac
 import ssl
 from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
+from cep.apps.transports.event_feed import HEARTBEAT, MOST_LISTENERS, EventFeed
 from cep.apps.transports.http_answers import WaitingRequests
 from cep.apps.transports.ports import IncomingMessage, Intake, NotTakenError, RowsRefusedError
 from streams.errors import StreamError
@@ -34,6 +37,10 @@ class _Open:
     requests: WaitingRequests | None
 
 
+Opened = _Open | EventFeed
+"""What a path is for: rows that come, or rows that are listened to."""
+
+
 @dataclass(slots=True)
 class HttpListener:
     """`keys`: by path; nothing else is taken. It listens while at least one path is open."""
@@ -42,7 +49,7 @@ class HttpListener:
     port: int
     keys: Mapping[str, str]
     certificate: ssl.SSLContext | None = None
-    _open: dict[str, _Open] = field(default_factory=dict)
+    _open: dict[str, Opened] = field(default_factory=dict)
     _runner: web.AppRunner | None = None
     _waiting: int = 0
     _bytes: int = 0
@@ -58,12 +65,19 @@ class HttpListener:
     async def open(self, path: str, intake: Intake, requests: WaitingRequests | None = None) -> None:
         """Take messages for a path. Raises RowsRefusedError if another app has it, NotTakenError if nobody
         can listen."""
+        await self._open_path(path, _Open(intake, requests))
+
+    async def open_feed(self, path: str, feed: EventFeed) -> None:
+        """Let others listen at a path. Raises as `open`."""
+        await self._open_path(path, feed)
+
+    async def _open_path(self, path: str, opened: Opened) -> None:
         async with self._lock:
             if path in self._open:
-                raise RowsRefusedError(f"another app takes rows at {path}; give each a path of its own")
+                raise RowsRefusedError(f"another app has the path {path}; give each one of its own")
             if self._runner is None:
                 self._runner = await self._listening()
-            self._open[path] = _Open(intake, requests)
+            self._open[path] = opened
 
     async def close(self, path: str) -> None:
         async with self._lock:
@@ -85,13 +99,15 @@ class HttpListener:
             raise NotTakenError(f"nobody can listen at {self.host}:{self.port} ({error.strerror})") from None
         return runner
 
-    async def _respond(self, request: web.Request) -> web.Response:
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
         # an unknown path is answered like a wrong key: what there is, is nobody's business
         if not _has_key(request, self.keys.get(request.path, "")):
             return _answer(401, error="the key is not that of the path", headers={"WWW-Authenticate": "Bearer"})
+        opened = self._open.get(request.path)
+        if isinstance(opened, EventFeed):
+            return await _listened(request, opened)
         if request.method not in ("POST", "PUT"):
             return _answer(405, error="send rows with POST", headers={"Allow": "POST, PUT"})
-        opened = self._open.get(request.path)
         # of a longer one no more is read
         size = min(MOST_BYTES if request.content_length is None else request.content_length, MOST_BYTES)
         if opened is None or self._waiting >= MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
@@ -120,6 +136,23 @@ class HttpListener:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedServer:
+    """Lets others listen to a sink's rows at its path."""
+
+    listener: HttpListener
+    path: str
+    feed: EventFeed
+
+    async def run(self) -> None:
+        """Serve until cancelled. Raises RowsRefusedError, NotTakenError; run it again later in both cases."""
+        await self.listener.open_feed(self.path, self.feed)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.listener.close(self.path)
+
+
+@dataclass(frozen=True, slots=True)
 class HttpReceiver:
     """A `Receiver` of one path."""
 
@@ -133,6 +166,30 @@ class HttpReceiver:
             await asyncio.Event().wait()
         finally:
             await self.listener.close(self.path)
+
+
+async def _listened(request: web.Request, feed: EventFeed) -> web.StreamResponse:
+    """Send the feed's rows until the other side leaves, or is too slow."""
+    if request.method != "GET":
+        return _answer(405, error="listen with GET", headers={"Allow": "GET"})
+    if feed.listeners >= MOST_LISTENERS:
+        return _answer(503, error="too many listen here now", headers={"Retry-After": "5"})
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+    feed.listeners += 1
+    try:
+        await response.prepare(request)
+        # whoever listens hears at once that he does
+        await response.write(HEARTBEAT)
+        async with aclosing(feed.events(request.headers.get("Last-Event-ID", ""))) as found:
+            async for events in found:
+                await response.write(events)
+        await response.write_eof()
+    except ConnectionError:
+        # the other side is gone
+        pass
+    finally:
+        feed.listeners -= 1
+    return response
 
 
 async def _replied(requests: WaitingRequests, name: str) -> web.Response:

@@ -127,7 +127,7 @@ async def test_bodies_that_wait_have_an_end_whatever_is_sent() -> None:
 
 async def test_a_path_belongs_to_one_app_and_a_port_to_one_process() -> None:
     async with listening(KeptRows()) as (listener, _):
-        with pytest.raises(RowsRefusedError, match="another app takes rows at /orders"):
+        with pytest.raises(RowsRefusedError, match="another app has the path /orders"):
             await listener.open("/orders", KeptRows())
         port = int(listener.url.rpartition(":")[2])
         with pytest.raises(NotTakenError, match="nobody can listen at"):

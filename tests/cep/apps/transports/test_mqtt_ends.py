@@ -167,7 +167,7 @@ async def test_a_slow_broker_gets_no_row_twice_on_one_connection() -> None:
         port = server.sockets[0].getsockname()[1]
         sink = sink_of(f"type = 'mqtt', url = '{NAME}', topic = 'out/a', @map(type = 'json')")
         assert isinstance(sink.target, MqttTarget)
-        terms = MqttTerms("127.0.0.1", port, answer_seconds=0.5)
+        terms = MqttTerms("127.0.0.1", port, answer_seconds=3.0)
         sent = MqttSender(sink.target, sink.writer, terms, "test-sink", ("out/#",))
         waiting = rows(0, 8)
         for taken in (3, 3, 2):

@@ -1,0 +1,120 @@
+"""Rows that others listen to as server-sent events (HTML Standard, 9.2): each listener reads at his own pace.
+
+The newest rows are kept in memory. Who was away for a moment says the last id that he had, and goes on behind it; one
+that is too slow, or was away for too long, misses what is gone. Nobody holds up a row, or another listener.
+"""
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from cep.apps.ends.sink_ends import EventsTarget
+from cep.apps.formats.row_formats import RowWriter
+from cep.apps.transports.ports import OutgoingRow, RowsRefusedError
+
+MOST_KEPT = 1_000
+MOST_KEPT_BYTES = 4 << 20
+MOST_LISTENERS = 64
+"""Of one feed."""
+AT_ONCE = 100
+HEARTBEAT_SECONDS = 15.0
+"""Between comments while no row comes, by which both sides know that the other is there."""
+HEARTBEAT = b": still here\n\n"
+MISSED = b": rows are missing\n\n"
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(slots=True)
+class EventFeed:
+    """What a sink gives to all listeners of its path."""
+
+    heartbeat_seconds: float = HEARTBEAT_SECONDS
+    listeners: int = 0
+    _kept: deque[tuple[str, bytes]] = field(default_factory=deque)
+    """Id and event of each row."""
+    _bytes: int = 0
+    _next: int = 0
+    """The number of the next row; that of the oldest is so many before it as are kept."""
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def publish(self, name: str, message: bytes) -> None:
+        """Give a row to whoever listens. `name`: its id."""
+        event = _event(name, message)
+        self._kept.append((name, event))
+        self._bytes, self._next = self._bytes + len(event), self._next + 1
+        while len(self._kept) > MOST_KEPT or (len(self._kept) > 1 and self._bytes > MOST_KEPT_BYTES):
+            self._bytes -= len(self._kept.popleft()[1])
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def events(self, after: str) -> AsyncGenerator[bytes]:
+        """Yield what a listener is sent, who had `after` last: rows from now on if that is empty, all that is kept if
+        it is not known. Ends for one who is so slow that rows are gone."""
+        number, is_known = self._behind(after)
+        if not is_known:
+            yield MISSED
+        while number >= self._oldest:
+            if number < self._next:
+                found = list(islice(self._kept, number - self._oldest, number - self._oldest + AT_ONCE))
+                number += len(found)
+                yield b"".join(event for _, event in found)
+                continue
+            changed = self._changed
+            try:
+                async with asyncio.timeout(self.heartbeat_seconds):
+                    await changed.wait()
+            except TimeoutError:
+                yield HEARTBEAT
+
+    @property
+    def _oldest(self) -> int:
+        return self._next - len(self._kept)
+
+    def _behind(self, name: str) -> tuple[int, bool]:
+        """Return the number of the row behind the one with this id, and whether it is known."""
+        if not name:
+            return self._next, True
+        for place, (known, _) in enumerate(reversed(self._kept)):
+            if known == name:
+                return self._next - place, True
+        return self._oldest, False
+
+
+class EventSender:
+    """A `SinkSender` into a feed, which takes each row at once."""
+
+    most_rows = AT_ONCE
+    linger_seconds = 0.0
+
+    def __init__(self, target: EventsTarget, writer: RowWriter, feed: EventFeed) -> None:
+        self._target, self._writer, self._feed = target, writer, feed
+
+    def destination(self, values: Mapping[str, Any]) -> str:
+        return self._target.path
+
+    def server(self, destination: str) -> str:
+        return destination
+
+    def shown(self, destination: str) -> str:
+        return "listeners"
+
+    async def close(self) -> None:
+        """Do nothing: who listens stays until the listener closes."""
+
+    async def send(self, destination: str, rows: Sequence[OutgoingRow]) -> None:
+        try:
+            messages = [(row.id, self._writer.write(row.values)) for row in rows]
+        except ValueError as error:
+            raise RowsRefusedError(str(error)) from None
+        for name, message in messages:
+            self._feed.publish(name, message)
+
+
+def _event(name: str, message: bytes) -> bytes:
+    lines = _NEWLINE.split(message.decode(errors="replace"))
+    data = "".join(f"data: {line}\n" for line in lines)
+    return f"id: {name}\n{data}\n".encode()

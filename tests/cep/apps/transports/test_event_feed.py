@@ -1,0 +1,143 @@
+"""Rows that others listen to: in their order, from where each one was, and nobody waits for a slow listener."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import aiohttp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cep.apps.ends.sink_ends import EventsTarget
+from cep.apps.transports.event_feed import HEARTBEAT, MISSED, MOST_KEPT, MOST_KEPT_BYTES, EventFeed, EventSender
+from cep.apps.transports.event_lines import EventLines, ServerEvent
+from cep.apps.transports.http_listener import FeedServer, HttpListener
+from cep.apps.transports.ports import OutgoingRow
+from tests.cep.apps.transports.ends import sink_of
+
+KEYS = {"/prices": "key of the prices"}
+KEY = {"X-Api-Key": KEYS["/prices"]}
+LIMIT_SECONDS = 30.0
+
+
+@asynccontextmanager
+async def served(feed: EventFeed) -> AsyncIterator[aiohttp.ClientSession]:
+    listener = HttpListener("127.0.0.1", 0, KEYS)
+    serving = asyncio.create_task(FeedServer(listener, "/prices", feed).run())
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not listener.url:  # noqa: ASYNC110 - the other task
+            await asyncio.sleep(0)
+        async with aiohttp.ClientSession(listener.url, headers=KEY) as client:
+            yield client
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+
+
+async def heard(answer: aiohttp.ClientResponse, count: int) -> list[ServerEvent]:
+    """Read so many events."""
+    lines, found = EventLines(), list[ServerEvent]()
+    while len(found) < count:
+        event = lines.take((await answer.content.readline()).decode().rstrip("\n"))
+        found += [] if event is None else [event]
+    return found
+
+
+def publish(feed: EventFeed, *numbers: int) -> None:
+    for number in numbers:
+        feed.publish(f"id:{number}", b'{"n": %d}' % number)
+
+
+async def test_all_who_listen_hear_each_row_in_its_order() -> None:
+    feed = EventFeed()
+    publish(feed, 0)
+    async with served(feed) as client, client.get("/prices") as one, client.get("/prices") as other:
+        assert (one.status, one.content_type) == (200, "text/event-stream")
+        assert await one.content.readline() == await other.content.readline() == HEARTBEAT[:-1]
+        publish(feed, 1, 2, 3)
+        for answer in (one, other):
+            # from now on, and not what was before
+            assert [(event.id, event.data) for event in await heard(answer, 3)] == [
+                (f"id:{n}", f'{{"n": {n}}}') for n in (1, 2, 3)
+            ]
+        assert feed.listeners == 2
+
+
+async def test_who_was_away_goes_on_behind_the_last_row_that_he_had() -> None:
+    feed = EventFeed()
+    publish(feed, *range(10))
+    async with served(feed) as client:
+        async with client.get("/prices", headers={"Last-Event-ID": "id:6"}) as answer:
+            assert [event.id for event in await heard(answer, 3)] == ["id:7", "id:8", "id:9"]
+        async with client.get("/prices", headers={"Last-Event-ID": "of another run"}) as answer:
+            assert [event.id for event in await heard(answer, 10)] == [f"id:{n}" for n in range(10)]
+
+
+async def test_nobody_listens_without_the_key_or_sends_rows() -> None:
+    async with served(EventFeed()) as client:
+        async with client.get("/prices", headers={"X-Api-Key": "another"}) as answer:
+            assert answer.status == 401
+        async with client.post("/prices", data=b"{}") as answer:
+            assert (answer.status, answer.headers["Allow"]) == (405, "GET")
+
+
+async def test_a_quiet_feed_says_that_it_is_there() -> None:
+    feed = EventFeed(heartbeat_seconds=0.0)
+    async with aclosing(feed.events("")) as found:
+        assert [await anext(found), await anext(found)] == [HEARTBEAT, HEARTBEAT]
+        publish(feed, 1)
+        assert b"id: id:1\n" in await anext(found)
+
+
+async def test_a_slow_listener_is_cut_off_and_holds_up_nobody() -> None:
+    feed = EventFeed()
+    publish(feed, 0, 1)
+    async with aclosing(feed.events("id:0")) as slow:
+        assert b"id: id:1\n" in await anext(slow)
+        publish(feed, *range(2, MOST_KEPT + 3))
+        assert [event async for event in slow] == []
+    async with aclosing(feed.events("id:0")) as late:
+        assert await anext(late) == MISSED
+        assert b"id: id:3\n" in await anext(late)
+
+
+async def test_rows_are_kept_up_to_so_many_bytes_and_a_longer_one_alone() -> None:
+    feed, long = EventFeed(), b"x" * (MOST_KEPT_BYTES // 4)
+    for number in range(10):
+        feed.publish(f"id:{number}", long)
+    async with aclosing(feed.events("id:0")) as found:
+        assert await anext(found) == MISSED
+        assert (await anext(found)).count(b"\ndata: ") == 3
+    feed.publish("id:10", b"x" * (2 * MOST_KEPT_BYTES))
+    async with aclosing(feed.events("id:9")) as found:
+        await anext(found)
+        assert (await anext(found)).startswith(b"id: id:10\n")
+
+
+async def test_a_sink_gives_its_rows_to_whoever_listens() -> None:
+    sink = sink_of("type = 'sse', path = '/prices', @map(type = 'json')")
+    assert isinstance(sink.target, EventsTarget)
+    feed = EventFeed()
+    sent = EventSender(sink.target, sink.writer, feed)
+    rows = [OutgoingRow(f"id:{n}", n, {"symbol": "a\r\nb\rc", "n": n, "place": "eu"}) for n in range(3)]
+    async with served(feed) as client, client.get("/prices") as answer:
+        await answer.content.readline()
+        await sent.send(sent.destination({}), rows)
+        assert [event.data for event in await heard(answer, 3)] == [
+            sink.writer.write(row.values).decode() for row in rows
+        ]
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_a_message_is_read_as_it_was_written_but_for_the_ends_of_its_lines(texts: list[str]) -> None:
+    feed, lines = EventFeed(), EventLines()
+    for number, text in enumerate(texts):
+        feed.publish(str(number), text.encode(errors="replace"))
+
+    async def first() -> bytes:
+        async with aclosing(feed.events("unknown")) as found:
+            await anext(found)
+            return await anext(found)
+
+    events = [lines.take(line) for line in asyncio.run(first()).decode().split("\n")] if texts else []
+    expected = [text.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n") for text in texts]
+    assert [event.data for event in events if event is not None] == expected
