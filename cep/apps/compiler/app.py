@@ -14,8 +14,10 @@ from cep.apps.compiler.table import in_table_code, table_of
 from cep.apps.compiler.value_functions import RUNTIME_NAMES
 from cep.apps.compiler.window_arguments import MakeWindow
 from cep.apps.compiler.window_plans import check_cron, window_plan
+from cep.apps.functions.key_processors import ProcessorPlan
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.own_functions import OwnFunctions
+from cep.apps.functions.processor_plans import processor_plan
 from cep.apps.language.app_ends import KINDS, STORE_ERRORS, AppEnd, app_ends, error_action, has_sink, keeps_errors
 from cep.apps.language.app_tree import (
     AggregationDefinition,
@@ -24,6 +26,7 @@ from cep.apps.language.app_tree import (
     Definition,
     FunctionDefinition,
     PartitionBlock,
+    ProcessorDefinition,
     Query,
     StreamDefinition,
     TableDefinition,
@@ -51,6 +54,9 @@ WITHOUT_MEANING = ("async", "config", "info")
 """Annotations of a stream that are read, as in Siddhi, and mean nothing: how rows are handed on, and its name."""
 
 
+AppPart = Definition | Query | PartitionBlock | ProcessorDefinition
+
+
 @dataclass(frozen=True, slots=True)
 class NamedWindowPlan:
     columns: Columns
@@ -70,6 +76,7 @@ class AppPlan:
     aggregations: dict[str, AggregationPlan] = field(default_factory=dict)
     triggers: dict[str, MakeTrigger] = field(default_factory=dict)
     elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
+    processors: dict[str, ProcessorPlan] = field(default_factory=dict)
     limits: AppLimits = field(default_factory=AppLimits)
     own: OwnFunctions = field(default_factory=lambda: OwnFunctions(OperatorTerms()))
     ends: tuple[AppEnd, ...] = ()
@@ -92,13 +99,18 @@ def compile_app(app: App, context: PartContext, terms: OperatorTerms) -> AppPlan
     define_functions(app, plan.own)
     app = bound(app, plan.own)
     environment = environment_of(plan, context)
-    for part in (*app.definitions, *app.elements):
+    for part in parts_of(app):
         compile_part(plan, part, environment)
     check_names(plan)
     return plan
 
 
-def compile_part(plan: AppPlan, part: Definition | Query | PartitionBlock, environment: Environment) -> None:
+def parts_of(app: App) -> tuple[AppPart, ...]:
+    """Return what is compiled, in that order."""
+    return *app.definitions, *app.elements, *app.processors
+
+
+def compile_part(plan: AppPlan, part: AppPart, environment: Environment) -> None:
     """Add one part of the text to the plan of those before it. Raises AppTextError, AppUnsupportedError; the plan may
     then have some of it."""
     with placed(part.at):
@@ -111,8 +123,11 @@ def environment_of(plan: AppPlan, context: PartContext) -> Environment:
     return Environment(names, in_table_code(plan.tables, names))
 
 
-def _add(plan: AppPlan, part: Definition | Query | PartitionBlock, environment: Environment) -> None:
+def _add(plan: AppPlan, part: AppPart, environment: Environment) -> None:
     match part:
+        case ProcessorDefinition():
+            written = {name: one for name, one in plan.streams.items() if name not in plan.triggers}
+            plan.processors[part.name] = processor_plan(part, plan.streams, written, plan.own)
         case PartitionBlock():
             plan.elements.append(_partition(plan, part, environment))
         case Query():

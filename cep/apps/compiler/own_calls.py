@@ -8,7 +8,7 @@ from cep.apps.compiler.value_functions import FUNCTIONS
 from cep.apps.functions.model_scores import model_file
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.own_functions import PYTHON, OwnFunctions
-from cep.apps.functions.python_functions import file_digest, function_file, named_function
+from cep.apps.functions.python_functions import file_digest, named_function, operator_file
 from cep.apps.language.app_tree import App, FunctionDefinition
 from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_tree import FunctionCall, OwnFunction, Place
@@ -48,10 +48,11 @@ def operator_files(app: App, terms: OperatorTerms) -> tuple[tuple[str, str], ...
     """Files of the operator's folders that the app uses, each with a digest of its content. Raises AppTextError if
     one is missing, OSError if one cannot be read."""
     paths = {
-        function_file(one, terms.functions, named_function(one)[0])
+        operator_file(one.at, terms.functions, named_function(one)[0])
         for one in app.definitions
         if isinstance(one, FunctionDefinition) and one.language.lower() == PYTHON
     }
+    paths |= {operator_file(one.at, terms.functions, one.name.partition(".")[0]) for one in app.processors}
     paths |= {model_file(call, terms.models).path for call in calls_of(app) if call.full_name == MODEL}
     return tuple((path.name, file_digest(path)) for path in sorted(paths))
 

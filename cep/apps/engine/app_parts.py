@@ -13,6 +13,7 @@ from cep.apps.compiler.query import QueryPlan, StreamPlan
 from cep.apps.compiler.stages import MakeStage, WindowStage
 from cep.apps.engine.junctions import FAULTS, Junction, Junctions, drop_faults, faults_to
 from cep.apps.engine.partition_instances import PartitionInstances
+from cep.apps.functions.key_processors import ProcessorPlan, Processors
 from cep.apps.parts.aggregations import Aggregation
 from cep.apps.parts.app_context import AppContext
 from cep.apps.parts.chunks import Chunk, Event, Receiver, Row, RowTaker, as_current, one_or_more
@@ -21,7 +22,7 @@ from cep.apps.parts.patterns import Pattern, PatternPlan
 from cep.apps.parts.selector import Selector
 from cep.apps.parts.windows import EventWindow
 
-PartKind = Literal["table", "trigger", "window", "aggregation", "element"]
+PartKind = Literal["table", "trigger", "window", "aggregation", "element", "processor"]
 PartKey = tuple[PartKind, str]
 
 
@@ -59,6 +60,9 @@ class AppParts:
                     self.partitions.append(instances)
                 else:
                     self._build(element, self.junctions)
+        for name, processor in plan.processors.items():
+            with self._ranked("processor", name):
+                self._build_processor(processor)
 
     @contextmanager
     def _ranked(self, kind: PartKind, name: str) -> Iterator[None]:
@@ -87,6 +91,12 @@ class AppParts:
                 receiver = make(self._context.part(), receiver)
         self.junctions[plan.source].add(receiver)
         return made
+
+    def _build_processor(self, plan: ProcessorPlan) -> None:
+        self._context.owner = plan.label
+        made = Processors(plan, self._context.part(), lambda stream, at, row: self.junctions[stream].take(at, row))
+        for stream in plan.columns:
+            self.junctions[stream].add(made.receiver(stream), made.taker(stream))
 
     def _build(self, query: QueryPlan, junctions: Junctions) -> None:
         """Build the query's parts, which read and write in `junctions`."""

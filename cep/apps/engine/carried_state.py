@@ -81,7 +81,7 @@ def _matched(
 
 def _named(pairs: list[tuple[_Part, _Part]], empty: list[_Part], dropped: list[_Part]) -> CarriedParts:
     fit = tuple(part.label for _, part in pairs)
-    names = tuple(part.key[1] for _, part in pairs if part.key[0] != "element")
+    names = tuple(part.key[1] for _, part in pairs if part.key[0] not in ("element", "processor"))
     return CarriedParts(fit, tuple(one.label for one in empty), tuple(one.label for one in dropped), names)
 
 
@@ -94,6 +94,10 @@ def _parts(engine: StreamEngine, app: App) -> Iterator[_Part]:
         if kind is not None:
             says = (_plain(definition), _columns_read(definition, plan), _windows_read(definition, app), functions)
             yield _Part((kind, definition.name), f"the {kind} {definition.name!r}", says)
+    for processor in app.processors:
+        # its code may be another: what it does with what it has kept is the operator's
+        columns = tuple((one.name, plan.streams.get(one.name)) for one in processor.events)
+        yield _Part(("processor", processor.name), plan.processors[processor.name].label, (processor.name, columns))
     for number, element in enumerate(app.elements):
         label = plan.elements[number].label
         says = (_plain(element), _columns_read(element, plan), _windows_read(element, app), of_all)

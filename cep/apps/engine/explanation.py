@@ -18,8 +18,9 @@ def described_parts(plan: AppPlan) -> Iterator[str]:
         yield f"aggregation {name} ({described(columns)})"
     for own in plan.own.defined.values():
         yield f"function {own.name} -> {own.returns}"
-    for end in plan.ends:
-        yield str(end)
+    yield from map(str, plan.ends)
+    for processor in plan.processors.values():
+        yield f"{processor.label}: {', '.join(processor.columns)} -> {', '.join(processor.emits)}"
     for query in plan.queries:
         target = "listeners" if query.target is None else query.target
         yield f"query {query.name or f'at line {query.at.line}'} -> {target}"

@@ -35,6 +35,9 @@ def _feeds(app: App) -> Mapping[str, list[str]]:
                 for node in nodes_of(query.input):
                     if isinstance(node, Source):
                         feeds.setdefault(node.mark + node.name, []).append(target)
+    for processor in app.processors:
+        for event in processor.events:
+            feeds.setdefault(event.name, []).extend(one.target.name for one in processor.emits)
     return feeds
 
 

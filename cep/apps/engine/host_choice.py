@@ -85,6 +85,8 @@ def _named(annotation: Annotation) -> HostName:
 def unfit(app: App) -> Iterator[tuple[Place, str]]:
     """Return what keeps the app from the structured host: where, and why."""
     blocks = [one for one in app.elements if isinstance(one, PartitionBlock)]
+    for processor in app.processors:
+        yield processor.at, f"the processor {processor.name} has alarms, whose order among all keys is the clock's"
     if not blocks:
         yield Place(1, 1), f"the app has no partition, and {FITS}"
     yield from _defined(app)

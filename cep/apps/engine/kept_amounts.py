@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from cep.apps.engine.partition_instances import PartitionInstances
+from cep.apps.functions.key_processors import Processors
 from cep.apps.parts.aggregations import Aggregation
 from cep.apps.parts.app_context import AppContext, Stateful
 from cep.apps.parts.app_limits import AppLimitError, AppLimits
@@ -68,7 +69,7 @@ def _amounts(part: Stateful) -> Iterator[tuple[Amount, int]]:
             yield "keys", _contained(part.state())
         case FrequentWindow() | LossyFrequentWindow():
             yield "window_rows", sum(1 for _ in part.rows())
-        case Deduplication():
+        case Deduplication() | Processors():
             yield "keys", part.key_count
         case TimeWindow():
             yield "window_rows", part.row_count

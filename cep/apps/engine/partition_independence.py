@@ -12,8 +12,9 @@ KEY = "base"
 
 
 def dependent_queries(app: App) -> list[str]:
-    """Their names, or where they are: they keep something, and are in no partition by `base`."""
-    return [query_name(one) or f"the query at line {one.at.line}" for one in _queries(app) if _keeps(one)]
+    """Their names, or where they are: they keep something, and are in no partition by `base`; and processors."""
+    queries = [query_name(one) or f"the query at line {one.at.line}" for one in _queries(app) if _keeps(one)]
+    return queries + [f"the processor {one.name}" for one in app.processors]
 
 
 def _queries(app: App) -> Iterator[Query]:

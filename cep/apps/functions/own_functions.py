@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from cep.apps.functions.javascript_functions import JavaScriptFunctions, javascript_terms
 from cep.apps.functions.model_scores import model_file, model_function
 from cep.apps.functions.operator_terms import OperatorTerms
+from cep.apps.functions.processor_api import ProcessorTerms
 from cep.apps.functions.python_functions import PythonFunctions
-from cep.apps.language.app_tree import FunctionDefinition
+from cep.apps.language.app_tree import FunctionDefinition, ProcessorDefinition
 from cep.apps.language.errors import AppTextError, AppUnsupportedError
 from cep.apps.language.expression_tree import FunctionCall, OwnFunction
 from cep.apps.parts.values import Value
@@ -44,6 +46,11 @@ class OwnFunctions:
             problem = f"functions in {definition.language} are not supported: there are javascript and python"
             raise AppUnsupportedError(definition.at, problem)
         self.defined[definition.name], self.runtime[runtime_name] = own, called
+
+    def processor(self, definition: ProcessorDefinition) -> tuple[Callable[[], Any], ProcessorTerms]:
+        """Return the operator's class, and what it takes. Raises AppTextError."""
+        self._python = self._python or PythonFunctions(self.terms.functions)
+        return self._python.processor(definition)
 
     def model(self, call: FunctionCall) -> OwnFunction:
         """Return the model of a call of `model:score`. Raises AppTextError, AppUnsupportedError."""

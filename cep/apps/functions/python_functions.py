@@ -9,13 +9,16 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, TypeVar
 
-from cep.apps.language.app_tree import FunctionDefinition
+from cep.apps.functions.plain_values import RESULTS, fits
+from cep.apps.functions.processor_api import MARK, ProcessorTerms
+from cep.apps.language.app_tree import FunctionDefinition, ProcessorDefinition
 from cep.apps.language.errors import AppTextError
-from cep.apps.language.expression_tree import OwnFunction, ValueType
+from cep.apps.language.expression_tree import OwnFunction, Place, ValueType
 from cep.apps.parts.app_limits import AppLimitError, FunctionFailedError
 from cep.apps.parts.scope import unknown
-from cep.apps.parts.values import Value, as_float
+from cep.apps.parts.values import Value
 
 NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\.([A-Za-z_][A-Za-z0-9_]*)\s*;?\s*", re.ASCII)
 ALL: tuple[ValueType, ...] = ("string", "int", "long", "float", "double", "decimal", "bool", "object")
@@ -27,11 +30,9 @@ ANNOTATED: Mapping[object, tuple[ValueType, ...]] = {
     Decimal: ("decimal",),
 }
 """Types of the app that fit an annotation; without one, or with another, all of them."""
-RESULTS: Mapping[ValueType, Callable[[Value], Value]] = {"float": as_float, "double": float, "int": int, "long": int}
-"""Plain numbers, if a function gives a kind of its own, such as numpy's."""
-BOUNDS: Mapping[ValueType, int] = {"int": 2**31, "long": 2**63}
-PLAIN = (str, bool, int, float, Decimal, type(None))
-"""What a snapshot keeps, alone and in lists, tuples, dicts and sets."""
+
+
+Given = TypeVar("Given")
 
 
 class PythonFunctions:
@@ -44,23 +45,36 @@ class PythonFunctions:
     def function(self, definition: FunctionDefinition, runtime_name: str) -> tuple[OwnFunction, Callable[..., Value]]:
         """Return what it takes, and what is called. Raises AppTextError."""
         file, name = named_function(definition)
-        module = self._modules.get(file) or self._loaded(definition, file)
+        module = self._module(definition.at, file)
         called = getattr(module, name, None)
         if not inspect.isfunction(called) or called.__module__ != module.__name__:
             own = [key for key, one in vars(module).items() if inspect.isfunction(one) and not key.startswith("_")]
             raise unknown(definition.at, f"{file}.py of the operator has no function {name!r}", name, own)
         return _terms(definition, runtime_name, called), _checked(definition, called)
 
-    def _loaded(self, definition: FunctionDefinition, file: str) -> types.ModuleType:
-        path = function_file(definition, self._folder, file)
+    def processor(self, definition: ProcessorDefinition) -> tuple[Callable[[], Any], ProcessorTerms]:
+        """Return the class, and what it takes. Raises AppTextError."""
+        file, _, name = definition.name.partition(".")
+        module = self._module(definition.at, file)
+        made = getattr(module, name, None)
+        terms = getattr(made, MARK, None)
+        if made is None or not isinstance(terms, ProcessorTerms):
+            own = [key for key, one in vars(module).items() if hasattr(one, MARK)]
+            raise unknown(definition.at, f"{file}.py of the operator has no processor {name!r}", name, own)
+        return made, terms
+
+    def _module(self, at: Place, file: str) -> types.ModuleType:
+        path = operator_file(at, self._folder, file)
+        if file in self._modules:
+            return self._modules[file]
         spec = importlib.util.spec_from_file_location(f"app_functions_{file}", path)
         if spec is None or spec.loader is None:
-            raise AppTextError(definition.at, f"{path} is no Python file")
+            raise AppTextError(at, f"{path} is no Python file")
         module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
         except Exception as error:  # code of others may raise anything
-            raise AppTextError(definition.at, f"{path} cannot be loaded: {_described(error)}") from error
+            raise AppTextError(at, f"{path} cannot be loaded: {_described(error)}") from error
         self._modules[file] = module
         return module
 
@@ -76,14 +90,14 @@ def named_function(definition: FunctionDefinition) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def function_file(definition: FunctionDefinition, folder: Path | None, file: str) -> Path:
+def operator_file(at: Place, folder: Path | None, file: str) -> Path:
     """Raise AppTextError if there is none."""
     if folder is None:
         problem = "there is no folder of functions in Python: the operator names one as `functions` below [apps]"
-        raise AppTextError(definition.at, problem)
+        raise AppTextError(at, problem)
     path = folder / f"{file}.py"
     if not path.is_file():
-        raise unknown(definition.at, f"{path} is missing", file, sorted(one.stem for one in folder.glob("*.py")))
+        raise unknown(at, f"{path} is missing", file, sorted(one.stem for one in folder.glob("*.py")))
     return path
 
 
@@ -123,7 +137,7 @@ def _checked(definition: FunctionDefinition, called: Callable[..., Value]) -> Ca
     def call(*values: Value) -> Value:
         try:
             value = called(*values)
-            if _fits(value, returns):
+            if fits(value, returns):
                 return value if value is None or result is None else result(value)
         except AppLimitError:
             # of the watch over the row, which interrupts whatever runs
@@ -135,25 +149,15 @@ def _checked(definition: FunctionDefinition, called: Callable[..., Value]) -> Ca
     return call
 
 
-def _fits(value: Value, returns: ValueType) -> bool:
-    if value is None or returns == "object":
-        return _is_plain(value)
-    if returns in ("string", "bool", "decimal"):
-        return type(value) is {"string": str, "bool": bool, "decimal": Decimal}[returns]
-    if isinstance(value, bool):
-        return False
-    if returns in BOUNDS:
-        return isinstance(value, int) and -BOUNDS[returns] <= value < BOUNDS[returns]
-    return isinstance(value, int | float)
-
-
-def _is_plain(value: Value) -> bool:
-    """Raise RecursionError of a value that contains itself."""
-    if type(value) in (list, tuple, set, frozenset):
-        return all(map(_is_plain, value))
-    if type(value) is dict:
-        return all(map(_is_plain, (*value, *value.values())))
-    return type(value) in PLAIN
+def run_of_others(call: Callable[[Given], None], given: Given) -> None:
+    """Call code of the operator's with one value. Raises FunctionFailedError, in one sentence; AppLimitError."""
+    try:
+        call(given)
+    except AppLimitError:
+        # of the watch over the row, which interrupts whatever runs
+        raise
+    except Exception as error:  # code of others may raise anything
+        raise FunctionFailedError(_described(error)) from error
 
 
 def _described(error: Exception) -> str:

@@ -19,6 +19,7 @@ from cep.apps.language.errors import AppTextError
 from cep.apps.language.expression_builder import EXPRESSION_BUILDERS
 from cep.apps.language.expression_tree import Constant, Expression, Place
 from cep.apps.language.grammar_parser import Start, parse_tree
+from cep.apps.language.processor_builder import processors_of
 from cep.apps.language.query_builder import QUERY_BUILDERS
 from cep.apps.language.query_parameters import named_parameters, with_values
 from cep.apps.language.syntax_errors import place_at, syntax_error
@@ -99,10 +100,12 @@ def _app(_: Place, *statements: Statement) -> App:
     for annotation in _annotations(statements[1:]):
         raise AppTextError(annotation.at, f"@{annotation.name} must stand before the first statement")
     elements = [statement.element for statement in statements]
+    annotations = tuple(_annotations(statements[:1]))
     return App(
-        tuple(_annotations(statements[:1])),
+        annotations,
         tuple(element for element in elements if not isinstance(element, Query | PartitionBlock)),
         tuple(element for element in elements if isinstance(element, Query | PartitionBlock)),
+        tuple(processors_of(annotations)),
     )
 
 

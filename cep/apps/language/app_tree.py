@@ -354,12 +354,24 @@ class PartitionBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessorDefinition:
+    """`@App:processor('file.Class', events = 'sign_in, sale', emits = 'at_risk')`. `name`: `file.Class` of the
+    operator's folder."""
+
+    at: Place
+    name: str
+    events: tuple[Source, ...]
+    emits: tuple[InsertInto, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class App:
     """`annotations` are the app's own (`@App:…`); definitions and the rest each in the order of the text."""
 
     annotations: tuple[Annotation, ...]
     definitions: tuple[Definition, ...]
     elements: tuple[Query | PartitionBlock, ...]
+    processors: tuple[ProcessorDefinition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ def readable_app(text: str) -> ReadableApp:
     definitions = tuple(one for part in parts for one in part.definitions)
     elements = tuple(one for part in parts for one in part.elements)
     annotations = tuple(one for part in parts for one in part.annotations)
-    return ReadableApp(App(annotations, definitions, elements), tuple(mistakes), frozenset(lost))
+    processors = tuple(one for part in parts for one in part.processors)
+    return ReadableApp(App(annotations, definitions, elements, processors), tuple(mistakes), frozenset(lost))
 
 
 @cache

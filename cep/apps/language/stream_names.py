@@ -38,7 +38,7 @@ def stream_names(app: App) -> StreamNames:
     read: dict[str, Place] = {}
     inserted: dict[str, Place] = {}
     aggregations = [one for one in app.definitions if isinstance(one, AggregationDefinition)]
-    for node in nodes_of((app.elements, aggregations)):
+    for node in nodes_of((app.elements, aggregations, app.processors)):
         match node:
             case InsertInto(target=Source(mark="") as target):
                 inserted.setdefault(target.name, target.at)

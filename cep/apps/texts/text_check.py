@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from cep.apps.compiler.app import AppPlan, check_names, compile_part, environment_of
+from cep.apps.compiler.app import AppPart, AppPlan, check_names, compile_part, environment_of, parts_of
 from cep.apps.compiler.limit_annotation import app_limits
 from cep.apps.compiler.own_calls import bound, define_functions
 from cep.apps.compiler.part_repair import repaired
@@ -22,7 +22,6 @@ from cep.apps.hosts.product_streams import product_stream_mistakes, with_product
 from cep.apps.language.app_ends import app_ends
 from cep.apps.language.app_tree import (
     App,
-    Definition,
     FunctionDefinition,
     InsertInto,
     PartitionBlock,
@@ -41,7 +40,7 @@ MOST_MICROSECONDS = 3_000_000
 """Time for the mistakes after the first."""
 MOST_REPAIRS = 20
 """Of one statement."""
-Part = Definition | Query | PartitionBlock
+Part = AppPart
 Found = TypeVar("Found")
 
 
@@ -114,7 +113,7 @@ def _search(app: App, terms: OperatorTerms, search: _Search) -> None:
     _define_functions(app, plan, search)
     checked = search.attempt(lambda: bound(app, plan.own)) or app
     environment = environment_of(plan, AppContext(0, None).part())
-    for part in (*checked.definitions, *checked.elements):
+    for part in parts_of(checked):
         if search.is_over:
             return
         _compile(plan, part, environment, search)

@@ -64,6 +64,14 @@ def test_cases_and_python_do_what_the_page_says(page: Path, tmp_path: Path) -> N
             runpy.run_path(str(file))
 
 
+def test_every_test_that_the_features_name_is_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (PAGES / "features.md").read_text())
+    assert len(named) > 80
+    root = PAGES.parents[1]
+    missing = [(path, name) for path, name in named if f"def {name}(" not in (root / path).read_text()]
+    assert missing == []
+
+
 def test_there_is_an_example_of_every_kind() -> None:
     assert len([app for app in APPS if app.rows is not None]) > 40
     assert any(app.error for app in APPS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.hosted_app import AppSource, app_source
 from cep.apps.hosts.input_log import InputPlace, SourceRow, input_message
 from cep.apps.hosts.product_streams import read_streams
@@ -16,6 +17,7 @@ from tests.cep.apps.equality.made_up_apps import BY_KEY, KAFKA, OTHERS
 from tests.cep.logs import BASES, START
 
 SHIPPED = Path(__file__).parents[4] / "apps"
+FUNCTIONS = Path(__file__).parent / "functions"
 PARTITIONS = 2
 DAYS = frozenset(("churn", "overdue-payment"))
 """Apps that wait for days."""
@@ -52,7 +54,8 @@ def hosted_text(text: str) -> str:
 def all_sources() -> dict[str, AppSource]:
     """By name: the apps that are shipped, and those that were written for this."""
     texts = [path.read_text() for path in sorted(SHIPPED.glob("*.app"))]
-    sources = [app_source(hosted_text(text), "file", (("region", "us"),)) for text in (*texts, *OTHERS, *BY_KEY)]
+    terms = OperatorTerms(functions=FUNCTIONS)
+    sources = [app_source(hosted_text(text), "file", (("region", "us"),), terms) for text in (*texts, *OTHERS, *BY_KEY)]
     return {one.name: one for one in sources}
 
 

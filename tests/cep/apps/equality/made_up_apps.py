@@ -54,7 +54,12 @@ select o.opportunity_id as id, t.state as state insert into Soon;
 from every o = opportunities -> (q = quotes[exchange == o.buy_exchange]<2:3> within 1 sec) -> s = spreads
 select o.opportunity_id as id, q[0].bid as first_bid, s.rows as n insert into Quick;
 """
-OTHERS = (JOINED, TAKEN, BOOKED, WATCHED, EXCHANGES, HELD, KEPT_ROWS)
+HEARD = """@App:name('heard')
+@App:processor('heard.Heard', events = 'quotes, fills', emits = 'Told, Again')
+define stream Told (exchange string, what string, quotes int);
+define stream Again (exchange string, by string, chance double);
+"""
+OTHERS = (HEARD, JOINED, TAKEN, BOOKED, WATCHED, EXCHANGES, HELD, KEPT_ROWS)
 
 BY_BASE = """@App:name('by-base') @App:host('structured')
 partition with (base of quotes, base of opportunities, base of spreads) begin

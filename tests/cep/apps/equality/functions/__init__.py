@@ -1,0 +1,1 @@
+"""Python of an operator, for the apps that hosts are compared by."""
