@@ -42,7 +42,7 @@ from store.ports.trading import TradeStore
 from streams.latest_rows import LatestRows
 from streams.records import Newest
 from streams.topic_reader import TopicReader
-from streams.topics import OPPORTUNITIES, SPREADS, TICKS
+from streams.topics import CYCLE_OPPORTUNITIES, OPPORTUNITIES, SPREADS, TICKS
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ async def _trade(
         bot_loop = BotLoop(
             store,
             account,
-            session.traded,
+            session.ordered_markets,
             session.clock(),
             cache,
             by=by,
@@ -133,7 +133,10 @@ async def _run_bot_loop(
     stack: AsyncExitStack,
     ready: Callable[[], None],
 ) -> None:
-    reader = await _open_reader(session, (OPPORTUNITIES, SPREADS), stack)
+    topics = (OPPORTUNITIES, CYCLE_OPPORTUNITIES, SPREADS) if session.trades_cycles else (OPPORTUNITIES, SPREADS)
+    if session.trades_cycles:
+        bot_loop.trade_cycles(session.watched_cycles(), session.settlement_currency)
+    reader = await _open_reader(session, topics, stack)
     pace = partial(keep_pace, reader, bot_loop.turns.books)
     progress = (store.grants_progress, store.settings_progress)
     reporter = PositionReporter(
@@ -186,7 +189,7 @@ def _account(session: Session, exchange: str, cache: StateCache, environment: Ma
         return account
     return PaperAccount(
         exchange=exchange,
-        markets=session.traded,
+        markets=session.ordered_markets,
         opening=session.local_accounts.balances.get(exchange, {}),
         # shared by all sessions of the data folder, so that balances carry over
         journal=PaperJournal(session.home / "paper" / f"{exchange}.jsonl"),

@@ -77,6 +77,8 @@ class ExchangeAccount:
         self._markets = {market.symbol: market for market in markets if market.exchange == self._exchange}
         self.in_force: Callable[[Market], Market] = lambda market: market
         """The rules of a market now, by which orders are checked and printed."""
+        self.fx_ordered: frozenset[str] = frozenset()
+        """FX markets in which orders are sent, too, for cycles: their fills and resting orders are listed as well."""
         self._posts_to: str | None = None
         """The address of an order's request, once it is known."""
 
@@ -220,7 +222,7 @@ class ExchangeAccount:
                 await self._read(lambda: api.cancel_all_after(seconds))
 
     def _traded(self) -> list[Market]:
-        return [market for market in self._markets.values() if not market.is_fx]
+        return [one for one in self._markets.values() if not one.is_fx or one.symbol in self.fx_ordered]
 
     async def close(self) -> None:
         await asyncio.gather(self._orders.client.close(), self._reads.client.close())
@@ -299,4 +301,7 @@ def open_account(
 
 def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> ExchangeAccount:
     """Our account on one of the session's exchanges. Raises AccountRejectedError."""
-    return open_account(session_config(session, exchange, environment), session.markets_of(exchange), environment)
+    account = open_account(session_config(session, exchange, environment), session.markets_of(exchange), environment)
+    ordered = (market for market in session.ordered_markets if market.is_fx and market.exchange == exchange)
+    account.fx_ordered = frozenset(market.symbol for market in ordered)
+    return account

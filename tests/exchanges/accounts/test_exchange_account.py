@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from exchanges.ccxt.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.ports.orders import SEARCH_MARGIN
+from exchanges.simulated_markets import paper_markets
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, floor_to_step
@@ -167,6 +169,22 @@ async def test_an_order_of_a_market_that_is_not_traded_here(outside: Served) -> 
             await account.place(order)
         with pytest.raises(ExchangeUnavailableError, match="ETH/USD"):
             await account.look_up(order)
+    finally:
+        await account.close()
+
+
+async def test_fills_in_an_fx_market_are_listed_if_orders_are_sent_there(outside: Served) -> None:
+    """Cycles trade some; elsewhere they give rates alone, and each market that is asked for may cost a request."""
+    fx = next(one for one in paper_markets() if one.symbol == "EUR/USD")
+    account = open_account(outside.config("kraken"), [BY_EXCHANGE["kraken"], fx])
+    try:
+        price, _ = outside.best(fx, "sell")
+        before = wall_now()
+        report = await account.place(order_on(fx, "buy", Amount(Decimal(10)), price))
+        assert report.filled > 0
+        assert await account.fills_since(before) == []
+        account.fx_ordered = frozenset({"EUR/USD"})
+        assert {one.fill.fill_id for one in await account.fills_since(before)} == {one.fill_id for one in report.fills}
     finally:
         await account.close()
 
