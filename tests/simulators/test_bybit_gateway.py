@@ -76,6 +76,12 @@ async def test_questions_that_cannot_be_answered(visitor: Visitor, path: str, sa
     assert (answer.status, answer.body["retCode"], answer.body["retMsg"]) == (200, 10001, said)
 
 
+@pytest.mark.parametrize(("limit", "code"), [("12000", 0), ("0", 10001)])
+async def test_more_trades_may_be_asked_for_than_are_sent(visitor: Visitor, limit: str, code: int) -> None:
+    path = f"/v5/market/recent-trade?category=spot&symbol=BTCUSDT&limit={limit}"
+    assert (await visitor.sent(Call("GET", path))).body["retCode"] == code
+
+
 RULES = [
     ({"side": "buy"}, 170117),
     ({"orderType": "Stop"}, 170116),
