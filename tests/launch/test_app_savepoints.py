@@ -10,6 +10,7 @@ import pytest
 from cep.apps.engine.savepoints import Savepoint
 from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.hosted_app import AppSource
+from cep.apps.hosts.log_rows import RowReading
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
 from launch.apps.savepoints import begin_from, log_label, savepoint_in, taken_savepoint, write_savepoint
 from launch.commands.main import run
@@ -34,7 +35,7 @@ def taken(kernel: ResidentKernel, first: int, *queries: str) -> list[AppRow]:
     rows = list[AppRow]()
     for offset, query in enumerate(queries, first):
         row: dict[str, Any] = {"kind": "query", "query": query, "is_active": True, "batch": offset}
-        rows += kernel.take(Record(HEALTH, 0, offset, None, b"", offset * 1_000_000), row, {})
+        rows += kernel.take(Record(HEALTH, 0, offset, None, b"", offset * 1_000_000), row, RowReading())
     return rows
 
 
