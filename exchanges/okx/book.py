@@ -130,7 +130,7 @@ def _check_event(fields: Fields) -> None:
     event = fields.get("event")
     if event == "error":
         raise _error(str(fields.get("code")), fields.get("msg"))
-    if event not in _OF_NO_BOOK:
+    if str(event) not in _OF_NO_BOOK:
         raise malformed(f"unknown event: {str(fields)[:100]}")
 
 
