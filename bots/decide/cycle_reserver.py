@@ -10,7 +10,6 @@ from bots.decide.reserver import ENDED, valid_until
 from bots.decide.state_cache import StateCache
 from bots.decide.write_turns import WriteTurns
 from market.instruments.cycles import Cycle
-from market.money import EXACT
 from market.prices.cycle_opportunities import CycleOpportunity
 from market.trade.cycle_reservations import CycleRequest, CycleRows, cycle_reserved, early_cycle_rejection
 from market.trade.cycle_trades import CycleTrade
@@ -173,6 +172,7 @@ def worth_of(cycle: Cycle, found: CycleOpportunity, currency: str) -> dict[str, 
     worth, at = {currency: ONE}, ONE
     for leg, seen in zip(cycle.legs, found.legs, strict=True):
         price = seen.quote.price
-        at = EXACT.multiply(at, price) if leg.side == "buy" else at / price
+        # 28 digits: what it counts is approximate, and exact it would grow with each leg beyond what a record may hold
+        at = at * price if leg.side == "buy" else at / price
         worth.setdefault(leg.brings, at)
     return worth

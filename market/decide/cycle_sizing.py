@@ -17,7 +17,7 @@ from market.decide.cycle_grid import CycleGrid, LotBounds, cycle_grid
 from market.decide.sizing import SizingSide, displayed_amount
 from market.instruments.fees import hold_of
 from market.instruments.order_rules import minimum_order
-from market.money import BPS, EXACT, ZERO, Amount, Price, decimal_of_whole
+from market.money import BPS, EXACT, ZERO, Amount, BoundedDecimal, Price, decimal_of_whole
 
 CycleRejection = Literal["below_threshold", "too_small", "limit_reached", "insufficient_balance"]
 """`too_small`: what the books show is less than the exchanges' least orders; the last two: all else would do."""
@@ -48,12 +48,12 @@ class SizedCycleLeg:
     amount: Amount
     worst_price: Price
     limit_price: Price
-    gives: Decimal
-    brings: Decimal
-    dust: Decimal
+    gives: BoundedDecimal
+    brings: BoundedDecimal
+    dust: BoundedDecimal
     hold_currency: str
-    hold: Decimal
-    displayed: Decimal
+    hold: BoundedDecimal
+    displayed: BoundedDecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class SizedCycle:
     """`gap`: what other amounts might bring more at most, 0 unless the search was cut off."""
 
     legs: tuple[SizedCycleLeg, ...]
-    gap: Decimal
+    gap: BoundedDecimal
 
     @property
     def given(self) -> Decimal:

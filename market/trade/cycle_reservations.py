@@ -21,7 +21,7 @@ from market.decide.settings import Settings
 from market.decide.sizing import SizingSide
 from market.instruments.cycles import Cycle
 from market.instruments.orders import Fill, Side
-from market.money import EXACT, ZERO, Amount, Price, decimal_of_double, floor_to_step
+from market.money import EXACT, ZERO, Amount, BoundedDecimal, Price, decimal_of_double, floor_to_step
 from market.prices.quotes import Level
 from market.trade.arbitrages import Leg
 from market.trade.cycle_trades import CycleOrder, CycleTrade, leg_for, role_of
@@ -110,9 +110,9 @@ class CycleRequest:
     quotes: tuple[str, ...]
     currency: str
     """The settlement currency."""
-    worth: Mapping[str, Decimal]
+    worth: Mapping[str, BoundedDecimal]
     """Currency or asset → what one counts in the settlement currency."""
-    drift: Mapping[str, Decimal] = field(default_factory=dict)
+    drift: Mapping[str, BoundedDecimal] = field(default_factory=dict)
     legs_left: Mapping[str, int | None] = field(default_factory=dict)
     valid_until: int | None = None
     """The store's time, microseconds, when the sighting is over: an outage may outlast it."""
