@@ -138,7 +138,18 @@ ROLES: Mapping[str, str] = {
     "complete": "completing",
     "reverse": "reversing",
     "flatten": "flattening",
+    **{
+        f"{role}{number}": f"{words} {number}"
+        for role, words in (
+            ("leg", "leg"),
+            ("complete", "completing leg"),
+            ("reverse", "reversing leg"),
+            ("flatten", "flattening leg"),
+        )
+        for number in range(1, 6)
+    },
 }
+"""Of a pair's orders, and of a cycle's."""
 STRATEGIES: Mapping[str, str] = {"arbitrage": "Arbitrage", "ma": "Moving average"}
 PROFIT_PARTS: Mapping[str, str] = {
     "gross": "Theoretical gross",

@@ -9,9 +9,9 @@ from launch.config.expected_load import ExpectedLoad, expected_load
 
 @pytest.mark.parametrize(
     ("assets", "load", "partitions"),
-    [(1, ExpectedLoad(1, 6, 6, 15), 1), (5, ExpectedLoad(5, 6, 30, 75), 1), (50, ExpectedLoad(50, 6, 300, 750), 2)],
+    [(1, ExpectedLoad(1, 7, 7, 21), 1), (5, ExpectedLoad(5, 7, 35, 105), 1), (50, ExpectedLoad(50, 7, 350, 1050), 3)],
 )
-def test_of_so_many_assets_on_six_exchanges(assets: int, load: ExpectedLoad, partitions: int) -> None:
+def test_of_so_many_assets_on_seven_exchanges(assets: int, load: ExpectedLoad, partitions: int) -> None:
     found = expected_load(simulated_markets(simulated_bases()[:assets]))
     assert found == load
     assert found.partitions == partitions
@@ -24,16 +24,17 @@ def test_an_asset_lives_in_one_partition() -> None:
 @pytest.mark.parametrize(
     ("partitions", "bots", "state", "said"),
     [
-        (1, 1, "advice", "one partition of the log carries some 4,000: set partitions = 2"),
-        (2, 1, "ok", "2 partitions of the log carry some 8,000"),
+        (1, 1, "advice", "one partition of the log carries some 4,000: set partitions = 3"),
+        (2, 1, "advice", "2 partitions carry some 8,000: set partitions = 3"),
+        (3, 1, "ok", "3 partitions of the log carry some 12,000"),
         (8, 1, "ok", "8 partitions of the log carry some 32,000"),
-        (64, 1, "advice", "64 partitions, but 50 assets, each of which lives in one: set partitions = 2"),
+        (64, 1, "advice", "64 partitions, but 50 assets, each of which lives in one: set partitions = 3"),
     ],
 )
 def test_the_doctors_line(partitions: int, bots: int, state: str, said: str) -> None:
     finding = load_finding(expected_load(simulated_markets(simulated_bases()[:50])), partitions, bots)
     assert (finding.state, finding.subject) == (state, "load")
-    assert "300 markets of 50 assets on 6 exchanges, 750 pairs, some 7,500 quotes a second" in finding.text
+    assert "350 markets of 50 assets on 7 exchanges, 1050 pairs, some 8,750 quotes a second" in finding.text
     assert said in finding.text
 
 

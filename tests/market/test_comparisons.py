@@ -18,7 +18,7 @@ def without(*symbols: str) -> list[Market]:
 
 def test_each_market_is_compared_with_the_same_asset_elsewhere() -> None:
     rows = compared_markets(listed_codes(), MARKETS, "USD")
-    assert {(row.market.base, len(row.others)) for row in rows} == {("BTC", 5), ("ETH", 5)}
+    assert {(row.market.base, len(row.others)) for row in rows} == {("BTC", 6), ("ETH", 6)}
     assert {row.reason for row in rows} == {None}
     routes = {row.market.quote_currency: row.route and row.route.symbol for row in rows}
     assert routes == {"USD": None, "EUR": "EUR/USD", "JPY": "USD/JPY", "USDT": "USDT/USD"}

@@ -249,7 +249,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
         "bybit NEIRO/USDT and binance NEIRO/USDT are two assets under one ticker: NEIROETH and NEIROCTO",
     ),
     "a ticker that may be two": (
-        lambda folder: [written(folder, "a.csv", quote(1, "okx", "LUNA-USDT"))],
+        lambda folder: [written(folder, "a.csv", quote(1, "gate-io", "LUNA_USDT"))],
         "LUNA is one ticker of several assets (LUNA, LUNC)",
     ),
     "a contract": (
@@ -337,7 +337,7 @@ def test_killed_in_the_middle_it_leaves_what_was_there(tmp_path: Path, folder: P
 
 
 def test_what_is_assumed_is_said(tmp_path: Path, folder: Path) -> None:
-    rows = quote(1, "okex", "SOL-USDT"), quote(2, "okex", "BTC-USDT"), quote(3, "okex", "USDT-USD")
+    rows = quote(1, "gate-io", "SOL_USDT"), quote(2, "gate-io", "BTC_USDT"), quote(3, "gate-io", "USDT_USD")
     whole = imported(folder, written(tmp_path, "a.csv", *rows), words=MarketWords("jp", False, (DOLLARS,))).manifest
     assert [(market.symbol, market.base, market.quote_currency, market.region) for market in whole.markets] == [
         ("BTC/USDT", "BTC", "USD", "jp"),
@@ -345,8 +345,8 @@ def test_what_is_assumed_is_said(tmp_path: Path, folder: Path) -> None:
         ("USDT/USD", "USD", "USD", "jp"),
     ]
     assert "USDT = USD" in whole.assumptions
-    assert "SOL on okx is taken for the asset that its ticker says" in whole.assumptions
-    assert "size rules of okx SOL/USDT are not known: any amount in steps of 0.00000001" in whole.assumptions
+    assert "SOL on gate is taken for the asset that its ticker says" in whole.assumptions
+    assert "size rules of gate SOL/USDT are not known: any amount in steps of 0.00000001" in whole.assumptions
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is absent")
