@@ -8,6 +8,7 @@ from market.decide.kill_switch import TradingState
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState, Transition
 from market.trade.cycle_trades import CycleTrade
+from market.trade.cycle_unwinding import LACKING
 from market.trade.leases import decision_right
 from market.trade.leg_lifecycle import RESUMED
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
@@ -174,6 +175,11 @@ def _fenced_out(world: World) -> Iterator[str]:
         newest[right] = step
 
 
+def _is_reported(step: Transition) -> bool:
+    """Return whether it follows from what became of an order; one that lacked its balance was never granted."""
+    return step.what.endswith((" done", " not_sent", " filled", " restated")) and step.reason != LACKING
+
+
 def _with_resumptions(arbitrage: Trade) -> Iterator[tuple[Transition, bool]]:
     """Each step, and whether it was the exchange's own bot that resumed what nothing could be sent for; all else is
     done by whoever decides."""
@@ -184,7 +190,7 @@ def _with_resumptions(arbitrage: Trade) -> Iterator[tuple[Transition, bool]]:
             ended is not None
             and ended.what == "residual"
             and ended.reason in RESUMED
-            and not any(step.what.endswith((" done", " not_sent", " filled", " restated")) for step in steps)
+            and not any(_is_reported(step) for step in steps)
         )
         for step in steps:
             yield step, is_resumption
