@@ -22,6 +22,8 @@ class PeopleView extends PolledView {
   }
 
   async read() {
+    // who may not see it does not ask: each refusal would be an error in the browser's console
+    if (user.caller?.role !== "operator") return this.hide();
     const answer = await ask("GET", "/api/people");
     if (answer.status === 401 || answer.status === 403) return this.hide();
     if (!answer.isDone) return this.say(`Who has access is not known: ${problemText(answer)}`, "bad");
