@@ -36,7 +36,7 @@ class BalanceSnapshots:
         if any(result.exchange == exchange for result in await self.store.order_results()):
             # the exchange's balances have it in them, and it would be booked on top of them
             return False
-        if has_leg_at(await self.store.open_arbitrages(), exchange):
+        if has_leg_at(await self.store.open_trades(), exchange):
             return False
         await self.store.balances.replace(exchange, await self.account.balances(), "before", self.by)
         return True
@@ -50,7 +50,7 @@ class BalanceSnapshots:
 
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
-        if self.closed or has_leg_at(await self.store.open_arbitrages(), self.account.exchange):
+        if self.closed or has_leg_at(await self.store.open_trades(), self.account.exchange):
             return
         # a change during the request resets this
         self.closed = True

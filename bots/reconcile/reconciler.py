@@ -177,7 +177,7 @@ class Reconciliation:
     async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
         """Our rows of the exchange; None while anything is open there."""
         exchange = self.account.exchange
-        if has_leg_at([*await self.store.open_arbitrages(), *await self.store.open_cycles()], exchange):
+        if has_leg_at(await self.store.open_trades(), exchange):
             return None
         return tuple(row for row in await self.store.balances.rows() if row.exchange == exchange)
 

@@ -53,7 +53,7 @@ async def finish_trading(
     await store.stop_reservations()
 
     async def nothing_open() -> bool:
-        return not (await store.open_arbitrages() or await store.open_cycles())
+        return not await store.open_trades()
 
     async def without_balances() -> list[str]:
         before, after = await store.balances.of_session()

@@ -14,7 +14,7 @@ from market.prices.episodes import Episode, MarketPair, merged, missed_by_reason
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, Rejection
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, Rejection, TradeOfLegs
 from market.trade.cycle_reservations import CycleRows
 from market.trade.cycle_trades import CycleTrade
 from market.trade.decision_record import StepRequest, step_by, step_text
@@ -191,7 +191,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         return frozenset((self._arbitrages.keys() | self.cycle_trades.keys()) & set(opportunity_ids))
 
     async def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
-        known = grants_in([*await self.open_arbitrages(), *await self.open_cycles()])
+        known = grants_in(await self.open_trades())
         async for grant in _watched(self._watching_grants, known):
             if grant.leg.exchange == exchange:
                 yield grant
@@ -323,6 +323,9 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
 
     async def open_cycles(self) -> list[CycleTrade]:
         return self._oldest_first(one for one in self.cycle_trades.values() if one.is_open)
+
+    async def open_trades(self) -> list[TradeOfLegs]:
+        return [*await self.open_arbitrages(), *await self.open_cycles()]
 
     async def resumable_cycles(self) -> list[CycleTrade]:
         unfinished = (one for one in self.cycle_trades.values() if one.state == "residual")

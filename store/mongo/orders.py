@@ -9,7 +9,7 @@ from pymongo import ASCENDING, UpdateOne
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
 from market.trade.order_results import OrderResult
-from store.mongo.arbitrages import OPEN, read_arbitrages, read_cycle_trades
+from store.mongo.arbitrages import OPEN, read_trades
 from store.mongo.batched_reads import BatchedRead, read_batch
 from store.preconditions import check_lease
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
@@ -78,8 +78,7 @@ class MongoOrders:
                         yield grant
 
     async def _granted(self, exchange: str) -> list[list[Grant]]:
-        pairs, cycles = await read_arbitrages(self._database, OPEN), await read_cycle_trades(self._database, OPEN)
-        return [grants_in([*pairs, *cycles], exchange)]
+        return [grants_in(await read_trades(self._database, OPEN, OPEN), exchange)]
 
 
 def _inserted(wanted: Document) -> Document:

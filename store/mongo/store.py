@@ -11,7 +11,7 @@ from market.instruments.orders import Fill
 from market.prices.episodes import Episode, EpisodeOutcome
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, Leg, Rejection
+from market.trade.arbitrages import Arbitrage, Leg, Rejection, TradeOfLegs
 from market.trade.cycle_trades import CycleTrade
 from market.trade.grants import Grant
 from market.trade.leases import Actor
@@ -23,7 +23,7 @@ from store.aggregates.month_sums import RemovedTrades, read_removed
 from store.aggregates.session_totals import rejection_counts
 from store.cycle_steps import CycleSteps, CycleWork
 from store.errors import StoreError
-from store.mongo.arbitrages import OLDEST_FIRST, OPEN, RESUMABLE, read_arbitrages, read_cycle_trades
+from store.mongo.arbitrages import OLDEST_FIRST, OPEN, RESUMABLE, read_arbitrages, read_cycle_trades, read_trades
 from store.mongo.averages import MongoAverages
 from store.mongo.balances import MongoBalances
 from store.mongo.consumer_positions import ConsumerPositions
@@ -195,6 +195,9 @@ class MongoTradeStore(TradeSteps, CycleSteps):
     async def open_cycles(self) -> list[CycleTrade]:
         return await read_cycle_trades(self._database, OPEN)
 
+    async def open_trades(self) -> list[TradeOfLegs]:
+        return await read_trades(self._database, OPEN, OPEN)
+
     async def resumable_cycles(self) -> list[CycleTrade]:
         return await read_cycle_trades(self._database, RESUMABLE)
 
@@ -202,9 +205,10 @@ class MongoTradeStore(TradeSteps, CycleSteps):
         return await read_arbitrages(self._database, RESUMABLE)
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
-        pairs = await read_arbitrages(self._database, {"legs.times.unconfirmed": {"$gte": since}})
-        cycles = await read_cycle_trades(self._database, {"orders.leg.times.unconfirmed": {"$gte": since}})
-        return unconfirmed([*pairs, *cycles], exchange, since)
+        asked = {"$gte": since}
+        pairs: Document = {"legs.times.unconfirmed": asked}
+        cycles: Document = {"orders.leg.times.unconfirmed": asked}
+        return unconfirmed(await read_trades(self._database, pairs, cycles), exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
         return await read_arbitrages(self._database, OPEN)

@@ -72,6 +72,10 @@ class BooksView(Protocol):
         """Oldest first, also those that were opened again."""
         ...
 
+    async def open_trades(self) -> list[TradeOfLegs]:
+        """All that is open: of pairs, then of cycles."""
+        ...
+
     async def resumable_cycles(self) -> list[CycleTrade]:
         """Residual ones that `resume_cycle` can continue, oldest first."""
         ...

@@ -7,9 +7,14 @@ import pytest
 from bots.reconcile.balance_snapshots import BalanceSnapshots
 from exchanges.errors import ExchangeUnavailableError
 from market.trade.leases import UNFENCED
-from tests.bots.reconciling_bench import Bench, ended_without, opened_bench
+from market.trade.order_results import result_of
+from store.memory.store import MemoryTradeStore
+from tests.bots.reconciling_bench import Bench, Exchange, SteppedClock, ended_without, opened_bench
+from tests.market.cycle_samples import report_on, triangle
 from tests.store.reservation_requests import OPENING
 
+TRIANGLE = triangle()
+PLENTY = {"USD": Decimal(100_000), "BTC": Decimal(10), "ETH": Decimal(100)}
 USD = OPENING["alpha"]["USD"]
 
 
@@ -73,3 +78,40 @@ async def test_an_exchange_that_does_not_answer_is_asked_again(bench: Bench) -> 
         await closing.close()
     await closing.close()
     assert await closing_usd(bench) == USD
+
+
+@pytest.fixture
+async def cycling() -> Bench:
+    """Have all legs of a trade on a cycle under way at alpha, in a session that did not begin there yet."""
+    clock = SteppedClock()
+    bench = Bench(clock, MemoryTradeStore(clock), Exchange(owned=dict(PLENTY)))
+    await bench.store.settings.create(TRIANGLE.rows.settings)
+    await bench.store.balances.replace("alpha", PLENTY, "now", UNFENCED)
+    assert await bench.store.reserve_cycle(TRIANGLE.request, UNFENCED) == (await bench.store.cycle_trade("found"), None)
+    return bench
+
+
+async def fill_whole(bench: Bench) -> None:
+    """Have all legs filled and booked."""
+    [trade] = await bench.store.open_cycles()
+    for order in trade.orders:
+        await bench.store.report_order(result_of("found", order.leg, report_on(order, order.amount)), UNFENCED)
+    await bench.store.book_cycle("found", UNFENCED)
+    bench.exchange.owned["USD"] += 120
+
+
+async def test_the_opening_waits_for_a_cycle_whose_fills_would_be_booked_on_top_of_it(cycling: Bench) -> None:
+    opening = books(cycling)
+    assert not await opening.ensure_opening()
+    await fill_whole(cycling)
+    assert await opening.ensure_opening()
+    assert (await cycling.row()).usable == cycling.exchange.owned["USD"] == 100_120
+
+
+async def test_the_closing_waits_for_a_cycle(cycling: Bench) -> None:
+    closing = books(cycling)
+    await closing.close()
+    assert await cycling.store.balances.of_session() == ({}, {})
+    await fill_whole(cycling)
+    await closing.close()
+    assert await closing_usd(cycling) == 100_120

@@ -20,6 +20,7 @@ from store.records.cycle_step import cycle_rows_of, cycle_step_of
 from store.server.client import connect
 from store.server.documents import STEPS, grants_of
 from tests.market.cycle_samples import report_on, triangle
+from tests.store import reservation_requests
 from tests.store.command_trace import CommandTrace, in_sequence
 from tests.store.reservation_requests import balances, ready_bot
 from tests.store.test_round_trips import DECIDED_BY
@@ -205,6 +206,18 @@ async def test_what_bots_and_reconciliation_read_has_trades_on_cycles_too(store:
     assert await store.unconfirmed_legs("beta", 0) == []
     assert await store.differences.orders_since("alpha", 0) == {first.client_order_id: "leg1"}
     assert second.client_order_id not in await store.differences.orders_since("alpha", 0)
+
+
+async def test_what_is_open_is_of_pairs_and_of_cycles(store: TradeStore) -> None:
+    await open_books(store)
+    await store.balances.replace("beta", {"BTC": Decimal(10)}, "before", UNFENCED)
+    assert await store.open_trades() == []
+    cycle = await reserved(store)
+    pair = (await store.reserve(reservation_requests.request(), UNFENCED)).arbitrage
+    assert await store.open_trades() == [pair, cycle]
+    for name in ("leg1", "leg2", "leg3"):
+        await booked(store, name)
+    assert await store.open_trades() == [pair]
 
 
 async def test_only_who_holds_the_lease_takes_steps_and_grants_go_to_who_acts(store: TradeStore) -> None:
