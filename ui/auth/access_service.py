@@ -15,6 +15,7 @@ from ui.auth.socket_tickets import Tickets
 
 AUDITED_REJECTIONS = RateTerms(per_second=1, burst=100)
 QUESTIONS = RateTerms(per_second=20, burst=60)
+PIECES = RateTerms(per_second=20, burst=40)
 RECHECK_SECONDS = 2.0
 
 
@@ -35,6 +36,8 @@ class Access:
         self.changes = Rates(terms.changes)
         self.questions = Rates(QUESTIONS)
         """Questions that cost CPU: texts to check, and queries."""
+        self.pieces = Rates(PIECES)
+        """Pieces of uploaded files: by the hundred, and none may keep anybody from the kill switch."""
         self.guesses = Rates(terms.guesses)
         self.audited_rejections = Rates(AUDITED_REJECTIONS)
         """Rejections that are written to the audit log, of all callers together."""

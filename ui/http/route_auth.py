@@ -79,19 +79,31 @@ ReadingOperator = Annotated[Caller, Depends(reading_operator)]
 async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
     """Return the caller. Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer or an author,
     429."""
-    caller = await _changing(request, key, bearer, cookie)
-    if not caller.may_change:
-        raise await _rejection(request, ProblemError(403, f"{caller.bounds}."), caller)
-    return caller
+    return await _operating(request, await _changing(request, key, bearer, cookie, access_of(request).changes))
 
 
 Operator = Annotated[Caller, Depends(operator)]
 
 
+async def uploader(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
+    """Return the caller, an operator who sends a piece of a file. Raises ProblemError as `operator` does."""
+    return await _operating(request, await _changing(request, key, bearer, cookie, access_of(request).pieces))
+
+
+Uploader = Annotated[Caller, Depends(uploader)]
+
+
+async def _operating(request: Request, caller: Caller) -> Caller:
+    """Raise ProblemError 403 if it is no operator."""
+    if not caller.may_change:
+        raise await _rejection(request, ProblemError(403, f"{caller.bounds}."), caller)
+    return caller
+
+
 async def author(request: Request, key: KeyHeader, bearer: BearerHeader, cookie: SignInCookie) -> Caller:
     """Return the caller, who may write and publish stream apps. Raises ProblemError as `operator` does; 403 for a
     viewer."""
-    caller = await _changing(request, key, bearer, cookie)
+    caller = await _changing(request, key, bearer, cookie, access_of(request).changes)
     if not caller.may_publish:
         raise await _rejection(request, ProblemError(403, f"{caller.bounds}."), caller)
     return caller
@@ -101,14 +113,15 @@ Author = Annotated[Caller, Depends(author)]
 
 
 async def _changing(
-    request: Request, key: str | None, bearer: HTTPAuthorizationCredentials | None, cookie: str | None
+    request: Request, key: str | None, bearer: HTTPAuthorizationCredentials | None, cookie: str | None, rates: Rates
 ) -> Caller:
-    """Return the caller of a change, whose role is not looked at yet. Raises ProblemError 401, 403, 429."""
+    """Return the caller of a change, whose role is not looked at yet; one of `rates` is taken. Raises ProblemError 401,
+    403, 429."""
     caller = await _known(request, key, bearer, cookie)
     if caller is None:
         detail = f"Changes need the header X-API-Key; the owner's key is in {KEY_FILE} in the data folder."
         raise await _rejection(request, ProblemError(401, detail, headers=CHALLENGE))
-    spend(access_of(request).changes, rate_name(caller))
+    spend(rates, rate_name(caller))
     if caller.means == "sign-in" and "origin" not in request.headers:
         # browsers send a cookie by themselves; a change must come from our own page, which names its origin
         detail = "The cookie alone allows changes only from the dashboard's own pages; send a key."

@@ -16,6 +16,7 @@ from tests.ui.waiting import until
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
 from ui.auth.callers import Role
 from ui.auth.key_store import StoredKey, add_key, revoke_key
+from ui.auth.rate_buckets import Rates
 from ui.server.application import build_app
 from ui.services.dashboard import dashboard_of
 
@@ -158,6 +159,19 @@ async def test_changes_are_limited_more_than_reading(keyed_api: httpx.AsyncClien
     assert [answer.status_code for answer in changes] == [200, 200, 429]
     assert int(changes[-1].headers["retry-after"]) >= 1
     assert (await keyed_api.get("/api/quotes", headers=headers)).status_code == 200
+
+
+async def test_pieces_of_an_upload_leave_the_kill_switch_its_rate(
+    keyed: FastAPI, keyed_api: httpx.AsyncClient, key: str
+) -> None:
+    dashboard_of(keyed).access.pieces = Rates(RateTerms(0.1, 9))
+    headers = {"X-API-Key": key}
+    begun = await keyed_api.post("/api/recordings/uploads", json={"name": "a.csv", "size": 10}, headers=headers)
+    address = f"/api/recordings/uploads/{begun.json()['upload_id']}"
+    pieces = [await keyed_api.put(f"{address}?offset={at}", content=b"x", headers=headers) for at in range(10)]
+    assert [answer.status_code for answer in pieces] == [200] * 9 + [429]
+    stopped = await keyed_api.put("/api/trading-state", json={"state": "halted"}, headers=headers)
+    assert stopped.status_code == 200
 
 
 async def test_reading_too_has_a_limit_of_each_caller(keyed_api: httpx.AsyncClient, key: str, viewer_key: str) -> None:

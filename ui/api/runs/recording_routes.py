@@ -13,7 +13,7 @@ from market.money import text_of
 from ui.api.apps.app_requests import body_schema
 from ui.apps.dry_runs import MOST_WAITING, DryRuns, DryRunsFullError
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
-from ui.http.route_auth import Operator
+from ui.http.route_auth import Operator, Uploader
 from ui.rows.attribute import row_from
 from ui.rows.field_problems import field_problems, words_of
 from ui.runs.recording_asks import IMPORT_FORMATS, NewSet, RecordingAsk, UploadAsk
@@ -60,7 +60,7 @@ async def begin_upload(request: Request, caller: Operator) -> UploadRow:
 
 @router.put("/uploads/{upload_id}", responses=ASKED)
 async def add_piece(
-    request: Request, upload_id: str, _: Operator, offset: Annotated[int, Query(ge=0, le=2**53)]
+    request: Request, upload_id: str, _: Uploader, offset: Annotated[int, Query(ge=0, le=2**53)]
 ) -> UploadRow:
     """Add a piece, raw, behind those that are there; sent again it changes nothing. 409: it does not begin where the
     last one ended."""
