@@ -13,7 +13,7 @@ from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key, owner_key
 from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.sign_ins import SECRET_FILE, SIGN_IN_SECONDS, SIGN_OUTS_FILE, SignIns
-from ui.auth.started_sign_ins import MOST_LISTED, SIGN_INS_FILE, StartedSignIn
+from ui.auth.started_sign_ins import MOST_OF_A_KEY, SIGN_INS_FILE, StartedSignIn
 
 
 def desk(home: Path) -> StoredKey:
@@ -53,21 +53,31 @@ def test_the_list_of_sign_outs_forgets_what_is_over_and_a_line_that_was_cut_off(
     assert (sign_ins.caller(first), sign_ins.caller(second) is None) == (None, False)
 
 
-def test_the_list_of_sign_ins_is_private_bounded_and_forgets_what_is_over(tmp_path: Path) -> None:
+def test_the_list_of_sign_ins_is_private_and_forgets_what_is_over(tmp_path: Path) -> None:
     sign_ins, key = SignIns(tmp_path), desk(tmp_path)
     path = tmp_path / SIGN_INS_FILE
     over = StartedSignIn("a", "desk", "viewer", key.mark, 1, 2)
-    long = StartedSignIn("b", "desk", "viewer", key.mark, 1, wall_now() + 60 * MICROSECONDS)
-    path.write_bytes(TypeAdapter(tuple[StartedSignIn, ...]).dump_json((over, *[long] * MOST_LISTED)))
+    path.write_bytes(TypeAdapter(tuple[StartedSignIn, ...]).dump_json((over,)))
     cookie = sign_ins.begin(key, "10.0.0.7", "x" * 1_000)
-    assert (len(sign_ins.current()), path.stat().st_mode & 0o777) == (MOST_LISTED, 0o600)
-    newest = sign_ins.current()[0]
+    (newest,) = sign_ins.current()
     assert (newest.address, len(newest.browser), newest.sign_in_id in cookie) == ("10.0.0.7", 200, False)
+    assert path.stat().st_mode & 0o777 == 0o600
     # one that cannot be read costs the list, and no sign-in
     path.write_text("{")
     assert sign_ins.current() == []
     assert sign_ins.caller(cookie) is not None
     assert sign_ins.caller(sign_ins.begin(key)) is not None
+
+
+def test_a_key_has_a_bound_of_browsers_and_takes_no_place_of_another(tmp_path: Path) -> None:
+    sign_ins, key = SignIns(tmp_path), desk(tmp_path)
+    owners = sign_ins.begin(owner_key(tmp_path))
+    oldest, *others = (sign_ins.begin(key) for _ in range(MOST_OF_A_KEY + 1))
+    assert [sign_ins.caller(cookie) is None for cookie in (owners, oldest, *others)] == [
+        *(False, True),
+        *[False] * MOST_OF_A_KEY,
+    ]
+    assert [one.name for one in sign_ins.current()] == [*["desk"] * MOST_OF_A_KEY, "owner"]
 
 
 def test_what_a_sign_in_opened_holds_no_longer_than_it(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Who may use the service, for operators: keys, browsers that are signed in, tokens that were seen. Only
 `arbitrage keys` adds and revokes keys; a sign-in can be ended here."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
@@ -81,11 +82,12 @@ async def people(request: Request, caller: ReadingOperator) -> PeopleRow:
     """Return who may use the service and who does: keys with their last use, browsers that are signed in, and tokens
     that were seen."""
     access, oidc = access_of(request), dashboard_of(request.app).session.page.access.oidc
+    current = await asyncio.to_thread(access.sign_ins.current)
     return PeopleRow(
         is_reading_open=access.is_reading_open,
         issuer=None if oidc is None else oidc.issuer,
         keys=[_key_row(access, key) for key in known_keys(access.home)],
-        sign_ins=[_sign_in_row(access, one, caller.sign_in) for one in access.sign_ins.current()],
+        sign_ins=[_sign_in_row(access, one, caller.sign_in) for one in current],
         tokens=[row_from(TokenRow, one.caller, seen_at=one.at) for one in access.seen.of("token")],
     )
 
@@ -96,7 +98,7 @@ async def end_sign_in(request: Request, sign_in_id: Annotated[str, Path(max_leng
     dashboard = dashboard_of(request.app)
     async with auditing(dashboard, caller, "sign_in.end", sign_in_id) as note:
         try:
-            ended = dashboard.access.sign_ins.end_by_id(sign_in_id)
+            ended = await asyncio.to_thread(dashboard.access.sign_ins.end_by_id, sign_in_id)
         except KeyError:
             raise ProblemError(404, f"No browser is signed in by the id {sign_in_id[:40]!r}.") from None
         note.before = {"name": ended.name, "role": ended.role, "address": ended.address}

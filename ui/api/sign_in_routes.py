@@ -1,5 +1,6 @@
 """Signing a browser in: the page hands its key over once and gets a cookie that no script can read."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
@@ -12,7 +13,7 @@ from ui.auth.sign_ins import COOKIE, SIGN_IN_SECONDS
 from ui.http.page_files import ASSETS
 from ui.http.problems import ProblemError
 from ui.http.rejected_changes import address_of, record_rejection
-from ui.http.route_auth import CHALLENGE, SignInCookie, Viewer, access_of, too_many
+from ui.http.route_auth import CHALLENGE, SignInCookie, Viewer, access_of, spend, too_many
 from ui.rows.attribute import row_from
 
 router = APIRouter(tags=["access"])
@@ -57,9 +58,10 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
             raise too_many(wait)
         await record_rejection(request, UNKNOWN_KEY)
         raise ProblemError(401, UNKNOWN_KEY, headers=CHALLENGE)
+    spend(access.signing_in, key.name)
     response.set_cookie(
         COOKIE,
-        access.sign_ins.begin(key, address, request.headers.get("user-agent", "")),
+        await asyncio.to_thread(access.sign_ins.begin, key, address, request.headers.get("user-agent", "")),
         max_age=SIGN_IN_SECONDS,
         secure=_is_behind_tls(request),
         httponly=True,
@@ -76,7 +78,7 @@ def _is_behind_tls(request: Request) -> bool:
 @router.post("/sign-out", status_code=204)
 async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
     """End the sign-in: the cookie is no longer valid."""
-    access_of(request).sign_ins.end(cookie)
+    await asyncio.to_thread(access_of(request).sign_ins.end, cookie)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response

@@ -16,6 +16,7 @@ from ui.auth.socket_tickets import Tickets
 AUDITED_REJECTIONS = RateTerms(per_second=1, burst=100)
 QUESTIONS = RateTerms(per_second=20, burst=60)
 PIECES = RateTerms(per_second=20, burst=40)
+SIGN_INS = RateTerms(per_second=0.2, burst=30)
 RECHECK_SECONDS = 2.0
 
 
@@ -38,6 +39,8 @@ class Access:
         """Questions that cost CPU: texts to check, and queries."""
         self.pieces = Rates(PIECES)
         """Pieces of uploaded files: by the hundred, and none may keep anybody from the kill switch."""
+        self.signing_in = Rates(SIGN_INS)
+        """By key; each is written to the disk."""
         self.guesses = Rates(terms.guesses)
         self.audited_rejections = Rates(AUDITED_REJECTIONS)
         """Rejections that are written to the audit log, of all callers together."""

@@ -33,13 +33,17 @@ class SignIns:
         self._home = home
 
     def begin(self, key: StoredKey, address: str = "", browser: str = "") -> str:
-        """Return the cookie's value. `browser`: as it says of itself, for the list of those that are signed in."""
+        """Return the cookie's value. `browser`: as it says of itself, for the list of those that are signed in.
+
+        Who has too many is signed out in the oldest. Waits for the disk, as `end` and `end_by_id` do. Raises OSError
+        if that cannot be stored."""
         began_at, identity = wall_now(), secrets.token_hex(8)
         ends_at = began_at + SIGN_IN_SECONDS * MICROSECONDS
         said = f"{key.name}:{ends_at}:{identity}"
         place = (address[:LONGEST_TEXT], browser[:LONGEST_TEXT])
         started = StartedSignIn(identity, key.name, key.role, key.mark, began_at, ends_at, *place)
-        list_sign_in(keys_folder(self._home), started)
+        for oldest in list_sign_in(keys_folder(self._home), started):
+            _record_end(keys_folder(self._home), oldest.identity, oldest.ends_at)
         return f"{said}:{self._signature(said, key)}"
 
     def current(self) -> list[StartedSignIn]:

@@ -15,7 +15,8 @@ from ui.auth.callers import Role
 from ui.auth.private_files import replace_file
 
 SIGN_INS_FILE = "sign_ins.json"
-MOST_LISTED = 500
+MOST_OF_A_KEY = 50
+"""So that no key can fill the list, and none of its browsers is left that an operator could not sign out."""
 LONGEST_TEXT = 200
 
 log = logging.getLogger("ui")
@@ -50,18 +51,24 @@ def started_sign_ins(folder: Path) -> tuple[StartedSignIn, ...]:
     return tuple(one for one in reversed(_read(folder / SIGN_INS_FILE)) if one.ends_at > now)
 
 
-def list_sign_in(folder: Path, started: StartedSignIn) -> None:
-    """Add it, and drop those that are over, and the oldest beyond `MOST_LISTED`."""
+def list_sign_in(folder: Path, started: StartedSignIn) -> list[StartedSignIn]:
+    """Add it, and drop those that are over. Return the oldest of its key beyond `MOST_OF_A_KEY`, which are not listed
+    any more."""
     path, now = folder / SIGN_INS_FILE, wall_now()
+    dropped: list[StartedSignIn] = []
 
     def content() -> bytes:
-        kept = [one for one in _read(path) if one.ends_at > now]
-        return _FILE.dump_json((*kept, started)[-MOST_LISTED:])
+        kept = [*(one for one in _read(path) if one.ends_at > now), started]
+        dropped[:] = [one for one in kept if one.name == started.name][:-MOST_OF_A_KEY]
+        gone = {one.identity for one in dropped}
+        return _FILE.dump_json(tuple(one for one in kept if one.identity not in gone))
 
     try:
         replace_file(path, content)
     except OSError as error:
         log.warning("sign-in not listed", extra={"who": started.name, "error": str(error)})
+        return []
+    return dropped
 
 
 def _read(path: Path) -> list[StartedSignIn]:

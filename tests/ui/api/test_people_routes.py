@@ -1,5 +1,8 @@
 """Who may use the service, and who does: keys, browsers that are signed in, and ending a sign-in."""
 
+import asyncio
+import fcntl
+import threading
 from typing import Any
 
 import httpx
@@ -7,13 +10,18 @@ import pytest
 from fastapi import FastAPI
 
 from runtime.clock import wall_now
+from session.access_terms import RateTerms
 from session.session import Session
 from tests.ui.clients import client_of
 from ui.auth.api_keys import digest_of, keys_folder, new_key
 from ui.auth.key_store import StoredKey, add_key, revoke_key
+from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import COOKIE
+from ui.auth.started_sign_ins import SIGN_INS_FILE
+from ui.services.dashboard import dashboard_of
 
 BROWSER = "Mozilla/5.0 (X11; Linux) Chrome/140.0 Safari/537.36"
+HELD_SECONDS = 5
 
 
 @pytest.fixture
@@ -88,3 +96,28 @@ async def test_it_is_for_operators_alone(api: httpx.AsyncClient, desk_key: str) 
     assert (await api.get("/api/people")).status_code == 401
     assert (await api.get("/api/people", headers={"X-API-Key": desk_key})).status_code == 403
     assert (await api.delete("/api/sign-ins/x", headers={"X-API-Key": desk_key})).status_code == 403
+
+
+async def test_signing_in_waits_for_the_disk_beside_the_loop(
+    api: httpx.AsyncClient, session: Session, desk_key: str
+) -> None:
+    with (keys_folder(session.home) / f"{SIGN_INS_FILE}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # a loop that waited itself would wait no longer than this
+        release = threading.Timer(HELD_SECONDS, fcntl.flock, (lock, fcntl.LOCK_UN))
+        release.start()
+        signing = asyncio.create_task(signed_in(api, desk_key))
+        for _ in range(10):
+            assert (await api.get("/api/caller")).status_code == 200
+        assert not signing.done()
+        release.cancel()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert COOKIE in (await signing)["Cookie"]
+
+
+async def test_signing_in_has_a_rate_by_key(
+    api: httpx.AsyncClient, application: FastAPI, key: str, desk_key: str
+) -> None:
+    dashboard_of(application).access.signing_in = Rates(RateTerms(0.1, 2))
+    answers = [await api.post("/api/sign-in", json={"key": given}) for given in (desk_key, desk_key, desk_key, key)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
