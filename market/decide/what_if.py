@@ -20,7 +20,13 @@ SIZE = "max_notional"
 """The one setting that sizes a trade and rejects none; a lower one is reckoned in proportion."""
 NEARLY = Decimal("0.98")
 """Of the maximum: amounts are cut to an exchange's steps."""
-JUDGED = frozenset({SIZE, *(name for check in CHECKS for name in check.settings)}) - {"trading_state", "market_rules"}
+UNREAD = frozenset(("breaker_failures", "breaker_window_ms", "breaker_pause_ms", "place_value_share"))
+"""Their checks read what followed from them: until when an exchange is paused, and what a place has to bring."""
+JUDGED = (
+    frozenset({SIZE, *(name for check in CHECKS for name in check.settings)})
+    - UNREAD
+    - {"trading_state", "market_rules"}
+)
 """Settings whose change can be judged here; of the others a backtest knows more."""
 
 
@@ -30,7 +36,7 @@ class PastDecision:
     are replaced by those that are tried.
 
     `reason` that it was rejected for, "" if it was taken. `worth`: the net of one that was taken (0 before it ended),
-    else what it would have earned at most. `notional` that was reserved; 0 for a rejected one. `count` of the like.
+    else what it would have earned at most. `notional` that was reserved; 0 for a rejected one.
     """
 
     context: DecisionContext
@@ -38,7 +44,6 @@ class PastDecision:
     reason: str = ""
     worth: Decimal = ZERO
     notional: Decimal = ZERO
-    count: int = 1
 
     @property
     def pair(self) -> tuple[str, str, str]:
@@ -76,25 +81,29 @@ class WhatIfEffect:
     at_most: int
 
 
+def decided_alike(decisions: Iterable[PastDecision], settings: Settings) -> tuple[PastDecision, ...]:
+    """Return those that these settings decide as they were decided; the settings were others when the rest was."""
+    return tuple(one for one in decisions if (one.rejection(settings) is not None) == bool(one.reason))
+
+
 def effect_of(decisions: Sequence[PastDecision], before: Settings, after: Settings) -> WhatIfEffect:
-    """Return what `after` in place of `before` would have done. What `before` decides otherwise than it was decided, as
-    the settings were others then, is left out."""
-    taken = [one for one in decisions if not one.reason and one.rejection(before) is None]
+    """Return what `after` in place of `before` would have done of decisions that `before` decides alike."""
     refused: dict[str, CountedMoney] = {}
     kept: list[PastDecision] = []
-    for one in taken:
+    allowed: list[PastDecision] = []
+    for one in decisions:
         reason = one.rejection(after)
-        if reason is None:
+        if one.reason:
+            allowed += [one] if reason is None else []
+        elif reason is None:
             kept.append(one)
         else:
-            refused[reason] = refused.get(reason, CountedMoney()).plus(one.count, one.worth)
-    rejected = [one for one in decisions if one.reason and one.rejection(before) is not None]
-    allowed = [one for one in rejected if one.rejection(after) is None]
+            refused[reason] = refused.get(reason, CountedMoney()).plus(1, one.worth)
     is_larger = after.max_notional > before.max_notional
     return WhatIfEffect(
         refused=refused,
         allowed=_by_episode(allowed, after.opportunity_lifetime_ms * 1_000),
-        smaller=_smaller(kept, after.max_notional),
+        smaller=_smaller(kept, before.max_notional, after.max_notional),
         at_most=sum(one.notional >= before.max_notional * NEARLY for one in kept) if is_larger else 0,
     )
 
@@ -105,16 +114,18 @@ def reasons_of(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(check.reason for check in CHECKS if wanted & set(check.settings))
 
 
-def _smaller(kept: Iterable[PastDecision], most: Decimal) -> CountedMoney:
+def _smaller(kept: Iterable[PastDecision], before: Decimal, after: Decimal) -> CountedMoney:
+    """Count those that `after` cuts further than `before`, under which what was larger had not been made either."""
     found = CountedMoney()
     for one in kept:
-        if one.notional > most:
-            found = found.plus(one.count, one.worth * (most / one.notional - 1))
+        now = min(one.notional, before)
+        if after < now:
+            found = found.plus(1, one.worth * (after - now) / one.notional)
     return found
 
 
 def _by_episode(allowed: Iterable[PastDecision], lifetime: int) -> dict[str, CountedMoney]:
-    """CountedMoney them by reason: those of one pair that are no further apart than an opportunity lives are one."""
+    """Count them by reason: those of one pair that are no further apart than an opportunity lives are one."""
     found: dict[str, CountedMoney] = {}
     by_pair: dict[tuple[str, tuple[str, str, str]], list[PastDecision]] = defaultdict(list)
     for one in allowed:

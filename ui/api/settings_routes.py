@@ -13,11 +13,11 @@ from typing_extensions import TypedDict
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import VersionConflictError
-from ui.desk.what_if import WhatIf, WhatIfBusyError
+from ui.desk.what_if import WhatIf
 from ui.desk.what_if_rows import WhatIfRow
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
 from ui.http.rejected_changes import record_rejection
-from ui.http.route_auth import Operator
+from ui.http.route_auth import Asker, Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.rows.settings import VersionRow, version_row
 from ui.services.dashboard import dashboard_of
@@ -159,7 +159,7 @@ def _version_of_etag(if_match: str | None) -> int | None:
 
 
 @router.post("/settings/what-if", responses=dict.fromkeys((404, 422), PROBLEM_RESPONSE), openapi_extra=WHAT_IF_BODY)
-async def what_if(request: Request) -> WhatIfRow:
+async def what_if(request: Request, _: Asker) -> WhatIfRow:
     """Return what a change would have done in the last hour, together and each field alone, before it is made: which
     arbitrages would not have been begun, and which rejected opportunities would have been. It changes nothing."""
     changes = json_object(await request.body(), "the settings to change")
@@ -171,8 +171,6 @@ async def what_if(request: Request) -> WhatIfRow:
         raise ProblemError(404, NO_SETTINGS) from None
     except SettingsInvalidError as invalid:
         raise ProblemError(422, f"Not tried. {invalid}.", {"errors": invalid.errors}) from None
-    except WhatIfBusyError as busy:
-        raise ProblemError(503, str(busy), headers={"Retry-After": "2"}) from None
 
 
 class AssetRow(TypedDict):

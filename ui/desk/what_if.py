@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from market.decide.settings import Settings
-from market.decide.what_if import JUDGED, CountedMoney, PastDecision, effect_of, reasons_of
+from market.decide.what_if import JUDGED, CountedMoney, PastDecision, decided_alike, effect_of, reasons_of
 from market.money import ZERO, text_of
 from market.time_units import MICROSECONDS
 from market.trade.decision_record import NoRecordError, rejection_record_of, step_of
@@ -19,6 +19,7 @@ from store.aggregates.episode_sums import BELOW_THRESHOLD, BINS_PER_BPS, Episode
 from store.errors import StoreError
 from store.server.client import Document
 from store.server.documents import amount_of, opportunity_of, rejection_of
+from ui.auth.question_turns import QuestionTurns
 from ui.desk.what_if_rows import WhatIfEffectRow, WhatIfFieldRow, WhatIfRow, WhatIfSumRow
 from ui.services.dashboard import Dashboard
 from ui.services.settings import SettingsMissingError, changed_settings, differing
@@ -26,7 +27,6 @@ from ui.services.settings import SettingsMissingError, changed_settings, differi
 SPAN_SECONDS = 3_600
 MOST = 1_000
 """Arbitrages, and rejections: some 10 MB each, and a second of a core."""
-MOST_WAITING = 4
 MOST_SECONDS = 10.0
 MOST_FIELDS = 12
 """Fields that are tried by themselves; with more only all together."""
@@ -39,14 +39,11 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was read of the last hour; `below`: episodes rejected as below the threshold."""
+    """What was read of the last hour, less what other settings decided; `below`: episodes rejected as below the
+    threshold."""
 
     decisions: tuple[PastDecision, ...]
     below: tuple[EpisodeSum, ...]
-
-
-class WhatIfBusyError(Exception):
-    """So many questions wait, or this one took so long, that nobody would wait for the answer."""
 
 
 class WhatIf:
@@ -54,27 +51,18 @@ class WhatIf:
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._asking = asyncio.Lock()
-        self._waiting = 0
+        self._questions = QuestionTurns(MOST_SECONDS)
 
     async def row(self, dashboard: Dashboard, changes: Mapping[str, object]) -> WhatIfRow:
         """Return what `changes`, the body of a change, would have done. Raises SettingsInvalidError,
-        SettingsMissingError, WhatIfBusyError, StoreError."""
+        SettingsMissingError, QuestionsBusyError, StoreError."""
         current = dashboard.hub.settings
         if current is None:
             raise SettingsMissingError
         session = dashboard.session
         after = changed_settings(current, changes, session.exchanges, session.bases)
-        if self._waiting > MOST_WAITING:
-            raise WhatIfBusyError("Others ask the same at the moment: try again in some seconds.")
-        self._waiting += 1
-        try:
-            async with asyncio.timeout(MOST_SECONDS), self._asking:
-                return await _row(dashboard, current, after, self._most)
-        except TimeoutError:
-            raise WhatIfBusyError(f"It took longer than {MOST_SECONDS:g} s: try again in a moment.") from None
-        finally:
-            self._waiting -= 1
+        async with self._questions.turn():
+            return await _row(dashboard, current, after, self._most)
 
 
 async def _row(dashboard: Dashboard, before: Settings, after: Settings, most: int) -> WhatIfRow:
@@ -85,8 +73,8 @@ async def _row(dashboard: Dashboard, before: Settings, after: Settings, most: in
     taken = await _read(past.taken(since, most), lambda document: _taken(document, before))
     rejected = await _read(past.rejected(since, reasons, most), lambda document: _rejected(document, before))
     episodes = await dashboard.reader.opportunity_sums.episodes.recent(SPAN_SECONDS)
-    known = _Known((*taken, *rejected), tuple(one for one in episodes if one.reason == BELOW_THRESHOLD))
-    whole, fields = await asyncio.to_thread(_effects, known, before, after, names)
+    below = tuple(one for one in episodes if one.reason == BELOW_THRESHOLD)
+    whole, fields = await asyncio.to_thread(_effects, (*taken, *rejected), below, before, after, names)
     return WhatIfRow(
         since=since,
         settings_version=before.version,
@@ -147,14 +135,18 @@ def _rejected(document: Mapping[str, Any], settings: Settings) -> PastDecision |
         at=rejection.rejected_at,
         reason=rejection.reason,
         worth=rejection.tradable,
-        count=rejection.count,
     )
 
 
 def _effects(
-    known: _Known, before: Settings, after: Settings, names: Sequence[str]
+    decisions: Iterable[PastDecision],
+    below: tuple[EpisodeSum, ...],
+    before: Settings,
+    after: Settings,
+    names: Sequence[str],
 ) -> tuple[WhatIfEffectRow, list[WhatIfFieldRow]]:
     """Return the effect of all changes, and of each alone."""
+    known = _Known(decided_alike(decisions, before), below)
     whole, fields = _effect_row(known, before, after), list[WhatIfFieldRow]()
     for name in names[:MOST_FIELDS]:
         alone = before.model_copy(update={name: getattr(after, name)})

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from store.errors import CursorError, StoreError
+from ui.auth.question_turns import QuestionsBusyError
 from ui.http.rejected_changes import record_rejection
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 
@@ -140,6 +141,10 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(CursorError)
     async def _cursor(_: Request, error: CursorError) -> JSONResponse:
         return problem_response(422, str(error), {"errors": [FieldProblem(field="query.cursor", why="unknown")]})
+
+    @app.exception_handler(QuestionsBusyError)
+    async def _busy(_: Request, error: QuestionsBusyError) -> JSONResponse:
+        return problem_response(503, str(error), headers={"Retry-After": "2"})
 
     @app.exception_handler(StoreError)
     async def _store(_: Request, error: StoreError) -> JSONResponse:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from exchanges.labels import exchange_name
 from market.accounting.run_comparison import SAME_WITHIN, RunFigures, RunTrade, differing_texts, figures_of, matched
 from market.money import ZERO, decimal_of_whole, text_of
+from ui.auth.question_turns import QuestionTurns
 from ui.rows.attribute import row_from
 from ui.runs.compared_runs import MOST_TRADES, SESSION, Run, run_of, session_within
 from ui.runs.comparison_rows import (
@@ -23,6 +24,7 @@ from ui.services.settings_fields import setting_label
 from wording.labels import BACKTEST_FIELDS
 
 SHOWN = 100
+MOST_SECONDS = 30.0
 EXPLAINED = 30
 """Trades of which the session is asked why it did not make them."""
 AS_IT_WAS = "as it was"
@@ -42,8 +44,19 @@ FIGURES = {
 COUNTS = ("trades", "won", "lost")
 
 
-async def comparison_of(dashboard: Dashboard, first_id: str, second_id: str) -> ComparisonRow:
-    """Return the comparison. Raises NoRunError, StoreError."""
+class Comparisons:
+    """One at a time: each holds the trades of two runs."""
+
+    def __init__(self) -> None:
+        self._questions = QuestionTurns(MOST_SECONDS)
+
+    async def row(self, dashboard: Dashboard, first_id: str, second_id: str) -> ComparisonRow:
+        """Return the comparison. Raises NoRunError, QuestionsBusyError, StoreError."""
+        async with self._questions.turn():
+            return await _comparison_of(dashboard, first_id, second_id)
+
+
+async def _comparison_of(dashboard: Dashboard, first_id: str, second_id: str) -> ComparisonRow:
     first, second = await run_of(dashboard, first_id), await run_of(dashboard, second_id)
     span = _common_span(first, second)
     first, second = [await _with_session(dashboard, one, span) for one in (first, second)]
@@ -58,10 +71,14 @@ async def comparison_of(dashboard: Dashboard, first_id: str, second_id: str) -> 
 
 async def _say_why_not(dashboard: Dashboard, trades: Sequence[ComparedTradeRow]) -> None:
     """Fill in why the session did not make them."""
-    for one in trades:
-        exchanges = (one["bought_on"].partition(" ")[0], one["sold_on"].partition(" ")[0])
-        around = (one["event_time"] - SAME_WITHIN, one["event_time"] + 2 * SAME_WITHIN)
-        one["why_not"] = await dashboard.reader.past_decisions.reason_between(one["base"], *exchanges, *around)
+    for one, reason in zip(trades, await asyncio.gather(*(_reason(dashboard, one) for one in trades)), strict=True):
+        one["why_not"] = reason
+
+
+async def _reason(dashboard: Dashboard, trade: ComparedTradeRow) -> str | None:
+    exchanges = (trade["bought_on"].partition(" ")[0], trade["sold_on"].partition(" ")[0])
+    around = (trade["event_time"] - SAME_WITHIN, trade["event_time"] + 2 * SAME_WITHIN)
+    return await dashboard.reader.past_decisions.reason_between(trade["base"], *exchanges, *around)
 
 
 async def _with_session(dashboard: Dashboard, run: Run, span: tuple[int, int] | None) -> Run:

@@ -81,6 +81,7 @@ from ui.http.route_auth import REJECTED, viewer
 from ui.http.same_host import SameHostOnly, names_of
 from ui.http.security_headers import SafeHeaders, page_policy
 from ui.pages.shell import ICON, PATHS, STREAMLIT, page_shell
+from ui.runs.comparison import Comparisons
 from ui.runs.uploads import Uploads
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
@@ -288,7 +289,7 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
 
 def _begin_runs(app: FastAPI, session: Session, config: Path | None) -> None:
     """Take up what people asked of texts, recordings and settings."""
-    app.state.what_if = WhatIf()
+    app.state.what_if, app.state.comparisons = WhatIf(), Comparisons()
     app.state.uploads = Uploads(session.home / "uploads")
     app.state.dry_runs = DryRuns(session.home, configured(DRY_RUN, config))
     app.state.recording_jobs = recording_jobs(session.home)

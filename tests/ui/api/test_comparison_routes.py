@@ -1,16 +1,19 @@
 """Two runs side by side over REST: backtests, and a backtest with the running session."""
 
+import asyncio
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from market.decide.settings_texts import settings_texts
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Rejection
 from runtime.clock import wall_now
+from session.access_terms import RateTerms
 from store.mongo.store import MongoTradeStore
 from store.records.backtest_requests import BacktestFigures, BacktestRequest, BacktestTrade, TickSetSummary
 from store.server.documents import REJECTIONS
@@ -18,6 +21,11 @@ from tests.store.reservation_requests import opportunity
 from tests.ui.samples import SETTINGS
 from tests.ui.trading import traded
 from tests.ui.waiting import until
+from ui.auth.question_turns import QuestionsBusyError
+from ui.auth.rate_buckets import Rates
+from ui.runs.comparison import Comparisons
+from ui.runs.comparison_rows import ComparisonRow
+from ui.services.dashboard import Dashboard, dashboard_of
 
 NOW = wall_now()
 BEGIN, END = NOW - 3_600 * MICROSECONDS, NOW + 3_600 * MICROSECONDS
@@ -121,6 +129,39 @@ async def test_runs_of_two_times_have_no_trade_in_common(api: httpx.AsyncClient,
         "The settings of B are not known: an earlier version ran it. Run it again to compare them.",
         "A is in USD",
     ]
+
+
+async def test_few_comparisons_wait_and_more_are_turned_away(
+    application: FastAPI, api: httpx.AsyncClient, store: MongoTradeStore
+) -> None:
+    await ran(store, "one", [made_trade(1, NOW)], {})
+    comparisons, dashboard = Comparisons(), dashboard_of(application)
+    many = await asyncio.gather(
+        *(comparisons.row(dashboard, "one", "session") for _ in range(12)), return_exceptions=True
+    )
+    assert [isinstance(one, QuestionsBusyError) for one in many] == [False] * 5 + [True] * 7
+    application.state.comparisons = BusyComparisons()
+    answer = await api.get("/api/backtests/compare", params={"first": "one", "second": "session"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+
+
+class BusyComparisons(Comparisons):
+    """Turns everybody away."""
+
+    async def row(self, dashboard: Dashboard, first_id: str, second_id: str) -> ComparisonRow:
+        raise QuestionsBusyError("Others ask.")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/api/backtests/compare?first=one&second=two"), ("POST", "/api/settings/what-if")],
+)
+async def test_what_costs_cpu_has_a_rate_of_its_own(
+    application: FastAPI, api: httpx.AsyncClient, method: str, path: str
+) -> None:
+    dashboard_of(application).access.questions = Rates(RateTerms(0.1, 2))
+    answers = [await api.request(method, path, json={} if method == "POST" else None) for _ in range(3)]
+    assert [answer.status_code == 429 for answer in answers] == [False, False, True]
 
 
 @pytest.mark.parametrize(

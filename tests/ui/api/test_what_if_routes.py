@@ -18,7 +18,8 @@ from store.server.documents import ARBITRAGES, REJECTIONS
 from tests.store.reservation_requests import episode_of, opportunity
 from tests.ui.trading import traded
 from tests.ui.waiting import until
-from ui.desk.what_if import WhatIf, WhatIfBusyError
+from ui.auth.question_turns import QuestionsBusyError
+from ui.desk.what_if import WhatIf
 from ui.services.dashboard import dashboard_of
 
 MINUTE = 60_000_000
@@ -107,7 +108,7 @@ async def test_what_is_read_is_bounded_and_what_is_older_or_unreadable_is_left_o
     many = await asyncio.gather(
         *(asked.row(dashboard_of(application), changes) for _ in range(12)), return_exceptions=True
     )
-    turned_away = [one for one in many if isinstance(one, WhatIfBusyError)]
+    turned_away = [one for one in many if isinstance(one, QuestionsBusyError)]
     assert (len(turned_away), len(many) - len(turned_away)) == (7, 5)
 
 
