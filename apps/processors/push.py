@@ -26,7 +26,9 @@ class PushQueue:
 
     def on_event(self, me: ProcessorKey, stream: str, row: dict[str, Any]) -> None:
         if stream == "push":
-            self._push(me, row["body"])
+            # there is nothing to send of a row without a body
+            if row["body"] is not None:
+                self._push(me, row["body"])
         elif me.state.get("sent") and row["batch"] == me.state["batch"]:
             # an answer to another batch comes too late
             me.clear_alarm("late")

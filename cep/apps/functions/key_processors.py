@@ -66,7 +66,7 @@ class KeyTurn:
     def clear_alarm(self, name: str = "") -> None:
         self.alarms[name] = None
 
-    def emit(self, stream: str, **values: Any) -> None:
+    def emit(self, stream: str, /, **values: Any) -> None:
         columns = self._emits.get(stream)
         if columns is None:
             raise ValueError(with_nearest(f"the text names no {stream!r} in emits", str(stream), list(self._emits)))
@@ -148,15 +148,18 @@ class Processors(Stateful):
         me = KeyTurn(key, now, dict(self._states.get(key, ())), self._context, self._plan.emits)
         try:
             run_of_others(call, me)
-            self._check(me)
-        except ValueError as error:
+            # what the state is made of is the operator's: also to look through it may fail
+            run_of_others(self._check, me)
+        except FunctionFailedError as error:
             raise FunctionFailedError(f"{self._plan.label} failed for the key {key!r}: {error}") from error
         self._keep(me)
         for stream, row in me.rows:
             self._emit(stream, now, row)
 
     def _check(self, me: KeyTurn) -> None:
-        """Raise ValueError."""
+        """Raise ValueError, RecursionError."""
+        if type(me.state) is not dict:
+            raise ValueError(f"its state is a {type(me.state).__name__}, and has to be a dict")
         for name, value in me.state.items():
             if type(name) is not str or (type(value) not in PLAIN and not is_plain(value)):
                 raise ValueError(f"state[{name!r}] is a {type(value).__name__}, which no snapshot keeps")

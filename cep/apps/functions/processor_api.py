@@ -52,7 +52,7 @@ class ProcessorKey(Protocol):
         """Forget an alarm; nothing if none of the name is set."""
         ...
 
-    def emit(self, stream: str, **values: Any) -> None:
+    def emit(self, stream: str, /, **values: Any) -> None:
         """Give a row of one of the streams that the app's text names with `emits`; columns that are left out are null.
         Raises ValueError if it is none of the stream's."""
         ...

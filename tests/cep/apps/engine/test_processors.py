@@ -55,6 +55,13 @@ class Acts:
                 me.emit("Act", k="x")
             case ["wrong", "state"]:
                 me.state["x"] = object()
+            case ["wrong", "ring"]:
+                me.state["x"] = ring = []
+                ring.append(ring)
+            case ["no", "state"]:
+                me.state = None
+            case ["named"]:
+                me.emit("Named", stream=me.key, self="x")
             case ["wrong", "alarm"]:
                 me.set_alarm(seconds=-1)
             case ["many"]:
@@ -173,6 +180,8 @@ def test_a_busy_key_moves_its_alarm_without_end(folder: Path) -> None:
         ("wrong column", "Out has no column 'whatt'; did you mean 'what'"),
         ("wrong stream", "the text names no 'Act' in emits"),
         ("wrong state", "state['x'] is a object, which no snapshot keeps"),
+        ("wrong ring", "RecursionError: maximum recursion depth exceeded"),
+        ("no state", "its state is a NoneType, and has to be a dict"),
         ("wrong alarm", "an alarm has a name, and comes now or later"),
         ("many", f"has more than {MOST_ALARMS} alarms"),
     ],
@@ -187,6 +196,12 @@ def test_a_row_that_fails_does_nothing_and_goes_where_the_text_says(folder: Path
     # its second row, and its first alarm
     assert act(one, 200, "a", "emit") == [(200, "a row", 2)]
     assert seen(one.advance(10_000)) == [(5_000, "a alarm x", 5_000)]
+
+
+def test_columns_may_be_called_as_what_a_method_takes(folder: Path) -> None:
+    text = ACTS.replace("emits = 'Out'", "emits = 'Out, Named'") + "define stream Named (stream string, self string);"
+    (row,) = app(folder, text).send("Act", {"k": "a", "act": "named"}, 1)
+    assert row.values == {"stream": "a", "self": "x"}
 
 
 FAILED = "define stream Failed (k string, why string); from !Act select k, _error as why insert into Failed;"
