@@ -23,6 +23,8 @@ MOST_LISTENERS = 64
 AT_ONCE = 100
 HEARTBEAT_SECONDS = 15.0
 """Between comments while no row comes, by which both sides know that the other is there."""
+STALLED_SECONDS = 30.0
+"""A listener that takes nothing for so long is cut off: his place may be another's."""
 HEARTBEAT = b": still here\n\n"
 MISSED = b": rows are missing\n\n"
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -33,7 +35,9 @@ class EventFeed:
     """What a sink gives to all listeners of its path."""
 
     heartbeat_seconds: float = HEARTBEAT_SECONDS
+    stalled_seconds: float = STALLED_SECONDS
     listeners: int = 0
+    is_open: bool = True
     _kept: deque[tuple[str, bytes]] = field(default_factory=deque)
     """Id and event of each row."""
     _bytes: int = 0
@@ -48,12 +52,19 @@ class EventFeed:
         self._bytes, self._next = self._bytes + len(event), self._next + 1
         while len(self._kept) > MOST_KEPT or (len(self._kept) > 1 and self._bytes > MOST_KEPT_BYTES):
             self._bytes -= len(self._kept.popleft()[1])
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self._wake()
+
+    def open(self) -> None:
+        self.is_open = True
+
+    def close(self) -> None:
+        """End all listeners, each behind the rows that there are."""
+        self.is_open = False
+        self._wake()
 
     async def events(self, after: str) -> AsyncGenerator[bytes]:
         """Yield what a listener is sent, who had `after` last: rows from now on if that is empty, all that is kept if
-        it is not known. Ends for one who is so slow that rows are gone."""
+        it is not known. Ends for one who is so slow that rows are gone, and for all once the feed is closed."""
         number, is_known = self._behind(after)
         if not is_known:
             yield MISSED
@@ -63,12 +74,18 @@ class EventFeed:
                 number += len(found)
                 yield b"".join(event for _, event in found)
                 continue
+            if not self.is_open:
+                return
             changed = self._changed
             try:
                 async with asyncio.timeout(self.heartbeat_seconds):
                     await changed.wait()
             except TimeoutError:
                 yield HEARTBEAT
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     @property
     def _oldest(self) -> int:
@@ -103,15 +120,17 @@ class EventSender:
         return "listeners"
 
     async def close(self) -> None:
-        """Do nothing: who listens stays until the listener closes."""
+        """Do nothing: who listens stays until the feed is closed."""
 
     async def send(self, destination: str, rows: Sequence[OutgoingRow]) -> None:
-        try:
-            messages = [(row.id, self._writer.write(row.values)) for row in rows]
-        except ValueError as error:
-            raise RowsRefusedError(str(error)) from None
-        for name, message in messages:
-            self._feed.publish(name, message)
+        refused = dict[str, str]()
+        for row in rows:
+            try:
+                self._feed.publish(row.id, self._writer.write(row.values))
+            except ValueError as error:
+                refused[row.id] = str(error)
+        if refused:
+            raise RowsRefusedError(next(iter(refused.values())), refused)
 
 
 def _event(name: str, message: bytes) -> bytes:

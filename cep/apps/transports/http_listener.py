@@ -30,14 +30,15 @@ MOST_WAITING_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    """`requests`: those that rows of the app answer; None if they are answered once they are kept."""
+class TakenRows:
+    """Takes the rows of a path. `requests`: those that rows of the app answer; None if they are answered once they are
+    kept."""
 
     intake: Intake
-    requests: WaitingRequests | None
+    requests: WaitingRequests | None = None
 
 
-Opened = _Open | EventFeed
+Opened = TakenRows | EventFeed
 """What a path is for: rows that come, or rows that are listened to."""
 
 
@@ -62,26 +63,31 @@ class HttpListener:
         addresses = [] if self._runner is None else self._runner.addresses
         return f"{scheme}://{addresses[0][0]}:{addresses[0][1]}" if addresses else ""
 
-    async def open(self, path: str, intake: Intake, requests: WaitingRequests | None = None) -> None:
-        """Take messages for a path. Raises RowsRefusedError if another app has it, NotTakenError if nobody
-        can listen."""
-        await self._open_path(path, _Open(intake, requests))
+    async def serve(self, path: str, opened: Opened) -> None:
+        """Have a path open until cancelled. Raises as `open`; run it again later in both cases."""
+        await self.open(path, opened)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.close(path)
 
-    async def open_feed(self, path: str, feed: EventFeed) -> None:
-        """Let others listen at a path. Raises as `open`."""
-        await self._open_path(path, feed)
-
-    async def _open_path(self, path: str, opened: Opened) -> None:
+    async def open(self, path: str, opened: Opened) -> None:
+        """Take rows at a path, or let others listen there. Raises RowsRefusedError if another app has it,
+        NotTakenError if nobody can listen."""
         async with self._lock:
             if path in self._open:
                 raise RowsRefusedError(f"another app has the path {path}; give each one of its own")
             if self._runner is None:
                 self._runner = await self._listening()
             self._open[path] = opened
+            if isinstance(opened, EventFeed):
+                opened.open()
 
     async def close(self, path: str) -> None:
         async with self._lock:
-            self._open.pop(path, None)
+            opened = self._open.pop(path, None)
+            if isinstance(opened, EventFeed):
+                opened.close()
             if not self._open and self._runner is not None:
                 runner, self._runner = self._runner, None
                 await runner.cleanup()
@@ -106,19 +112,22 @@ class HttpListener:
         opened = self._open.get(request.path)
         if isinstance(opened, EventFeed):
             return await _listened(request, opened)
+        if opened is None:
+            # its app is starting, and what the path is for is not known yet
+            return _busy()
         if request.method not in ("POST", "PUT"):
             return _answer(405, error="send rows with POST", headers={"Allow": "POST, PUT"})
         # of a longer one no more is read
         size = min(MOST_BYTES if request.content_length is None else request.content_length, MOST_BYTES)
-        if opened is None or self._waiting >= MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
-            return _answer(503, error="nobody takes rows here now", headers={"Retry-After": "1"})
+        if self._waiting >= MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
+            return _busy()
         self._waiting, self._bytes = self._waiting + 1, self._bytes + size
         try:
             return await self._taken(request, opened)
         finally:
             self._waiting, self._bytes = self._waiting - 1, self._bytes - size
 
-    async def _taken(self, request: web.Request, opened: _Open) -> web.Response:
+    async def _taken(self, request: web.Request, opened: TakenRows) -> web.Response:
         # raises 413 beyond MOST_BYTES
         body, requests = await request.read(), opened.requests
         name = "" if requests is None else requests.begin()
@@ -144,12 +153,8 @@ class FeedServer:
     feed: EventFeed
 
     async def run(self) -> None:
-        """Serve until cancelled. Raises RowsRefusedError, NotTakenError; run it again later in both cases."""
-        await self.listener.open_feed(self.path, self.feed)
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await self.listener.close(self.path)
+        """As `HttpListener.serve`."""
+        await self.listener.serve(self.path, self.feed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +166,11 @@ class HttpReceiver:
     requests: WaitingRequests | None = None
 
     async def run(self, intake: Intake) -> None:
-        await self.listener.open(self.path, intake, self.requests)
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await self.listener.close(self.path)
+        await self.listener.serve(self.path, TakenRows(intake, self.requests))
 
 
 async def _listened(request: web.Request, feed: EventFeed) -> web.StreamResponse:
-    """Send the feed's rows until the other side leaves, or is too slow."""
+    """Send the feed's rows until it is closed, or the other side leaves, is too slow, or takes nothing any more."""
     if request.method != "GET":
         return _answer(405, error="listen with GET", headers={"Allow": "GET"})
     if feed.listeners >= MOST_LISTENERS:
@@ -182,14 +183,22 @@ async def _listened(request: web.Request, feed: EventFeed) -> web.StreamResponse
         await response.write(HEARTBEAT)
         async with aclosing(feed.events(request.headers.get("Last-Event-ID", ""))) as found:
             async for events in found:
-                await response.write(events)
-        await response.write_eof()
+                async with asyncio.timeout(feed.stalled_seconds):
+                    await response.write(events)
+    except TimeoutError:
+        # with what is on its way to him, for which the end of the response would wait
+        if request.transport is not None:
+            request.transport.abort()
     except ConnectionError:
         # the other side is gone
         pass
     finally:
         feed.listeners -= 1
     return response
+
+
+def _busy() -> web.Response:
+    return _answer(503, error="nobody takes or gives rows here now", headers={"Retry-After": "1"})
 
 
 async def _replied(requests: WaitingRequests, name: str) -> web.Response:

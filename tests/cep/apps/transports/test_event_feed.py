@@ -1,10 +1,13 @@
 """Rows that others listen to: in their order, from where each one was, and nobody waits for a slow listener."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import aiohttp
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +15,9 @@ from cep.apps.ends.sink_ends import EventsTarget
 from cep.apps.transports.event_feed import HEARTBEAT, MISSED, MOST_KEPT, MOST_KEPT_BYTES, EventFeed, EventSender
 from cep.apps.transports.event_lines import EventLines, ServerEvent
 from cep.apps.transports.http_listener import FeedServer, HttpListener
-from cep.apps.transports.ports import OutgoingRow
+from cep.apps.transports.ports import OutgoingRow, RowsRefusedError
 from tests.cep.apps.transports.ends import sink_of
+from tests.ui.waiting import until
 
 KEYS = {"/prices": "key of the prices"}
 KEY = {"X-Api-Key": KEYS["/prices"]}
@@ -88,6 +92,33 @@ async def test_a_quiet_feed_says_that_it_is_there() -> None:
         assert b"id: id:1\n" in await anext(found)
 
 
+async def test_who_listens_hears_the_end_of_an_app_though_others_go_on() -> None:
+    feed, listener = EventFeed(), HttpListener("127.0.0.1", 0, {**KEYS, "/other": "another key"})
+    await listener.open("/other", EventFeed())
+    async with asyncio.timeout(LIMIT_SECONDS), aiohttp.ClientSession(headers=KEY) as client:
+        for number in range(2):
+            await listener.open("/prices", feed)
+            async with client.get(f"{listener.url}/prices") as answer:
+                await answer.content.readline()
+                publish(feed, number)
+                await listener.close("/prices")
+                assert f"id: id:{number}\n" in await answer.text()
+    await listener.close("/other")
+
+
+async def test_who_takes_nothing_any_more_gives_his_place_to_another() -> None:
+    feed, stalled = EventFeed(stalled_seconds=0.05), socket.socket()
+    # the kernel takes no more for him than that
+    stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    async with served(feed) as client:
+        stalled.connect(("127.0.0.1", int(str(client._base_url).rpartition(":")[2])))
+        stalled.sendall(f"GET /prices HTTP/1.1\r\nHost: h\r\nX-Api-Key: {KEYS['/prices']}\r\n\r\n".encode())
+        await until(lambda: feed.listeners == 1)
+        feed.publish("id:0", b"x" * (4 * MOST_KEPT_BYTES))
+        await until(lambda: feed.listeners == 0)
+    stalled.close()
+
+
 async def test_a_slow_listener_is_cut_off_and_holds_up_nobody() -> None:
     feed = EventFeed()
     publish(feed, 0, 1)
@@ -125,6 +156,31 @@ async def test_a_sink_gives_its_rows_to_whoever_listens() -> None:
         assert [event.data for event in await heard(answer, 3)] == [
             sink.writer.write(row.values).decode() for row in rows
         ]
+
+
+async def test_a_row_that_its_format_cannot_hold_is_named_and_holds_up_none_behind_it() -> None:
+    sink = sink_of("type = 'sse', path = '/prices', @map(type = 'json')")
+    assert isinstance(sink.target, EventsTarget)
+
+    class Writer:
+        media_type = "text/plain"
+
+        def write(self, values: Mapping[str, Any]) -> bytes:
+            if values["n"] == 1:
+                raise ValueError("1 is none")
+            return b"%d" % values["n"]
+
+        def join(self, messages: Sequence[bytes]) -> bytes:
+            return b"".join(messages)
+
+    feed = EventFeed()
+    rows = [OutgoingRow(f"id:{n}", n, {"n": n}) for n in range(3)]
+    with pytest.raises(RowsRefusedError, match="1 is none") as refused:
+        await EventSender(sink.target, Writer(), feed).send("/prices", rows)
+    assert list(refused.value.refused) == ["id:1"]
+    async with aclosing(feed.events("another")) as found:
+        assert await anext(found) == MISSED
+        assert await anext(found) == b"id: id:0\ndata: 0\n\nid: id:2\ndata: 2\n\n"
 
 
 @given(st.lists(st.text(), max_size=5))

@@ -10,7 +10,7 @@ import pytest
 
 from cep.apps.ends.sink_ends import AnswerTarget
 from cep.apps.transports.http_answers import AnswerSender, WaitingRequests
-from cep.apps.transports.http_listener import MOST_BYTES, MOST_WAITING_BYTES, HttpListener
+from cep.apps.transports.http_listener import MOST_BYTES, MOST_WAITING_BYTES, HttpListener, TakenRows
 from cep.apps.transports.ports import IncomingMessage, NotTakenError, OutgoingRow, RowsRefusedError, TakenMessages
 from tests.cep.apps.transports.ends import sink_of
 from tests.cep.apps.transports.kept_rows import KeptRows
@@ -21,7 +21,7 @@ KEYS = {"/orders": "key of the orders", "/closed": "key of what is closed"}
 @asynccontextmanager
 async def listening(kept: KeptRows) -> AsyncIterator[tuple[HttpListener, aiohttp.ClientSession]]:
     listener = HttpListener("127.0.0.1", 0, KEYS)
-    await listener.open("/orders", kept)
+    await listener.open("/orders", TakenRows(kept))
     async with aiohttp.ClientSession(listener.url) as client:
         yield listener, client
     await listener.close("/orders")
@@ -96,6 +96,13 @@ async def test_what_is_no_row_is_said_and_what_cannot_be_kept_comes_again() -> N
     assert kept.messages == []
 
 
+async def test_a_path_whose_app_is_starting_says_so_whatever_it_is_for() -> None:
+    async with listening(KeptRows()) as (_, client):
+        for method in ("GET", "POST", "DELETE"):
+            async with client.request(method, "/closed", headers=bearer(KEYS["/closed"])) as answer:
+                assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+
+
 async def test_bodies_that_wait_have_an_end_whatever_is_sent() -> None:
     kept, free = KeptRows(), asyncio.Event()
 
@@ -105,7 +112,7 @@ async def test_bodies_that_wait_have_an_end_whatever_is_sent() -> None:
             return await kept.take(messages)
 
     listener, headers, body = HttpListener("127.0.0.1", 0, KEYS), bearer(KEYS["/orders"]), b"1" * (MOST_BYTES // 2)
-    await listener.open("/orders", Held())
+    await listener.open("/orders", TakenRows(Held()))
     most = MOST_WAITING_BYTES // len(body)
     async with aiohttp.ClientSession(listener.url, connector=aiohttp.TCPConnector(limit=0)) as client:
 
@@ -128,13 +135,13 @@ async def test_bodies_that_wait_have_an_end_whatever_is_sent() -> None:
 async def test_a_path_belongs_to_one_app_and_a_port_to_one_process() -> None:
     async with listening(KeptRows()) as (listener, _):
         with pytest.raises(RowsRefusedError, match="another app has the path /orders"):
-            await listener.open("/orders", KeptRows())
+            await listener.open("/orders", TakenRows(KeptRows()))
         port = int(listener.url.rpartition(":")[2])
         with pytest.raises(NotTakenError, match="nobody can listen at"):
-            await HttpListener("127.0.0.1", port, KEYS).open("/orders", KeptRows())
+            await HttpListener("127.0.0.1", port, KEYS).open("/orders", TakenRows(KeptRows()))
     # the last path closes the port, and the next opens it again
     assert listener.url == ""
-    await listener.open("/orders", KeptRows())
+    await listener.open("/orders", TakenRows(KeptRows()))
     assert listener.url
     await listener.close("/orders")
 
@@ -147,7 +154,7 @@ async def test_a_row_of_the_app_is_the_answer() -> None:
     assert isinstance(sink.target, AnswerTarget)
     requests, kept = WaitingRequests(30.0), KeptRows()
     answers, listener = AnswerSender(sink.target, sink.writer, requests), HttpListener("127.0.0.1", 0, KEYS)
-    await listener.open("/orders", kept, requests)
+    await listener.open("/orders", TakenRows(kept, requests))
 
     async def answer() -> str:
         await kept.until(1)
