@@ -1,12 +1,10 @@
 """A dry run: the text of a stream app over a log, in a process of its own at low priority. The rows, and their ids, are
 those of the published app over the same rows of the log.
 
-It reads `request.json` of its folder and writes there `progress.json`, `rows.jsonl` and at the end `result.json`, or
-ends with one sentence on its error output.
+How it is asked and answers, `launch.setup.asked_work` says; it also writes `progress.json`, and `rows.jsonl`.
 """
 
 import asyncio
-import os
 import sys
 import time
 from collections import Counter
@@ -14,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -31,23 +28,20 @@ from launch.dry_runs.price_track import PriceTrack
 from launch.dry_runs.recorded_app_log import recorded_partitions
 from launch.dry_runs.running_app_log import LogRow, running_log
 from launch.errors import LaunchError
+from launch.setup.asked_work import Row, begin_asked, finish_asked
 from launch.setup.data_dir import home_folder, read_session, write_atomically
-from launch.setup.parent_watch import end_with_parent
 from market.time_units import MICROSECONDS
 from runtime.clock import steady_now
 from streams.errors import StreamError
 from streams.mirrored_rows import unrepeated_rows
 from tick_sets.errors import ImportRejectedError
 
-NICENESS = 15
-"""As a backtest's: trading takes precedence on every core."""
 MOST_ROWS = 100_000
 """That are kept, and compared."""
 MOST_SHOWN = 500
 MINUTE_MS = 60_000
 PROGRESS_ROWS = 5_000
 DIGEST_BYTES = 16
-Row = dict[str, Any]
 REFUSALS = (
     AppError,
     LaunchError,
@@ -94,20 +88,17 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path)
     asked = parser.parse_args(words)
     folder: Path = asked.folder
-    os.nice(NICENESS)
-    end_with_parent()
-    request: Row = orjson.loads((folder / "request.json").read_bytes())
-    try:
+    request = begin_asked(folder)
+
+    def work() -> Row:
         terms = configured_terms(asked.config)
         with bounded_memory(2 * terms.limits.worker_bytes):
-            _run(folder, request, terms)
-    except REFUSALS as error:
-        sys.stderr.write(f"{str(error).rstrip('.') or 'it needs too much memory'}.\n")
-        return 1
-    return 0
+            return _run(folder, request, terms)
+
+    return finish_asked(folder, work, REFUSALS)
 
 
-def _run(folder: Path, request: Row, terms: OperatorTerms) -> None:
+def _run(folder: Path, request: Row, terms: OperatorTerms) -> Row:
     session = read_session(home_folder())
     texts = [request["text"], *([request["against"]] if request.get("against") is not None else [])]
     ran: list[Ran] = []
@@ -117,7 +108,7 @@ def _run(folder: Path, request: Row, terms: OperatorTerms) -> None:
         ran.append(ran_over(source, log_of(source, request["source"]), reported))
     with (folder / "rows.jsonl").open("wb") as file:
         file.writelines(orjson.dumps(row) + b"\n" for row in ran[0].rows)
-    write_atomically(folder / "result.json", orjson.dumps(result_of(*ran)))
+    return result_of(*ran)
 
 
 def log_of(source: AppSource, wanted: Row) -> Iterator[LogRow]:

@@ -1,10 +1,9 @@
 """What the page asks of recordings, in a process of its own at low priority: import an uploaded file, make the example,
 or say what a tick set has in it and what was rejected.
 
-It reads `request.json` of its folder and writes `result.json` there, or ends with one sentence on its error output.
+How it is asked and answers, `launch.setup.asked_work` says.
 """
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,6 @@ from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import orjson
 
@@ -21,8 +19,7 @@ from launch.commands.import_sets import ImportOptions, imported_set
 from launch.commands.recordings.example_recording import NAME, write_example
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.recorded_sessions import SETS, set_folders
-from launch.setup.data_dir import write_atomically
-from launch.setup.parent_watch import end_with_parent
+from launch.setup.asked_work import Row, begin_asked, finish_asked
 from market.money import decimal_of
 from tick_sets.errors import ImportRejectedError
 from tick_sets.importers.import_formats import FORMATS
@@ -32,8 +29,6 @@ from tick_sets.sets.manifest import REJECTED, ImportedSource, Manifest
 from tick_sets.sets.problems import problems_of
 from tick_sets.sets.tick_set import complete_tick_set
 
-NICENESS = 15
-"""As a backtest's: trading takes precedence on every core."""
 RECOGNISED = "auto"
 """In place of a format: the one that the file looks like."""
 MOST_EXAMPLES = 3
@@ -48,22 +43,21 @@ _FIELDS: dict[Need, str] = {
     "half_spread_bps": "half the spread in bps: it has prices without bid and ask",
     "mapping": "the mapping of its columns",
 }
-Row = dict[str, Any]
 
 
 def main(words: Sequence[str]) -> int:
     """Do what the folder that the words name asks for. Return the exit code."""
     folder = Path(words[0])
-    os.nice(NICENESS)
-    end_with_parent()
-    request: Row = orjson.loads((folder / "request.json").read_bytes())
-    try:
-        result = WORKS[request["work"]](Path(request["home"]), request)
-    except REFUSALS as error:
-        sys.stderr.write(f"{str(error).rstrip('.') or 'it needs too much memory'}.\n")
-        return 1
-    write_atomically(folder / "result.json", orjson.dumps(result))
-    return 0
+    return answered(folder, begin_asked(folder))
+
+
+def answered(folder: Path, request: Row) -> int:
+    """Do what is asked, and forget an upload that is imported. Return the exit code."""
+    code = finish_asked(folder, lambda: WORKS[request["work"]](Path(request["home"]), request), REFUSALS)
+    if code == 0 and request["work"] == "import":
+        # one that was not taken stays, for another attempt with other options
+        Path(request["file"]).unlink(missing_ok=True)
+    return code
 
 
 def imported(home: Path, request: Row) -> Row:
@@ -74,8 +68,6 @@ def imported(home: Path, request: Row) -> Row:
         mapping.write_text(request["mapping"])
         options = _options(path, request, mapping if request["mapping"].strip() else None)
         imported_set(home, options, lambda _: None)
-    # one that was not taken stays, for another attempt with other options
-    path.unlink(missing_ok=True)
     return described(home, request["set"])
 
 

@@ -13,10 +13,11 @@ import orjson
 import pytest
 
 from cep.apps.hosts.hosted_app import AppSource
-from launch.dry_runs.dry_run import Row, ran_over
+from launch.dry_runs.dry_run import ran_over
 from launch.dry_runs.recorded_app_log import recorded_partitions
 from launch.dry_runs.running_app_log import LogRow, running_log
 from launch.published.hosted import published_source
+from launch.setup.asked_work import Row
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Rejection
 from runtime.clock import SystemClock, wall_now

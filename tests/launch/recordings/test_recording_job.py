@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from launch.commands.recordings.example_recording import NAME, write_example
-from launch.commands.recordings.recording_job import WORKS, described, format_of
+from launch.commands.recordings.recording_job import WORKS, answered, described, format_of
 from launch.errors import LaunchError
 from tests.launch.tardis_rows import HEADER, TIME
 from tick_sets.importers.import_formats import FORMATS
@@ -46,11 +46,23 @@ def test_the_example_has_spreads_that_pay_and_rows_of_each_kind_that_no_import_t
 def test_a_file_is_recognised_and_imported_and_another_one_added(tmp_path: Path) -> None:
     first, second = (write_tops(tmp_path / f"{name}.csv.gz", name) for name in ("kraken", "bitstamp"))
     found = WORKS["import"](tmp_path, asked(first))
-    assert (found["sources"][0]["format"], first.exists()) == ("tardis-quotes", False)
+    assert found["sources"][0]["format"] == "tardis-quotes"
     assert "there is nothing to compare" in found["problems"][0]
     found = WORKS["import"](tmp_path, asked(second))
     assert (len(found["sources"]), found["problems"]) == (2, [])
     assert WORKS["look"](tmp_path, {"set": "august"}) == found
+
+
+def test_an_upload_stays_until_the_result_is_written(tmp_path: Path) -> None:
+    path, folder = write_tops(tmp_path / "kraken.csv.gz", "kraken"), tmp_path / "job"
+    # nothing can be written in its place
+    (folder / "result.json" / "other").mkdir(parents=True)
+    with pytest.raises(OSError, match=r"result\.json"):
+        answered(folder, asked(path, home=str(tmp_path)))
+    assert path.exists()
+    shutil.rmtree(folder / "result.json")
+    assert answered(folder, asked(path, home=str(tmp_path), set="september")) == 0
+    assert (path.exists(), (folder / "result.json").is_file()) == (False, True)
 
 
 @pytest.mark.parametrize(
