@@ -25,9 +25,9 @@ def main(arguments: Sequence[str], root: Path | None = None) -> int:
         code = _pytest(root, "-o", f"cache_dir={cache}", *arguments)
         if code == pytest.ExitCode.OK:
             return code
-        failed = _failed(Path(cache)) if code == pytest.ExitCode.TESTS_FAILED else []
+        failed = _failed(Path(cache))
     fault = _fault(code, failed)
-    if fault is not None:
+    if failed is None or fault is not None:
         _say(f"not run again: {fault}")
         return code
     listed = "\n".join(f"  {test}" for test in failed)
@@ -39,10 +39,12 @@ def main(arguments: Sequence[str], root: Path | None = None) -> int:
     return pytest.ExitCode.OK
 
 
-def _fault(code: int, failed: Sequence[str]) -> str | None:
-    """Return why nothing runs again, if so."""
+def _fault(code: int, failed: Sequence[str] | None) -> str | None:
+    """Return why nothing runs again, if so. `failed`: None if nobody knows."""
     if code != pytest.ExitCode.TESTS_FAILED:
         return f"pytest ended with {code}, which is no failed test"
+    if not failed:
+        return "pytest could not write down what failed; the disk may be full"
     files = {test.partition("::")[0] for test in failed}
     return f"tests failed in {len(files)} files, more than {MOST_FILES}" if len(files) > MOST_FILES else None
 
@@ -51,9 +53,13 @@ def _pytest(root: Path | None, *arguments: str) -> int:
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=root, check=False).returncode
 
 
-def _failed(cache: Path) -> list[str]:
-    """Return node ids; pytest keeps them for `--last-failed`."""
-    return list(json.loads((cache / "v" / "cache" / "lastfailed").read_text()))
+def _failed(cache: Path) -> list[str] | None:
+    """Return node ids; pytest keeps them for `--last-failed`. None if it could not: it ends with the code of a failed
+    test then, too."""
+    try:
+        return list(json.loads((cache / "v" / "cache" / "lastfailed").read_text()))
+    except (OSError, ValueError):
+        return None
 
 
 def _say(text: str) -> None:

@@ -61,3 +61,19 @@ def test_what_cannot_be_collected_is_not_run_again(tmp_path: Path, capfd: pytest
     (_passing(tmp_path, [0]) / "test_more.py").write_text("import nowhere_at_all\n")
     assert main(["-q"], tmp_path) == pytest.ExitCode.INTERRUPTED
     assert "not run again: pytest ended with 2, which is no failed test" in capfd.readouterr().out
+
+
+EMPTIES = """
+from pathlib import Path
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    Path(session.config.getini("cache_dir"), "v", "cache", "lastfailed").write_text("")
+"""
+
+
+def test_failures_that_pytest_could_not_write_down_are_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (_passing(tmp_path, [1]) / "conftest.py").write_text(EMPTIES)
+    assert main(["-q"], tmp_path) == pytest.ExitCode.TESTS_FAILED
+    assert "not run again: pytest could not write down what failed; the disk may be full" in capfd.readouterr().out

@@ -26,9 +26,10 @@ from store.server.member_start import prepare_member
 from store.server.replica_set import REPLICA_SET, ReplicaSet
 from store.server.system_client import NOT_YET_INITIALIZED, system_client
 
-CACHE = "cache_size=40M"
-"""A session's rows of the last minutes. It is full after ten, so that mongod does not grow for an hour; its own default
-is half of the machine's memory, and its option `--wiredTigerCacheSizeGB` takes no less than 256 MB."""
+ENGINE = "cache_size=40M,log=(prealloc=false,file_max=16MB)"
+"""The cache: a session's rows of the last minutes. It is full after ten, so that mongod does not grow for an hour; its
+own default is half of the machine's memory, and its option `--wiredTigerCacheSizeGB` takes no less than 256 MB.
+The journal: mongod's own is three files of 100 MB, written before the first document is."""
 FREED = (
     # how much of what was freed its threads keep for themselves; its own default is an eighth of the machine's memory
     *("--setParameter", "tcmallocMaxTotalThreadCacheBytes=33554432"),
@@ -125,7 +126,7 @@ class EmbeddedMongod:
             *("--keyFile", str(self.key_file)),
             *GUARDED,
             *ABANDONED,
-            *("--wiredTigerEngineConfigString", CACHE, "--quiet"),
+            *("--wiredTigerEngineConfigString", ENGINE, "--quiet"),
             *FREED,
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
             *((*LEAVING, *COPYING) if self.replica_set is not None else ()),

@@ -35,6 +35,8 @@ async def test_it_stops_cleanly_and_comes_back_with_its_data(tmp_path: Path) -> 
         await wait_primary(process)
         assert await client["kept"]["rows"].count_documents({}) == 1
         client.close()
+        journal = tmp_path / "mongodb" / "journal"
+        assert sum(file.stat().st_size for file in journal.iterdir()) <= 64 * 2**20, "each session's disk"
 
 
 async def test_what_a_dead_process_left_open_holds_nobody_up(tmp_path: Path) -> None:
