@@ -218,8 +218,8 @@ def _check_assets(market: Market, row: Mapping[str, Any], said: Collection[str])
 
 
 async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
-    orders = orders_of(client.id)
-    rate = _highest_rate(client, markets) if orders is None else orders.taker_rate(client, markets[0])
+    orders, asked = orders_of(client.id), [market for market in markets if not market.is_fx] or markets[:1]
+    rate = _highest_rate(client, asked) if orders is None else orders.taker_rate(client, asked)
     return _checked_rate(await understood(rate))
 
 
@@ -237,7 +237,7 @@ def _checked_rate(rate: Decimal) -> Decimal:
 async def _highest_rate(client: Any, markets: Sequence[Market]) -> Decimal:
     """Ours by ccxt if it can ask for it, otherwise the listed one: the highest of the markets, since some have a
     promotion."""
-    symbols = [market.symbol for market in markets if not market.is_fx] or [markets[0].symbol]
+    symbols = [market.symbol for market in markets]
     if client.has.get("fetchTradingFees"):
         fees = row_of(await client.fetch_trading_fees())
         rows = [row_of(fees.get(symbol)) for symbol in symbols]

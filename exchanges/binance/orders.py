@@ -164,7 +164,7 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
     )
 
 
-async def _taker_rate(client: Any, _market: Market) -> Decimal:
+async def _taker_rate(client: Any, _markets: Sequence[Market]) -> Decimal:
     return number_in(row_of(row_of(await client.privateGetAccount()).get("commissionRates")), "taker")
 
 

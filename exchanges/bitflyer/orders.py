@@ -178,9 +178,10 @@ def _fill(row: Mapping[str, Any], market: Market) -> Fill:
     )
 
 
-async def _taker_rate(client: Any, market: Market) -> Decimal:
-    query = {"product_code": bitflyer_product(market)}
-    return number_in(row_of(await client.privateGetGettradingcommission(query)), "commission_rate")
+async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
+    queries = [{"product_code": bitflyer_product(market)} for market in markets]
+    answers = [row_of(await client.privateGetGettradingcommission(query)) for query in queries]
+    return max(number_in(answer, "commission_rate") for answer in answers)
 
 
 async def _server_time(client: Any) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from exchanges.ports.orders import (
     ExchangeOrders,
     Pages,
     dated_answer,
+    highest_rate,
     micros_of,
     number_in,
     on_exchange_clock,
@@ -179,13 +180,17 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
     )
 
 
-async def _taker_rate(client: Any, market: Market) -> Decimal:
+async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
     """Fees in percent, while ccxt's own market['taker'] is a fraction."""
-    name = bitstamp_pair(market)
-    for row in rows_of(await client.privatePostFeesTrading()):
-        if row.get("market") == name:
-            return number_in(row_of(row.get("fees")), "taker") / PERCENT
-    raise AnswerNotUnderstoodError(f"no taker fee for {name}")
+    names = [bitstamp_pair(market) for market in markets]
+    return highest_rate(
+        {
+            text_in(row, "market"): number_in(row_of(row.get("fees")), "taker") / PERCENT
+            for row in rows_of(await client.privatePostFeesTrading())
+            if row.get("market") in names
+        },
+        names,
+    )
 
 
 async def _server_time(client: Any) -> tuple[int, int]:

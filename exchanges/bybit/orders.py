@@ -13,6 +13,7 @@ from exchanges.ports.orders import (
     ExchangeOrders,
     KeyRights,
     Pages,
+    highest_rate,
     number_in,
     on_exchange_clock,
     optional_text_in,
@@ -205,13 +206,18 @@ def _taxes_in(row: Row) -> list[Row]:
         raise AnswerNotUnderstoodError(f"extraFees is no list in {str(row)[:200]}") from error
 
 
-async def _taker_rate(client: Any, market: Market) -> Decimal:
-    name = bybit_symbol(market)
-    rows = rows_of(_result(await client.privateGetV5AccountFeeRate({**_SPOT, "symbol": name})).get("list"))
-    for row in rows:
-        if row.get("symbol") == name:
-            return number_in(row, "takerFeeRate")
-    raise AnswerNotUnderstoodError(f"no taker fee for {name}")
+async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
+    names = [bybit_symbol(market) for market in markets]
+    # without a symbol, the answer is of all
+    query = {**_SPOT, "symbol": names[0]} if len(names) == 1 else _SPOT
+    return highest_rate(
+        {
+            text_in(row, "symbol"): number_in(row, "takerFeeRate")
+            for row in rows_of(_result(await client.privateGetV5AccountFeeRate(query)).get("list"))
+            if row.get("symbol") in names
+        },
+        names,
+    )
 
 
 async def _server_time(client: Any) -> tuple[int, int]:

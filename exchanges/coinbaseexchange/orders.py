@@ -176,7 +176,7 @@ def _fill(row: Mapping[str, Any], market: Market) -> Fill:
     )
 
 
-async def _taker_rate(client: Any, _market: Market) -> Decimal:
+async def _taker_rate(client: Any, _markets: Sequence[Market]) -> Decimal:
     return number_in(row_of(await client.privateGetFees()), "taker_fee_rate")
 
 

@@ -226,11 +226,12 @@ def _pairs(market: Market) -> set[str]:
     return {head + base + middle + quote for head in ("", "X", "Z") for middle in ("", "X", "Z")}
 
 
-async def _taker_rate(client: Any, market: Market) -> Decimal:
+async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
     """Return the account's fees, in percent."""
-    name = str(client.markets[market.symbol]["id"])
-    result = row_of(row_of(await client.privatePostTradeVolume({"pair": name})).get("result"))
-    return number_in(row_of(row_of(result.get("fees")).get(name)), "fee") / PERCENT
+    names = [str(client.markets[market.symbol]["id"]) for market in markets]
+    result = row_of(row_of(await client.privatePostTradeVolume({"pair": ",".join(names)})).get("result"))
+    fees = row_of(result.get("fees"))
+    return max(number_in(row_of(fees.get(name)), "fee") for name in names) / PERCENT
 
 
 async def _server_time(client: Any) -> tuple[int, int]:

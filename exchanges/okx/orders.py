@@ -187,10 +187,19 @@ def _account_fill(row: Row, market: Market) -> AccountFill:
     return AccountFill(fill, text_in(row, "ordId"))
 
 
-async def _taker_rate(client: Any, market: Market) -> Decimal:
-    """Return the rate; the exchange says what it takes with a minus."""
-    query = {**_SPOT, "instId": okx_instrument(market)}
-    return -number_in(_only_row(await client.privateGetAccountTradeFee(query)), "taker")
+async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
+    by_group = {text_in(row_of(client.markets[market.symbol].get("info")), "groupId"): market for market in markets}
+    return max([await _rate_in(client, group, market) for group, market in by_group.items()])
+
+
+async def _rate_in(client: Any, group: str, market: Market) -> Decimal:
+    """Return the rate of `market` and of all in its group; the exchange says what it takes with a minus."""
+    row = _only_row(await client.privateGetAccountTradeFee({**_SPOT, "instId": okx_instrument(market)}))
+    # `taker` beside the groups is of markets in USDT alone
+    for one in rows_of(row.get("feeGroup")):
+        if text_in(one, "groupId") == group:
+            return -number_in(one, "taker")
+    raise AnswerNotUnderstoodError(f"no taker fee for {market.symbol}, of group {group}")
 
 
 async def _server_time(client: Any) -> tuple[int, int]:

@@ -104,13 +104,21 @@ class ExchangeOrders:
     AnswerNotUnderstoodError."""
 
     api: Callable[[Any], OrderApi]
-    taker_rate: Callable[[Any, Market], Awaitable[Decimal]]
-    """Our account's taker fee, a fraction of the notional."""
+    taker_rate: Callable[[Any, Sequence[Market]], Awaitable[Decimal]]
+    """Our account's taker fee, a fraction of the notional: the highest of the markets."""
     server_time: Callable[[Any], Awaitable[tuple[int, int]]]
     """The exchange's time and its uncertainty, milliseconds."""
     key_rights: Callable[[Any, Market], Awaitable[KeyRights]] = says_nothing_of_keys
     why_closed: Callable[[Any, Market], Awaitable[str]] = says_it_in_its_list
     """Why a market takes no orders now, in the exchange's own word; empty if it does."""
+
+
+def highest_rate(rates: Mapping[str, Decimal], names: Collection[str]) -> Decimal:
+    """Return the highest taker fee of the markets of these names. Raises AnswerNotUnderstoodError if one has none."""
+    for name in names:
+        if name not in rates:
+            raise AnswerNotUnderstoodError(f"no taker fee for {name}")
+    return max(rates[name] for name in names)
 
 
 async def dated_answer(client: Any, answer: Awaitable[object]) -> tuple[int, int]:

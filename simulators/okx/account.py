@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from market.money import ZERO, text_of
+from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.okx.endpoints import (
@@ -18,7 +19,7 @@ from simulators.okx.endpoints import (
     milliseconds,
     optional_field,
 )
-from simulators.okx.rows import market_row
+from simulators.okx.rows import fee_group, market_row
 
 _SUCCESS = "2"
 _OF_MARGIN = (
@@ -118,15 +119,16 @@ class OkxAccount:
         if not is_spot(fields, needs_it=True):
             return []
         listings = self._exchange.listings_by_id
-        # each market has the account's own rates
-        listing = listing_field(fields, listings) if "instId" in fields else next(iter(listings.values()))
-        rates = {"maker": text_of(-listing.maker_rate), "taker": text_of(-listing.taker_rate)}
+        wanted = [listing_field(fields, listings)] if "instId" in fields else list(listings.values())
+        groups = {fee_group(listing.market): _rates(listing) for listing in wanted}
+        usual = next(listing for listing in listings.values() if fee_group(listing.market) == "1")
         names = ("makerU", "takerU", "makerUSDC", "takerUSDC", "delivery", "exercise")
         return [
             {
-                **rates,
+                # of the markets in USDT, whatever is asked for
+                **_rates(usual),
                 **dict.fromkeys(names, ""),
-                "feeGroup": [{"groupId": "1", **rates}],
+                "feeGroup": [{"groupId": number, **rates} for number, rates in groups.items()],
                 "fiat": [],
                 "instType": "SPOT",
                 "level": "Lv1",
@@ -185,6 +187,11 @@ class OkxAccount:
         is_listed = optional_field(fields, "type") in (None, "4")
         found = [row for row in rows if is_listed and all(row[name] == str(one) for name, one in given.items())]
         return found[: limit_field(fields, _MOST_TRANSFERS, _MOST_TRANSFERS)]
+
+
+def _rates(listing: Listing) -> dict[str, str]:
+    """Return what is taken with a minus."""
+    return {"maker": text_of(-listing.maker_rate), "taker": text_of(-listing.taker_rate)}
 
 
 def instruments(exchange: SimulatedExchange, fields: Fields) -> Rows:

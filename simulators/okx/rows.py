@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import text_of
 from simulators.market.traded_day import DayFigures
@@ -21,6 +22,8 @@ _FIRST_BILL = 10**18
 _AVERAGE_STEP = Decimal("0.0000000001")
 _BEST: tuple[tuple[str, Side], ...] = (("bid", "buy"), ("ask", "sell"))
 SIDES: tuple[tuple[str, Side], ...] = (("bids", "buy"), ("asks", "sell"))
+_OF_COINS = "2"
+_FEE_GROUPS = {"USDT": "1", "USDC": _OF_COINS, "EUR": "4", "USD": "9"}
 _NOT_OF_SPOT = (
     "alias",
     "ctMult",
@@ -33,6 +36,11 @@ _NOT_OF_SPOT = (
     "settleCcy",
     "stk",
 )
+
+
+def fee_group(market: Market) -> str:
+    """Return the group of markets that share their fees: docs-v5, `groupId` of instruments, of spot."""
+    return _FEE_GROUPS.get(market.quote_currency, _OF_COINS)
 
 
 def market_row(listing: Listing, number: int) -> Row:
@@ -55,7 +63,7 @@ def market_row(listing: Listing, number: int) -> Row:
         "maxMktAmt": text_of(LARGEST_AT_MARKET),
         "category": "1",
         "instCategory": "1",
-        "groupId": "1",
+        "groupId": fee_group(market),
         "lever": "",
         "listTime": "1606468572000",
         "contTdSwTime": "1606468572000",

@@ -18,7 +18,7 @@ from market.money import Amount, Price
 from runtime.clock import Clock, SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.fault_kinds import Faults
-from simulators.market.chosen_market import STORM
+from simulators.market.chosen_market import STORM, ChosenMarket
 from simulators.server import ExchangesOptions, SimulatedExchanges
 from simulators.web.fault_admin import admin_application, ensure_token
 
@@ -68,16 +68,18 @@ async def served(
     accounts: int = 1,
     named_accounts: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     socket_seconds: float | None = None,
+    has_crosses: bool = False,
 ) -> AsyncIterator[Served]:
     """`only` some of the exchanges, all if none is named. Without rate limits unless `is_limited`: most tests ask
-    more than anybody may."""
+    more than anybody may. `has_crosses`: with them, which are in a calm market alone."""
     clock = clock or SystemClock()
     options = ExchangesOptions(
         0,
         seed,
         only,
         is_limited=is_limited,
-        market=STORM,
+        has_crosses=has_crosses,
+        market=ChosenMarket("calm") if has_crosses else STORM,
         accounts=accounts,
         named_accounts=named_accounts,
         socket_seconds=socket_seconds,

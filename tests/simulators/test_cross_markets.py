@@ -12,7 +12,7 @@ from simulators.kraken.rows import ledger_text
 from simulators.market.chosen_market import ChosenMarket
 from simulators.matching.listings import CROSSES, Listing, listings_of, opening_balances
 
-EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "okx")
 BASES = ("BTC", "ETH", "SOL")
 STEP = 0.1
 

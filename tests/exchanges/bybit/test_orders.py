@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -260,10 +260,22 @@ async def test_the_rights_of_a_key(said: dict[str, Any], rights: KeyRights) -> N
     assert await ORDERS.key_rights(client, MARKET) == rights
 
 
-async def test_the_fee_is_the_markets_own() -> None:
-    rows = [{"symbol": "ETHUSDT", "takerFeeRate": "0.0006"}, {"symbol": "BTCUSDT", "takerFeeRate": "0.0008"}]
+@pytest.mark.parametrize(
+    ("symbols", "rate", "query"),
+    [
+        (["BTC/USDT"], "0.0008", {"category": "spot", "symbol": "BTCUSDT"}),
+        (["BTC/USDT", "SOL/USDT"], "0.001", {"category": "spot"}),
+    ],
+)
+async def test_the_fee_is_the_highest_of_the_markets(symbols: list[str], rate: str, query: dict[str, str]) -> None:
+    rates = {"ETHUSDT": "0.002", "BTCUSDT": "0.0008", "SOLUSDT": "0.001"}
+    rows = [{"symbol": name, "takerFeeRate": one} for name, one in rates.items()]
     _, client = api(privateGetV5AccountFeeRate=listed(*rows))
-    assert await ORDERS.taker_rate(client, MARKET) == Decimal("0.0008")
-    _, client = api(privateGetV5AccountFeeRate=listed(rows[0]))
+    assert await ORDERS.taker_rate(client, [replace(MARKET, symbol=symbol) for symbol in symbols]) == Decimal(rate)
+    assert client.asked == [("privateGetV5AccountFeeRate", query)]
+
+
+async def test_a_market_without_a_fee_has_none() -> None:
+    _, client = api(privateGetV5AccountFeeRate=listed({"symbol": "ETHUSDT", "takerFeeRate": "0.0006"}))
     with pytest.raises(AnswerNotUnderstoodError, match="no taker fee for BTCUSDT"):
-        await ORDERS.taker_rate(client, MARKET)
+        await ORDERS.taker_rate(client, [MARKET])

@@ -64,6 +64,7 @@ class Client:
 
     answers: Mapping[str, list[object]]
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    markets: Mapping[str, object] = field(default_factory=dict)
     exchange_ahead_ms: int = 0
     exchange_uncertainty_ms: int = 0
 
@@ -247,10 +248,30 @@ async def test_the_rights_of_a_key(said: dict[str, str], rights: KeyRights) -> N
     assert await ORDERS.key_rights(client, MARKET) == rights
 
 
-async def test_the_fee_is_a_rate_without_its_minus() -> None:
-    _, client = api(privateGetAccountTradeFee=told({"instType": "SPOT", "maker": "-0.0008", "taker": "-0.001"}))
-    assert await ORDERS.taker_rate(client, MARKET) == Decimal("0.001")
-    assert client.asked[0][1] == {"instType": "SPOT", "instId": "BTC-USDT"}
+def fees(*groups: tuple[str, str]) -> dict[str, object]:
+    rows = [{"groupId": number, "maker": "-0.0008", "taker": taker} for number, taker in groups]
+    return told({"instType": "SPOT", "maker": "-0.0008", "taker": "-0.001", "feeGroup": rows})
+
+
+def in_groups(client: Client) -> Client:
+    """Return it with markets, of which two share their fees."""
+    groups = {"BTC/USDT": "1", "ETH/USDT": "1", "BTC/EUR": "4"}
+    client.markets = {symbol: {"info": {"groupId": number}} for symbol, number in groups.items()}
+    return client
+
+
+async def test_the_fee_is_the_highest_of_the_groups_of_the_markets_without_its_minus() -> None:
+    _, client = api(privateGetAccountTradeFee=[fees(("1", "-0.0009")), fees(("3", "-0.005"), ("4", "-0.002"))])
+    markets = [replace(MARKET, symbol=symbol) for symbol in ("BTC/USDT", "ETH/USDT", "BTC/EUR")]
+    assert await ORDERS.taker_rate(in_groups(client), markets) == Decimal("0.002")
+    assert [query["instType"] for _, query in client.asked] == ["SPOT", "SPOT"]
+
+
+@pytest.mark.parametrize("answer", [fees(), fees(("2", "-0.001")), told({"taker": "-0.001"}), told({"feeGroup": [{}]})])
+async def test_a_group_without_a_fee_has_none(answer: dict[str, object]) -> None:
+    _, client = api(privateGetAccountTradeFee=answer)
+    with pytest.raises(AnswerNotUnderstoodError):
+        await ORDERS.taker_rate(in_groups(client), [MARKET])
 
 
 async def test_their_time() -> None:
