@@ -90,6 +90,8 @@ class BacktestResult:
             is_of_bars=self.is_of_bars,
             missed=trading.missed,
             settings=settings_texts(self.parameters.settings),
+            since=self.manifest.start_time,
+            until=self.manifest.end_time + 1,
         )
         if performance is None:
             return figures

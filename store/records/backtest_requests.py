@@ -69,6 +69,10 @@ class BacktestFigures:
     settings: dict[str, str] = field(default_factory=dict)
     """All settings it ran with, as `market.decide.settings_texts`; empty in what earlier versions stored, and in
     lists."""
+    since: int | None = None
+    """When the ticks that it ran on began, microseconds UTC: its tick set may have got more since."""
+    until: int | None = None
+    """After their end; both are None in what earlier versions stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ def test_the_figures_to_compare() -> None:
     figures = result_of().figures
     assert (figures.trades, figures.rejections, figures.drawdown) == (3, 17, Decimal(4))
     assert (figures.net, figures.fees, figures.currency) == (Decimal("-0.25"), Decimal(-3), "USD")
+    assert (figures.since, figures.until) == (result_of().manifest.start_time, result_of().manifest.end_time + 1)
 
 
 def test_the_lines_say_it_in_short() -> None:

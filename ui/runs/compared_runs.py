@@ -60,7 +60,9 @@ async def run_of(dashboard: Dashboard, run_id: str) -> Run:
     if job.figures is None:
         raise NoRunError(f"Backtest {run_id[:40]!r} has no results: it is {job.state}.")
     trades, is_cut = await _first(_of_backtest(dashboard, job))
-    since, until = await _span_of(dashboard, job, trades)
+    since, until = job.figures.since, job.figures.until
+    if since is None or until is None:
+        since, until = await _span_of(dashboard, job, trades)
     return Run(
         run_id=job.job_id,
         title=f"Backtest of {job.request.tick_set}",
@@ -107,7 +109,7 @@ async def _session(dashboard: Dashboard) -> Run:
 
 
 async def _span_of(dashboard: Dashboard, job: BacktestJob, trades: tuple[RunTrade, ...]) -> tuple[int, int]:
-    """Return the time of its tick set; of one that is gone, that of its trades."""
+    """Return the time of its tick set, for want of its own; of one that is gone, that of its trades."""
     known = {one.name: one for one in await dashboard.reader.backtests.tick_sets()}
     tick_set = known.get(job.request.tick_set)
     if tick_set is not None:

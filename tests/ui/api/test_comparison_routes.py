@@ -43,12 +43,19 @@ def made_trade(number: int, at: int, net: str = "1") -> BacktestTrade:
 
 
 async def ran(
-    store: MongoTradeStore, job_id: str, trades: list[BacktestTrade], settings: dict[str, str], **request: Any
+    store: MongoTradeStore,
+    job_id: str,
+    trades: list[BacktestTrade],
+    settings: dict[str, str],
+    span: tuple[int, int] | None = None,
+    **request: Any,
 ) -> None:
     await store.backtests.report_tick_sets([TICK_SET])
     await store.backtests.ask(job_id, BacktestRequest("alpha-beta", **request), "rest")
     assert await store.backtests.claim_next("runner") is not None
-    await store.backtests.finish(job_id, "runner", replace(FIGURES, settings=settings), "<p>fine</p>", trades)
+    since, until = span or (None, None)
+    figures = replace(FIGURES, settings=settings, since=since, until=until)
+    await store.backtests.finish(job_id, "runner", figures, "<p>fine</p>", trades)
 
 
 async def compared(api: httpx.AsyncClient, first: str, second: str) -> Any:
@@ -129,6 +136,13 @@ async def test_runs_of_two_times_have_no_trade_in_common(api: httpx.AsyncClient,
         "The settings of B are not known: an earlier version ran it. Run it again to compare them.",
         "A is in USD",
     ]
+
+
+async def test_a_run_covers_what_its_tick_set_had_when_it_ran(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    await ran(store, "one", [made_trade(1, NOW)], {}, (NOW - 60, NOW + 60))
+    await ran(store, "other", [made_trade(1, NOW), made_trade(2, NOW + 70)], {})
+    found = await compared(api, "one", "other")
+    assert (found["since"], found["until"], found["both"], found["only_second"]) == (NOW - 60, NOW + 60, 1, 0)
 
 
 async def test_few_comparisons_wait_and_more_are_turned_away(
