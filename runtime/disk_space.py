@@ -4,6 +4,8 @@ import shutil
 from pathlib import Path
 
 MEGABYTE = 1_000_000
+ROOM_BYTES = 1024**3
+"""Left free by what people bring, since the stores of a session need it."""
 
 
 def free_bytes(folder: Path) -> int:

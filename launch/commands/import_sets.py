@@ -22,6 +22,7 @@ from tick_sets.sets.assumptions import assumed_alike
 from tick_sets.sets.file_import import Imported, ImportRequest, import_files
 from tick_sets.sets.manifest import REJECTED
 from tick_sets.sets.problems import problems_of
+from tick_sets.sets.rebuild import Progress
 
 Echo = Callable[[str], None]
 
@@ -64,8 +65,9 @@ def run_import(home: Path, options: ImportOptions, echo: Echo) -> int:
     return 0
 
 
-def imported_set(home: Path, options: ImportOptions, echo: Echo) -> Imported:
-    """Build or extend the set. Raises CannotStartError for data that cannot be imported."""
+def imported_set(home: Path, options: ImportOptions, echo: Echo, watch: Progress | None = None) -> Imported:
+    """Build or extend the set. `watch` is told of all rows that are read, and may end it with an error: then all is as
+    it was. Raises CannotStartError for data that cannot be imported."""
     request = ImportRequest(
         format=_format(options),
         files=named_files(options.files, echo),
@@ -82,7 +84,7 @@ def imported_set(home: Path, options: ImportOptions, echo: Echo) -> Imported:
     folder = home / "ticks" / _set_name(options.name)
     try:
         with tqdm(unit=" rows", unit_scale=True, disable=not sys.stderr.isatty(), leave=False) as bar:
-            return import_files(folder, request, lambda what, rows: _show(bar, what, rows))
+            return import_files(folder, request, watch or (lambda what, rows: _show(bar, what, rows)))
     except ImportRejectedError as error:
         raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
     except OSError as error:

@@ -7,7 +7,7 @@ How it is asked and answers, `launch.setup.asked_work` says.
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from launch.errors import CannotStartError, LaunchError
 from launch.sessions.recorded_sessions import SETS, set_folders
 from launch.setup.asked_work import Row, begin_asked, finish_asked
 from market.money import decimal_of
+from runtime.disk_space import ROOM_BYTES, free_bytes
 from tick_sets.errors import ImportRejectedError
 from tick_sets.importers.import_formats import FORMATS
 from tick_sets.rows.file_blocks import head_of
@@ -36,6 +37,8 @@ MOST_EXAMPLES = 3
 MOST_LINES = 200_000
 """Of `rejected.jsonl` that are looked through for them."""
 LONGEST_ROW = 300
+MOST_ROWS = 100_000_000
+"""Of a set that the page imports into: a packed file may hold a thousand times what was uploaded."""
 REFUSALS = (LaunchError, ImportRejectedError, OSError, MemoryError)
 _FIELDS: dict[Need, str] = {
     "exchange": "the exchange (as kraken)",
@@ -67,8 +70,27 @@ def imported(home: Path, request: Row) -> Row:
         mapping = Path(scratch, "mapping.toml")
         mapping.write_text(request["mapping"])
         options = _options(path, request, mapping if request["mapping"].strip() else None)
-        imported_set(home, options, lambda _: None)
+        imported_set(home, options, lambda _: None, Bounds(home).watch)
     return described(home, request["set"])
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What an import may take of the disk below `home`, which the stores of a session are on, too."""
+
+    home: Path
+    most_rows: int = MOST_ROWS
+    room: int = ROOM_BYTES
+    rows: int = 0
+
+    def watch(self, _: str, rows: int) -> None:
+        """Count rows that were read. Raises CannotStartError."""
+        self.rows += rows
+        if self.rows > self.most_rows:
+            most = f"{self.most_rows:,}"
+            raise CannotStartError(f"the recording would have more than {most} rows: use `arbitrage import` for it.")
+        if free_bytes(self.home) < self.room:
+            raise CannotStartError("there is no room for it on the server's disk.")
 
 
 def example(home: Path, _: Row) -> Row:

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from launch.commands.import_sets import ImportOptions, imported_set
 from launch.commands.recordings.example_recording import NAME, write_example
-from launch.commands.recordings.recording_job import WORKS, answered, described, format_of
-from launch.errors import LaunchError
+from launch.commands.recordings.recording_job import WORKS, Bounds, answered, described, format_of
+from launch.errors import CannotStartError, LaunchError
 from tests.launch.tardis_rows import HEADER, TIME
 from tick_sets.importers.import_formats import FORMATS
+from tick_sets.rows.import_format import FileOptions
 from ui.runs.recording_asks import IMPORT_FORMATS
 
 
@@ -63,6 +65,20 @@ def test_an_upload_stays_until_the_result_is_written(tmp_path: Path) -> None:
     shutil.rmtree(folder / "result.json")
     assert answered(folder, asked(path, home=str(tmp_path), set="september")) == 0
     assert (path.exists(), (folder / "result.json").is_file()) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"), [({"most_rows": 1}, "more than 1 rows"), ({"room": 2**60}, "no room for it")]
+)
+def test_an_import_that_takes_too_much_ends_and_leaves_nothing(
+    tmp_path: Path, changes: dict[str, int], words: str
+) -> None:
+    path, home = write_tops(tmp_path / "kraken.csv.gz", "kraken"), tmp_path / "home"
+    home.mkdir()
+    options = ImportOptions("tardis-quotes", (path,), FileOptions(), None, False, (), "august", None)
+    with pytest.raises(CannotStartError, match=words):
+        imported_set(home, options, lambda _: None, Bounds(home, **changes).watch)
+    assert [one.name for one in home.rglob("*")] == ["ticks"]
 
 
 @pytest.mark.parametrize(
