@@ -66,8 +66,8 @@ def run_import(home: Path, options: ImportOptions, echo: Echo) -> int:
 
 
 def imported_set(home: Path, options: ImportOptions, echo: Echo, watch: Progress | None = None) -> Imported:
-    """Build or extend the set. `watch` is told of all rows that are read, and may end it with an error: then all is as
-    it was. Raises CannotStartError for data that cannot be imported."""
+    """Build or extend the set. `watch` gets the rows' number as they are read, and may end it with an error:
+    then all is as it was. Raises CannotStartError for data that cannot be imported."""
     request = ImportRequest(
         format=_format(options),
         files=named_files(options.files, echo),

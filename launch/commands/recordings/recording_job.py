@@ -70,12 +70,12 @@ def imported(home: Path, request: Row) -> Row:
         mapping = Path(scratch, "mapping.toml")
         mapping.write_text(request["mapping"])
         options = _options(path, request, mapping if request["mapping"].strip() else None)
-        imported_set(home, options, lambda _: None, Bounds(home).watch)
+        imported_set(home, options, lambda _: None, ImportBounds(home).watch)
     return described(home, request["set"])
 
 
 @dataclass(slots=True)
-class Bounds:
+class ImportBounds:
     """What an import may take of the disk below `home`, which the stores of a session are on, too."""
 
     home: Path

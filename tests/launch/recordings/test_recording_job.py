@@ -10,7 +10,7 @@ import pytest
 
 from launch.commands.import_sets import ImportOptions, imported_set
 from launch.commands.recordings.example_recording import NAME, write_example
-from launch.commands.recordings.recording_job import WORKS, Bounds, answered, described, format_of
+from launch.commands.recordings.recording_job import WORKS, ImportBounds, answered, described, format_of
 from launch.errors import CannotStartError, LaunchError
 from tests.launch.tardis_rows import HEADER, TIME
 from tick_sets.importers.import_formats import FORMATS
@@ -77,7 +77,7 @@ def test_an_import_that_takes_too_much_ends_and_leaves_nothing(
     home.mkdir()
     options = ImportOptions("tardis-quotes", (path,), FileOptions(), None, False, (), "august", None)
     with pytest.raises(CannotStartError, match=words):
-        imported_set(home, options, lambda _: None, Bounds(home, **changes).watch)
+        imported_set(home, options, lambda _: None, ImportBounds(home, **changes).watch)
     assert [one.name for one in home.rglob("*")] == ["ticks"]
 
 
